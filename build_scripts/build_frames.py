@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.frames.deliver import deliver
-from shortloop.frames.machine import GIB, describe, half_of_memory
-from shortloop.frames.pipeline import FramesRun, left_out, modin_environment, run_frames
-from shortloop.frames.runners.registry import EXAX, LIBRARIES, MODIN, ONE_CORE, TRAP, TRAP_NAME
-from shortloop.frames.size import rows_that_fit
-from shortloop.frames.work import COLUMN
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.pipeline import Built
-from shortloop.jobs.store.slices import slices_configured
+from shortloop.exax.client import Urd
+from shortloop.frames.pipeline import (
+    GIB,
+    FramesRun,
+    deliver,
+    describe_machine,
+    half_of_memory,
+    left_out,
+    modin_environment,
+    run_frames,
+)
+from shortloop.frames.work import COLUMN, EXAX, LIBRARIES, MODIN, TRAP, TRAP_NAME, rows_that_fit
+from shortloop.plan.pipeline import Built
+from shortloop.store.slices import slices_configured
 
 description = "data frames: pandas, Dask, Modin, Polars, DuckDB and others timed on this machine"
 
@@ -24,16 +29,14 @@ def main(urd: Urd) -> int:
 def pipeline(run: FramesRun) -> Built:
     frames = run.study
     table = make_table(run)
-    truth = run.build("frames_truth", table=table)
     out = left_out(frames)
     asked: dict[str, Any] = {
-        "workers": frames.timing.workers or slices_configured(),
         "repeats": frames.timing.repeats,
         "limit": frames.timing.limit,
         "seed": frames.seed,
-        "machine": describe(),
+        "machine": describe_machine(),
         "table": table,
-        "truth": truth,
+        "truth": run.build("frames_truth", table=table),
     }
     measured = [
         measure(run, name, transformation, asked)
@@ -42,12 +45,12 @@ def pipeline(run: FramesRun) -> Built:
         for transformation in frames.transformations
     ]
     if COLUMN in frames.transformations:
-        measured.append(run_apart(run, TRAP_NAME, COLUMN, asked))
+        measured.append(measure(run, TRAP_NAME, COLUMN, asked))
     return run.build(
         "frames_report",
         frames=frames.model_dump(mode="json"),
         left_out=out,
-        machine=describe(),
+        machine=describe_machine(),
         table=table,
         measured=measured,
         formats=frames.report.formats,
@@ -69,31 +72,21 @@ def make_table(run: FramesRun) -> Built:
 
 
 def measure(run: FramesRun, name: str, transformation: str, asked: dict[str, Any]) -> Built:
-    """One library and transformation: exax by the slices of a job, all others in a process of their own."""
-    if name == EXAX:
-        rows = run.build("frames_rows", table=asked["table"])
-        return run.build(
-            "frames_slices",
-            partition=f"{name}-{transformation}",
-            library=name,
-            transformation=transformation,
-            rows=rows,
-            **asked,
-        )
-    return run_apart(run, name, transformation, asked)
-
-
-def run_apart(run: FramesRun, name: str, transformation: str, asked: dict[str, Any]) -> Built:
+    """One library and transformation: exax on a dataset of the table, all others on its files."""
     library = LIBRARIES.get(name, TRAP)
     environment, versions = modin_environment(run) if name == MODIN else (None, {})
-    workers = 1 if library.cores == ONE_CORE else asked["workers"]
+    workers = run.study.timing.workers or slices_configured()
+    if name == EXAX:
+        asked = {**asked, "rows": run.build("frames_rows", table=asked["table"])}
     return run.build(
         "frames_run",
         partition=f"{name}-{transformation}",
         library=name,
         transformation=transformation,
-        module=library.module,
+        runner=library.runner,
+        needs=library.needs,
+        workers=workers if library.is_parallel else 1,
         environment=environment,
         versions=versions,
-        **{**asked, "workers": workers},
+        **asked,
     )

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.pipeline import Built
+from shortloop.exax.client import Urd
 from shortloop.panel.deliver import deliver
 from shortloop.panel.pipeline import PanelRun, import_panel, run_panel
+from shortloop.plan.pipeline import Built
 
 Asked = dict[str, Any]
 """What all jobs of one specification and outcome are told."""

@@ -16,8 +16,8 @@ from shortloop.eeg.pipeline import (
     subsampled,
 )
 from shortloop.eeg.report.deliver import deliver
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.pipeline import Built
+from shortloop.exax.client import Urd
+from shortloop.plan.pipeline import Built
 
 description = "EEG decoding: recordings to report, for the study that STUDY names"
 
@@ -201,7 +201,7 @@ def report(run: StudyRun, groups: list[Built]) -> Built:
     imported = [job for job in run.jobs if job.stage.startswith("import_")]
     return run.build(
         "report",
-        study=run.study.model_dump(mode="json", exclude={"input": {"folder"}}),
+        study=run.study.for_report(),
         groups=groups,
         imported=imported,
         names=names_of(imported),

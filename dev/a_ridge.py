@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options: Any = {}
@@ -10,9 +10,8 @@ jobs: Any = ("table",)
 
 
 def prepare(job: Any) -> Any:
-    from shortloop.frames.runners.exax_slices import ROW
-    from shortloop.frames.work import KEY
-    from shortloop.worker.results import open_result
+    from shortloop.frames.work import KEY, ROW
+    from shortloop.stages.results import open_result
 
     rows = job.datasetwriter(hashlabel=KEY)
     rows.add(KEY, "int64")
@@ -23,13 +22,13 @@ def prepare(job: Any) -> Any:
 
 
 def analysis(sliceno: int, prepare_res: Any) -> None:
-    from shortloop.frames.stages.table_files import work_of
-    from shortloop.frames.stages.table_rows import parts_of
-    from shortloop.worker.results import open_result
+    from shortloop.frames.table import parts_of
+    from shortloop.frames.work import Work
+    from shortloop.stages.results import open_result
 
     rows, row = prepare_res, 0
     rows.enable_hash_discard()
-    for keys, columns in parts_of(work_of(open_result(jobs.table.path), "exax", 1, 0)):
+    for keys, columns in parts_of(Work.on(open_result(jobs.table.path))):
         numbers = range(row, row + len(keys))
         for each in zip(keys.tolist(), numbers, *(column.tolist() for column in columns)):
             rows.write(*each)

@@ -1,6 +1,6 @@
 """Scores of each participant, tested alone."""
 
 from shortloop.eeg.stages.individual import Individual
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 
 globals().update(exax_method(Individual, __file__))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"partition": None}
@@ -13,7 +13,7 @@ jobs = ("results",)
 
 def synthesis(job: Any) -> None:
     from shortloop.panel.dataset import write_tables
-    from shortloop.worker.records import write_record
+    from shortloop.stages.records import write_record
 
     written = write_tables(jobs.results.path, job.datasetwriter)  # type: ignore[attr-defined]
     write_record("panel_dataset", options["partition"], {}, facts={"datasets": written})

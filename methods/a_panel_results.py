@@ -1,6 +1,6 @@
 """Fits of all blocks to tables of one specification and outcome."""
 
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 from shortloop.panel.stages.results import Results
 
 globals().update(exax_method(Results, __file__))

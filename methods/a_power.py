@@ -1,6 +1,6 @@
 """Epochs to power features: Morlet wavelet power in time bins."""
 
 from shortloop.eeg.stages.power import Power
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 
 globals().update(exax_method(Power, __file__))

@@ -1,6 +1,6 @@
 """Statistics to figures and a page."""
 
 from shortloop.eeg.stages.report import Report
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 
 globals().update(exax_method(Report, __file__))

@@ -1,6 +1,6 @@
 """Scores of one participant, and those of classifiers trained again on shuffled labels."""
 
 from shortloop.eeg.stages.retrain import Retrain
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 
 globals().update(exax_method(Retrain, __file__))

@@ -1,6 +1,6 @@
 """Features of the training phase to classifiers of every bin and fold, and cross-validated predictions."""
 
 from shortloop.eeg.stages.train import Train
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 
 globals().update(exax_method(Train, __file__))

@@ -1,4 +1,4 @@
-"""Shortloop: days-long machine-learning analyses as a loop of minutes.
+"""Run analyses made of many independent fits, and re-run only what a change affects.
 
 ``shortloop.load("main-12")`` gives the arrays and the record of a job by its id.
 Nothing heavy is imported here: exax imports this package on every run.
@@ -34,28 +34,28 @@ __all__ = [
 # Looked up on first use, so that importing the package costs nothing (and keys of jobs
 # see only the modules that a method really uses).
 _PUBLIC = {
-    "CollectingStage": "shortloop.worker.stage",
-    "File": "shortloop.worker.inputs",
-    "Finished": "shortloop.worker.stage",
-    "InputError": "shortloop.errors",
-    "Job": "shortloop.worker.stage",
-    "Out": "shortloop.worker.stage",
-    "Outputs": "shortloop.worker.stage",
+    "CollectingStage": "shortloop.stages.stage",
+    "File": "shortloop.stages.inputs",
+    "Finished": "shortloop.stages.stage",
+    "InputError": "shortloop.base.errors",
+    "Job": "shortloop.stages.stage",
+    "Out": "shortloop.stages.stage",
+    "Outputs": "shortloop.stages.stage",
     "Settings": "shortloop.settings.base",
-    "Stage": "shortloop.worker.stage",
-    "Values": "shortloop.worker.stage",
-    "load": "shortloop.jobs.store.lookup",
+    "Stage": "shortloop.stages.stage",
+    "Values": "shortloop.stages.stage",
+    "load": "shortloop.store.lookup",
     "pipeline": "shortloop.script",
     "read_study": "shortloop.eeg.study.load",
-    "run_pipeline": "shortloop.jobs.executor",
-    "seed_for": "shortloop.seeds",
-    "stage": "shortloop.jobs.exax.declare",
+    "run_pipeline": "shortloop.run.executor",
+    "seed_for": "shortloop.base.seeds",
+    "stage": "shortloop.exax.declare",
 }
 
 # numba's own way takes machine code of one file for valid when another has changed that it was made of.
 os.environ.setdefault(
     "NUMBA_CACHE_LOCATOR_CLASSES",
-    "shortloop.jobs.exax.machine_code.ByClosure,UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,"
+    "shortloop.exax.patches.machine_code.ByClosure,UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,"
     "IPythonCacheLocator,ZipCacheLocator",
 )
 _numba = sys.modules.get("numba")

@@ -1,4 +1,4 @@
-"""``python -m shortloop``, and the command ``shortloop``."""
+"""Entry point of ``python -m shortloop`` and of the command ``shortloop``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+    from shortloop.cli.entry import main as command
     from shortloop.cli.importing import set_path
-    from shortloop.cli.main import main as command
 
     set_path()
     signal.signal(signal.SIGINT, before)

@@ -1,5 +1,7 @@
-"""A build script of one function: its settings are read for it, and what its last job leaves is put where one
-looks."""
+"""``@pipeline``: build scripts made from one function.
+
+Its settings are read for it, and the results of its last job are put into the folder of results.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,19 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
-from shortloop.errors import InputError
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.executor import run_pipeline
-from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.project import configuration, project_directory, user_directory
-from shortloop.jobs.settings_files import SettingsFile
-from shortloop.jobs.store.lookup import open_any
-from shortloop.jobs.termination import say_why
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+from shortloop.exax.submission import Urd
+from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.settings_files import SettingsFile
+from shortloop.project.project import configuration, project_directory, user_directory
 from shortloop.report.deliver import SUMMARY, copy_files, results_folder, run_summary, write_summary
-from shortloop.settings.variable import SETTINGS_VARIABLE
-from shortloop.text import one_line
-from shortloop.worker.results import Result
+from shortloop.run.executor import run_pipeline
+from shortloop.run.termination import say_why
+from shortloop.settings.paths import SETTINGS_VARIABLE
+from shortloop.stages.results import Result
+from shortloop.store.labelled import said_facts
+from shortloop.store.lookup import open_any
 
 if TYPE_CHECKING:  # most scripts have no settings
     from pydantic import BaseModel
@@ -44,7 +47,7 @@ def pipeline(
 ) -> Main | Callable[[WithSettings[M]], Main]:
     """Make a function the ``main`` of a build script.
 
-    It takes a `shortloop.jobs.pipeline.Run`, asks it for jobs, and returns the last one. Tables, figures and
+    It takes a `shortloop.plan.pipeline.Run`, asks it for jobs, and returns the last one. Tables, figures and
     files of that are copied into the folder of results, with a summary of all jobs: into one of the script's
     name, without ``build_``, followed by that of the settings, if this is another. Of a method that others
     wrote, these are the files that it has registered with exax.
@@ -134,7 +137,7 @@ def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
     names = _files_of(result)
     copy_files(result.path, names, folder)
     done = run_summary(run.jobs, last, seconds, names)
-    write_summary(folder, {"pipeline": run.name, **done, "facts": result.record["facts"]})
+    write_summary(folder, {"pipeline": run.name, **done, "facts": said_facts(result.record)})
     where = os.path.relpath(folder, configuration().project_directory)
     print(one_line(f"results: {where}: {', '.join(names) or SUMMARY}"))
 

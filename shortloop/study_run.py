@@ -1,23 +1,26 @@
-"""A run of an analysis on a study: the file that STUDY names, the project's own, or the embedded one."""
+"""Run an analysis on a study file: STUDY, the project's own, or the embedded default."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shortloop.errors import InputError
-from shortloop.extras import need
-from shortloop.jobs.exax.client import Urd
-from shortloop.jobs.executor import run_pipeline
-from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.project import project_directory, user_directory
-from shortloop.jobs.settings_files import SettingsFile
-from shortloop.jobs.system_errors import system_error
-from shortloop.jobs.termination import say_why
+from shortloop.base.entry_points import LOADED
+from shortloop.base.errors import InputError
+from shortloop.base.extras import need
+from shortloop.exax.submission import Urd
+from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.settings_files import SettingsFile
+from shortloop.project.project import cache_directory, keep, project_directory, user_directory
+from shortloop.project.system_errors import system_error
+from shortloop.run.executor import run_pipeline
+from shortloop.run.termination import say_why
+from shortloop.settings.paths import SETTINGS_VARIABLE, STUDY_VARIABLE
 from shortloop.settings.read import settings_path
-from shortloop.settings.variable import SETTINGS_VARIABLE, STUDY_VARIABLE
 
 if TYPE_CHECKING:
     from shortloop.settings.base import StudySettings
@@ -26,19 +29,16 @@ __all__ = ["StudyKind", "StudyRun"]
 
 
 S = TypeVar("S", bound="StudySettings")
+PACKAGES = "packages.json"
+"""File of the cache with the packages whose entry points earlier runs have used."""
 
 
 class StudyRun(Generic[S]):
     """A run of a pipeline on a study.
 
-    Parameters
-    ----------
-    run : Run
-        The run.
-    study : object
-        What its file says.
-    file : Path
-        The file.
+    run: the run.
+    study: what its file says.
+    file: the file.
     """
 
     def __init__(self, run: Run, study: S, file: Path) -> None:
@@ -54,18 +54,11 @@ class StudyRun(Generic[S]):
 class StudyKind(Generic[S]):
     """What an analysis calls a study, and how it reads one.
 
-    Parameters
-    ----------
-    noun : str
-        What messages call it, e.g. ``"panel"``.
-    embedded : Path
-        The file that comes with the package.
-    extra : str
-        Name of the extra that installs what the analysis needs.
-    libraries : collection of str
-        That, by the names that it is imported by.
-    read : callable
-        Reads a file.
+    noun: what messages call it, e.g. ``"panel"``.
+    embedded: the file that comes with the package.
+    extra: name of the extra that installs what the analysis needs.
+    libraries: That, by the names that it is imported by.
+    read: reads a file.
     """
 
     noun: str
@@ -84,16 +77,6 @@ class StudyKind(Generic[S]):
 
         The study is that of the file which the variable SHORTLOOP_SETTINGS, or STUDY, names, else of
         ``<noun>.toml`` in the folder of the project, else the embedded one.
-
-        Parameters
-        ----------
-        urd, pipeline, finish
-            As of `shortloop.jobs.executor.run_pipeline`, but that what they take is a `StudyRun`.
-
-        Returns
-        -------
-        int
-            Exit status, as there.
         """
         try:
             need(self.extra, self.libraries)  # at once, and not job by job
@@ -105,8 +88,11 @@ class StudyKind(Generic[S]):
             known = error if isinstance(error, InputError) else system_error(error)
             if known is None:
                 raise
+            _name_package(known)
             say_why(known)
             return 1
+        if LOADED:
+            keep(cache_directory("code") / PACKAGES, json.dumps({**_packages(), **LOADED}))
         return run_pipeline(
             urd,
             lambda run: pipeline(StudyRun(run, study, file)),
@@ -116,3 +102,17 @@ class StudyKind(Generic[S]):
             name=f"{pipeline.__module__.rpartition('.')[2]} {study.name}",
             settings=SettingsFile(study.name, file, self.noun, self.embedded),
         )
+
+
+def _name_package(error: InputError) -> None:
+    """Name the package of an entry point that an earlier run has found, and this one has not."""
+    for call, package in _packages().items():
+        if error.hint and call in error.hint:
+            error.hint = error.hint.replace(call, f"{call}: {package} in an earlier run")
+
+
+def _packages() -> dict[str, str]:
+    with contextlib.suppress(OSError, ValueError, InputError):
+        found: dict[str, str] = json.loads((cache_directory("code") / PACKAGES).read_text(encoding="utf-8"))
+        return found
+    return {}

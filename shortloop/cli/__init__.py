@@ -1,1 +1,1 @@
-"""The shortloop command, thin."""
+"""The ``shortloop`` command: a thin layer over the frame."""

@@ -1,68 +1,86 @@
-"""``shortloop compare``: what differs between two jobs, in what they were made of and in what came out."""
+"""``shortloop compare``: differences between two jobs in inputs and results."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, Comparison
+from shortloop.analyses import Analysis, Comparison
+from shortloop.base.errors import InputError
+from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import print_lines, print_table
-from shortloop.cli.why import print_causes
-from shortloop.errors import InputError
-from shortloop.jobs.project import configuration
-from shortloop.jobs.store.job_files import NOTES
-from shortloop.jobs.store.lookup import look_up
-from shortloop.jobs.store.manifest import read_manifest
-from shortloop.jobs.store.store import Store
-from shortloop.jobs.system_errors import if_writable
-from shortloop.worker.results import Result
+from shortloop.cli.why import cause_fields, print_causes
+from shortloop.plan.explain.causes import Cause, explain
+from shortloop.project.project import configuration
+from shortloop.project.system_errors import if_writable
+from shortloop.stages.results import Result
+from shortloop.store.job_files import NOTES
+from shortloop.store.lookup import look_up
+from shortloop.store.manifest import read_manifest
+from shortloop.store.store import Store
+
+if TYPE_CHECKING:
+    from shortloop.plan.explain.arrays import ArrayDifference
 
 __all__ = ["compare_jobs"]
 
+COLUMNS = ("job", "stage", "partition", "made", "seconds")
 
-def compare_jobs(first: str, second: str, figure: Path | None, analyses: Sequence[Analysis]) -> None:
-    """Print what differs between two jobs, and draw what their analysis can draw.
 
-    Parameters
-    ----------
-    first, second : str
-        Job ids.
-    figure : Path or None
-        Where to write the figure. Default: into the results folder.
-    analyses : sequence of Analysis
-        Those that may know how to draw them.
-
-    Raises
-    ------
-    InputError
-        If there are no such jobs, or they are of different stages.
-    """
+def compare_jobs(
+    first: str, second: str, figure: Path | None, analyses: Sequence[Analysis], as_json: bool = False
+) -> None:
+    """Print what differs between two jobs, and draw what their analysis can draw."""
     one, other = look_up(first), look_up(second)
     if one.stage != other.stage:
         raise InputError(
             "jobs of different stages cannot be compared",
             found=f"{first}: {one.stage}, {second}: {other.stage}",
             expected="two jobs of one stage",
-            hint="`shortloop jobs --stage …` lists them",
+            hint="find their ids with `shortloop jobs --stage STAGE`",
         )
+    from shortloop.plan.explain.arrays import array_differences
+
+    causes, arrays, left = _causes(one, other), [*array_differences(one, other)], _left(one, other)
+    comparison = _comparison(one, other, analyses)
+    where = (figure or _place(one, other)) if comparison is not None else None
+    if as_json:
+        print_document(
+            {
+                "jobs": [_fields(each) for each in (one, other)],
+                "recorded": causes is not None,
+                "causes": cause_fields(causes or []),
+                "arrays": [each._asdict() for each in arrays],
+                **dict(zip(("same", "files"), left or (None, []), strict=True)),
+                "numbers": [] if comparison is None else [each._asdict() for each in comparison.numbers],
+                "figure": _draw(comparison, where) if comparison is not None and where is not None else None,
+            }
+        )
+        return
     rows = [
         (each.job, each.stage, each.partition or "", f"{each.made:%Y-%m-%d %H:%M}", f"{each.seconds:.1f}")
         for each in (one, other)
     ]
-    print_table(("job", "stage", "partition", "made", "seconds"), rows, right=("seconds",))
-    _print_parts(one, other)
-    _print_arrays(one, other)
-    if not one.arrays and not other.arrays:
-        _print_files(one, other)
-    comparison = _comparison(one, other, analyses)
+    print_table(COLUMNS, rows, right=("seconds",), below=("made",))
+    _print_parts(one, other, causes)
+    _print_arrays(one, other, arrays)
+    if not arrays and left is not None:
+        same, files = left
+        print_lines("", "left the same" if same else f"files that differ: {', '.join(files) or 'none'}")
     if comparison is not None:
         _print_numbers(one, other, comparison)
-        where = figure or _place(one, other)
         if where is not None:
             print_lines("", f"figure: {_draw(comparison, where)}")
         else:
             print_lines("", "figure: none, as the results may not be written; --figure says where else")
+
+
+def _fields(each: Result) -> dict[str, object]:
+    """A job, for programs."""
+    names = ("job", "stage", "partition", "seconds")
+    return {**{name: getattr(each, name) for name in names}, "made": moment(each.made.timestamp())}
 
 
 def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Comparison | None:
@@ -71,24 +89,25 @@ def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Com
     return next((each for each in found if each is not None), None)
 
 
-def _print_parts(one: Result, other: Result) -> None:
-    from shortloop.jobs.explain.causes import explain
-
-    print_lines("")
+def _causes(one: Result, other: Result) -> list[Cause] | None:
+    """What differs in what they were made of; None if one of them is not recorded."""
     with Store() as store:
         if store.manifest_of(one.job) is None or store.manifest_of(other.job) is None:
-            print_lines("what they were made of is not known, as one of them is not recorded")
-            return
-        causes = explain(store, other.job, against=one.job).causes
-    print_lines("made of the same" if not causes else f"from {one.job} to {other.job}:")
+            return None
+        return explain(store, other.job, against=one.job).causes
+
+
+def _print_parts(one: Result, other: Result, causes: list[Cause] | None) -> None:
+    if causes is None:
+        print_lines("", "what they were made of is not known, as one of them is not recorded")
+        return
+    print_lines("", "made of the same" if not causes else f"from {one.job} to {other.job}:")
     print_causes(causes)
 
 
-def _print_arrays(one: Result, other: Result) -> None:
-    from shortloop.jobs.explain.arrays import array_differences
-
+def _print_arrays(one: Result, other: Result, arrays: Sequence[ArrayDifference]) -> None:
     rows = []
-    for each in array_differences(one, other):
+    for each in arrays:
         if each.differ is None:
             what = "shapes differ" if each.first and each.second else "only in one"
         else:
@@ -98,19 +117,17 @@ def _print_arrays(one: Result, other: Result) -> None:
     if rows:
         print_lines("")
         columns = ("array", one.job, other.job, "", "largest difference")
-        print_table(columns, rows, right=columns[-1:])
+        print_table(columns, rows, right=columns[-1:], below=(other.job, one.job))
 
 
-def _print_files(one: Result, other: Result) -> None:
+def _left(one: Result, other: Result) -> tuple[bool, list[str]] | None:
+    """Whether they left the same, and which files differ; None if one of them is not recorded."""
     first, second = read_manifest(one.path), read_manifest(other.path)
     if first is None or second is None:
-        return
-    if first.content == second.content:
-        print_lines("", "left the same")
-        return
+        return None
     names = sorted({*first.files, *second.files}.difference(NOTES))
     differ = [name for name in names if first.files.get(name) != second.files.get(name)]
-    print_lines("", f"files that differ: {', '.join(differ) or 'none'}")
+    return first.content == second.content, differ
 
 
 def _print_numbers(one: Result, other: Result, comparison: Comparison) -> None:
@@ -138,5 +155,10 @@ def _draw(comparison: Comparison, file: Path) -> Path:
         try:
             figure.savefig(file)
         except (OSError, ValueError) as error:
-            raise InputError("the figure cannot be written", file=file, found=error) from None
+            raise InputError(
+                "the figure cannot be written",
+                file=file,
+                found=error,
+                hint="choose another file with --figure",
+            ) from None
     return file

@@ -1,4 +1,4 @@
-"""``shortloop gc``: deleting what nobody needs any more."""
+"""``shortloop gc``: delete jobs that no latest run uses."""
 
 from __future__ import annotations
 
@@ -6,35 +6,25 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from shortloop.base.errors import InputError
+from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
-from shortloop.errors import InputError
-from shortloop.jobs.store.places import Purpose
-from shortloop.jobs.store.store import Store
-from shortloop.jobs.store.workdir import is_gone
+from shortloop.store.places import Purpose
+from shortloop.store.store import Store
+from shortloop.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 __all__ = ["collect_garbage"]
 
 
-def collect_garbage(really: bool, older: str | None, to: str | None, settings: str | None) -> None:
+def collect_garbage(
+    really: bool, older: str | None, to: str | None, settings: str | None, as_json: bool = False
+) -> None:
     """Delete superseded jobs, or say which would be. What other projects that use the workdirs need is kept.
 
-    Parameters
-    ----------
-    really : bool
-        Whether to delete them.
-    older : str or None
-        Only those at least this old, e.g. ``"30d"``.
-    to : str or None
-        Only as many as it takes until all jobs fit into this, e.g. ``"20GB"``.
-    settings : str or None
-        Name of settings whose last run is needed no more: of this project, or of one that is gone.
-
-    Raises
-    ------
-    InputError
-        If a run is in progress, or what is asked for makes no sense.
+    Only those at least as old as `older`, and only as many as it takes to fit into `to`; the last run of
+    `settings` is needed no more.
     """
     age = None if older is None else parse_age(older)
     size = None if to is None else parse_size(to)
@@ -45,40 +35,75 @@ def collect_garbage(really: bool, older: str | None, to: str | None, settings: s
             entries = inventory(store)
             _refuse_unreadable(entries)
             chosen = to_delete(entries, age, size)
-            _print(chosen)
+            if not as_json:
+                _print(chosen)
             freed = delete(store, chosen)
-            total = sum(each.size for each in entries)
             names = store.index.settings_names()
-            print_lines(
-                f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
-            )
-            _say_if_too_much(total - freed, size)
-        _say_whose(entries, names)
+    else:
+        with Store() as store:
+            entries = inventory(store, without=pipelines_of(store, settings) if settings is not None else ())
+            names = store.index.settings_names()
+        chosen = to_delete(entries, age, size)
+        freed = sum(each.size for each in chosen)
+    total = sum(each.size for each in entries)
+    if as_json:
+        print_document(
+            {
+                "jobs": [_fields(each) for each in chosen],
+                "deleted": really,
+                "bytes": freed,
+                "bytes_left": total - freed,
+                "jobs_left": len(entries) - len(chosen),
+                "unfinished_files": 0 if really else len(old_parts()),
+                "kept_for": [
+                    {
+                        "project": of.project,
+                        "pipeline": of.pipeline,
+                        "jobs": jobs,
+                        "gone": is_gone(of.project),
+                    }
+                    for of, jobs in _kept_for(entries)
+                ],
+            }
+        )
         return
-    with Store() as store:
-        entries = inventory(store, without=pipelines_of(store, settings) if settings is not None else ())
-        names = store.index.settings_names()
-    chosen = to_delete(entries, age, size)
-    _print(chosen)
-    total, gone = sum(each.size for each in entries), sum(each.size for each in chosen)
-    print_lines(
-        f"{len(chosen)} of {counted(len(entries), 'job')} would go: {amount(gone)} of {amount(total)}"
-    )
-    if old_parts():
-        print_lines(f"and {len(old_parts())} files that were begun and never finished")
-    _say_if_too_much(total - gone, size)
+    if really:
+        print_lines(
+            f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
+        )
+    else:
+        _print(chosen)
+        print_lines(
+            f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: "
+            f"{amount(freed)} of {amount(total)}"
+        )
+        if old_parts():
+            print_lines(f"and {len(old_parts())} unfinished files")
+    _say_if_too_much(total - freed, size)
     _say_whose(entries, names)
-    if chosen:
-        print_lines("nothing is deleted yet: --delete does it")
+    if chosen and not really:
+        print_lines("nothing was deleted; add --delete to delete")
+
+
+def _fields(each: Entry) -> dict[str, object]:
+    """A job, for programs."""
+    return {
+        "job": each.job,
+        "stage": each.stage,
+        "partition": each.partition or None,
+        "state": each.state,
+        "made": moment(each.made),
+        "bytes": each.size,
+    }
 
 
 def _refuse_unreadable(entries: list[Entry]) -> None:
     unreadable = [each.job for each in entries if each.state == "unreadable"]
     if unreadable:
         raise InputError(
-            "nothing is deleted, as what some jobs were made from is not known: they may not be read here",
+            "nothing was deleted: the inputs of some jobs are unknown, because you cannot read these jobs",
             found=", ".join(unreadable),
-            hint="delete as the owner of the project",
+            hint="run the command as the project's owner",
         )
 
 
@@ -107,15 +132,21 @@ def _print(chosen: list[Entry]) -> None:
 
 def _say_if_too_much(left: int, size: int | None) -> None:
     if size is not None and left > size:
-        print_lines(f"{amount(left)} are in use or younger: that is more than {amount(size)}")
+        print_lines(f"{amount(left)} are in use or too recent: more than {amount(size)}")
 
 
 def _say_whose(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
     """Which jobs are kept for other projects that use the workdirs."""
-    kept = [each for each in entries if each.state in ("current", "needed")]
-    number = Counter(of for each in kept for of in each.pipelines if of.project)
-    for of, jobs in sorted(number.items()):
+    for of, jobs in _kept_for(entries):
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
             name = names.get(of, of.pipeline)
-            print_lines(f"  it is gone, or has other workdirs now: --forget {name} lets go of them")
+            print_lines(
+                f"  this project is gone or uses other workdirs now: --forget {name} releases its jobs"
+            )
+
+
+def _kept_for(entries: list[Entry]) -> list[tuple[Purpose, int]]:
+    """Pipelines of other projects, and how many jobs each needs."""
+    kept = [each for each in entries if each.state in ("current", "needed")]
+    return sorted(Counter(of for each in kept for of in each.pipelines if of.project).items())

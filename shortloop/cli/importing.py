@@ -1,12 +1,12 @@
-"""Where the `shortloop` command imports from."""
+"""Import path of the ``shortloop`` command."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
 
-from shortloop.errors import InputError
-from shortloop.jobs.project import project_directory
+from shortloop.base.errors import InputError
+from shortloop.project.project import project_directory
 
 __all__ = ["set_path"]
 

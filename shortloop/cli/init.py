@@ -1,4 +1,4 @@
-"""``shortloop init``: the folder of a new project, which runs at once."""
+"""``shortloop init``: create the folder of a new project."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from shortloop.cli.analyses import Analysis, Look, Template, named
+from shortloop.analyses import Analysis, Look, Template, named
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+from shortloop.cli.progress_bar import Waiting
 from shortloop.cli.tables import print_lines
-from shortloop.cli.waiting import Waiting
-from shortloop.errors import InputError
-from shortloop.jobs.exax.patches import SOCKET_PATH_LIMIT
-from shortloop.jobs.project import CONFIGURATION
-from shortloop.text import one_line
+from shortloop.exax.patches.small_fixes import SOCKET_PATH_LIMIT
+from shortloop.project.project import CONFIGURATION
 
 __all__ = ["EXAMPLE", "look_at_data", "template_of", "write_project"]
 
@@ -49,37 +49,11 @@ EXAMPLE = Template(
 def look_at_data(
     analyses: Mapping[str, Analysis], options: Sequence[str], data: Path, folder: Path
 ) -> tuple[Template, Mapping[str, bytes], int]:
-    """Look at data, say what is found, and let an analysis write a settings file for them.
-
-    Parameters
-    ----------
-    analyses : mapping of str to Analysis
-        By name.
-    options : sequence of str
-        As of `template_of`; without any, the data are of the analysis that knows them.
-    data : Path
-        A folder, or a file.
-    folder : Path
-        Where the project will be.
-
-    Returns
-    -------
-    template : Template
-        What the project begins with.
-    settings : mapping of str to bytes
-        Its settings file, by its name.
-    questions : int
-        How many it leaves open, which are to be answered before it runs.
-
-    Raises
-    ------
-    InputError
-        If there are no such data, or no analysis knows them.
-    """
+    """Look at data, say what is found, and let an analysis write a settings file for them."""
     project = Path(os.path.abspath(folder))
     _check(project)
     if not data.exists():
-        raise InputError("there are no such data", file=data, hint="name a folder, or a file")
+        raise InputError("data not found", file=data, hint="give an existing file or folder")
     looking = {name: each for name, each in analyses.items() if each.look and each.template and each.settings}
     if options:
         chosen = template_of(
@@ -108,9 +82,9 @@ def look_at_data(
     if len(found) != 1:
         names = " or ".join(f"--{name}" for name in found or looking)
         raise InputError(
-            "these data may be of several analyses" if found else "no data are found that are known here",
+            "several analyses recognize this data" if found else "no analysis recognizes this data",
             file=data,
-            expected="files that say what they are" if found else f"data for {names or 'an analysis'}",
+            expected="data of one analysis" if found else f"data for {names or 'an analysis'}",
             hint=f"add {names}" if found else _what_to_install(lacking.values()),
         )
     ((name, look),) = found.items()
@@ -125,36 +99,14 @@ def look_at_data(
 
 def _what_to_install(lacking: Iterable[Template]) -> str:
     extras = ",".join(sorted(each.needs for each in lacking))
-    whole = "look whether the files are there, and whole"
-    return f"{whole}; others are known with pip install 'shortloop[{extras}]'" if extras else whole
+    whole = "check that the files exist and are complete"
+    return f"{whole}; for other formats, pip install 'shortloop[{extras}]'" if extras else whole
 
 
 def write_project(
     folder: Path, template: Template, instead: Mapping[str, bytes] | None = None, questions: int = 0
 ) -> int:
-    """Write a new project, and say what to do with it.
-
-    Parameters
-    ----------
-    folder : Path
-        Where; it is made, or empty.
-    template : Template
-        What it begins with.
-    instead : mapping of str to bytes, optional
-        Files in place of those of the template.
-    questions : int, default 0
-        How many these leave open.
-
-    Returns
-    -------
-    int
-        Exit status: 0; `OPEN` if there are questions.
-
-    Raises
-    ------
-    InputError
-        If there is something in the folder, its name is none of a project, or its path is too long.
-    """
+    """Write a new project, and say what to do with it."""
     path = Path(os.path.abspath(folder))
     _check(path)
     files = {**_files_below(COMMON), **template.files()}
@@ -166,11 +118,11 @@ def write_project(
             content = (instead or {}).get(name) or source.read_bytes()
             target.write_bytes(_filled(content, path.name, template.packages, name))
     shown = one_line(os.path.relpath(path))
-    print(f"{shown}: {len(files)} files; README.md says what they are. Now:")
+    print(f"{shown}: {len(files)} files, described in README.md. Next:")
     print(f"  cd {shown}")
     for name in instead or ():
         if questions:
-            print(f"  answer what is asked above in {name}")
+            print(f"  answer the questions above in {name}")
         print(f"  shortloop study {name}")
     print(f"  {template.run}")
     missing = template.missing()
@@ -196,24 +148,24 @@ def _all_or_nothing(folder: Path) -> Iterator[None]:
 def _check(path: Path) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(
-            "there is something already",
+            "the folder is not empty",
             file=path,
-            expected="a folder that is not there yet, or empty",
-            hint="give another name",
+            expected="a new or empty folder",
+            hint="choose another name",
         )
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", path.name):
         raise InputError(
-            "that is no name of a project",
+            "invalid project name",
             found=path.name,
-            expected="letters, digits, and - _ . between them",
+            expected="ASCII letters and digits, with - _ . between them",
         )
     above = next((each for each in path.parents if (each / CONFIGURATION).is_file()), None)
     if above is not None:
         raise InputError(
-            "a project cannot lie in another one",
+            "a project cannot be inside another project",
             file=path,
             found=above / CONFIGURATION,
-            hint="go to another folder",
+            hint="create it in another folder",
         )
     if len(os.fsencode(path / SOCKET)) > SOCKET_PATH_LIMIT:
         raise InputError(
@@ -232,26 +184,8 @@ def _filled(content: bytes, project: str, packages: Sequence[str], name: str) ->
 
 
 def template_of(templates: Mapping[str, Template], options: Sequence[str]) -> Template:
-    """The template that the options of the command name.
-
-    Parameters
-    ----------
-    templates : mapping of str to Template
-        By the name of the analysis.
-    options : sequence of str
-        What was given beside the folder, e.g. ``["--NAME"]``.
-
-    Returns
-    -------
-    Template
-        `EXAMPLE` if none was given.
-
-    Raises
-    ------
-    InputError
-        If there is no such analysis, or several were given.
-    """
+    """The template that the options of the command name."""
     if not options:
         return EXAMPLE
     hint = None if all(each.startswith("--") for each in options) else "--data FOLDER looks at your data"
-    return named(templates, options, "a project begins with one analysis", hint)
+    return named(templates, options, "choose one analysis", hint)

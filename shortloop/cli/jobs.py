@@ -1,4 +1,4 @@
-"""``shortloop jobs``: a list of jobs."""
+"""``shortloop jobs``: list jobs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shortloop.base.errors import InputError
+from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
-from shortloop.errors import InputError
-from shortloop.jobs.store.places import Purpose
-from shortloop.jobs.store.store import Store
+from shortloop.store.places import Purpose
+from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 __all__ = ["ORDERS", "Filter", "print_jobs"]
@@ -23,22 +24,17 @@ ORDERS = {
     "partition": lambda each: (each.partition, each.stage),
 }
 STYLES = {"current": "", "damaged": "red"}
+BELOW = ("settings", "made", "seconds", "size")  # where they have no room
 
 
 @dataclass(frozen=True)
 class Filter:
     """Which jobs to list; None: whatever it is.
 
-    Parameters
-    ----------
-    stage, partition, settings, state : str or None
-        As they are called.
-    older, newer : str or None
-        Ages, e.g. ``"2d"``.
-    larger : str or None
-        A size, e.g. ``"100MB"``.
-    scripts : bool
-        Whether to list the jobs of build scripts too.
+    stage, partition, settings, state: as they are called.
+    older, newer: Ages, e.g. ``"2d"``.
+    larger: a size, e.g. ``"100MB"``.
+    scripts: whether to list the jobs of build scripts too.
     """
 
     stage: str | None = None
@@ -51,25 +47,9 @@ class Filter:
     scripts: bool = False
 
     def apply(self, entries: list[Entry], names: Mapping[Purpose, str]) -> list[Entry]:
-        """The jobs that are asked for.
-
-        Parameters
-        ----------
-        entries : list of Entry
-        names : mapping of Purpose to str
-            The settings of each pipeline that has any.
-
-        Returns
-        -------
-        list of Entry
-
-        Raises
-        ------
-        InputError
-            If an age, a size or a state is none.
-        """
+        """The jobs that are asked for."""
         if self.state is not None and self.state not in STATES:
-            raise InputError("there is no such state", found=self.state, expected=", ".join(STATES))
+            raise InputError("unknown state", field="--state", found=self.state, expected=", ".join(STATES))
         now = time.time()
         latest = now - parse_age(self.older) if self.older else now
         earliest = now - parse_age(self.newer) if self.newer else 0.0
@@ -90,34 +70,29 @@ class Filter:
         ]
 
 
-def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
-    """Print a list of jobs.
-
-    Parameters
-    ----------
-    wanted : Filter
-        Which.
-    order : str
-        One of `ORDERS`.
-    reverse : bool
-        Whether to begin with the last.
-
-    Raises
-    ------
-    InputError
-        If the order is none.
-    """
+def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False) -> None:
+    """Print a list of jobs in one of `ORDERS`."""
     if order not in ORDERS:
-        raise InputError("jobs cannot be sorted by that", found=order, expected=", ".join(ORDERS))
+        raise InputError("unknown sort order", field="--sort", found=order, expected=", ".join(ORDERS))
     with Store() as store:
         names = store.index.settings_names()
         entries = wanted.apply(inventory(store), names)
     entries.sort(key=ORDERS[order], reverse=reverse)
+    if as_json:
+        print_document(
+            {
+                "jobs": [_fields(each, names) for each in entries],
+                "seconds": sum(each.seconds for each in entries),
+                "bytes": sum(each.size for each in entries),
+            }
+        )
+        return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
     print_table(
         columns,
         [_row(each, names) for each in entries],
         right=("seconds", "size"),
+        below=BELOW,
         styles=[STYLES.get(each.state, "dim") for each in entries],
     )
     total = amount(sum(each.size for each in entries))
@@ -127,14 +102,35 @@ def print_jobs(wanted: Filter, order: str, reverse: bool) -> None:
 
 def _row(each: Entry, names: Mapping[Purpose, str]) -> tuple[str, ...]:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
-    named = [of._replace(pipeline=names.get(of, of.pipeline)) for of in each.pipelines]
     return (
         each.job,
         each.stage,
         each.partition,
-        ", ".join(dict.fromkeys(map(str, named))),
+        ", ".join(_settings(each, names)),
         made,
         f"{each.seconds:.1f}",
         amount(each.size),
         each.state,
     )
+
+
+def _settings(each: Entry, names: Mapping[Purpose, str]) -> list[str]:
+    """Names of the settings that a job is for."""
+    named = (of._replace(pipeline=names.get(of, of.pipeline)) for of in each.pipelines)
+    return [*dict.fromkeys(map(str, named))]
+
+
+def _fields(each: Entry, names: Mapping[Purpose, str]) -> dict[str, object]:
+    """The row of a job, for programs."""
+    return {
+        "job": each.job,
+        "stage": each.stage,
+        "partition": each.partition or None,
+        "settings": _settings(each, names),
+        "made": moment(each.made),
+        "seconds": each.seconds,
+        "bytes": each.size,
+        "state": each.state,
+        "sources": each.sources,
+        "folder": each.folder,
+    }

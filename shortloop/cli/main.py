@@ -1,30 +1,20 @@
-"""The ``shortloop`` command."""
+"""The ``shortloop`` commands and their parameters."""
 
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from shortloop.cli.version import options
-from shortloop.errors import InputError
-from shortloop.jobs.letters import print_any_letter
-from shortloop.jobs.system_errors import need_files, system_error
+from shortloop.base.errors import InputError
+from shortloop.cli.logs import logs
+from shortloop.project.system_errors import need_files
 
-__all__ = ["app", "main"]
+__all__ = ["app", "with_settings"]
 
-app = typer.Typer(
-    help="Run analyses that are made of many independent fits, and run again only what a change touches.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.callback()(options)
-
+app = typer.Typer()
 with_settings = typer.Typer()
 """What there is if an analysis has a settings file."""
 FEWEST_FILES = 16  # open at once, that exax needs to begin a run
@@ -32,7 +22,7 @@ FEWEST_FILES = 16  # open at once, that exax needs to begin a run
 Script = Annotated[
     str | None,
     typer.Argument(
-        help="Build script, as `ax run` takes it; default: build_pipeline, or the only one that there is."
+        help="Build script, named as for `ax run`; default: build_pipeline, or the project's only script."
     ),
 ]
 SettingsFile = Annotated[
@@ -40,113 +30,63 @@ SettingsFile = Annotated[
     typer.Option(
         "--settings",
         readable=False,
-        help="Settings file; default: the one that SHORTLOOP_SETTINGS names, else the script's own.",
+        help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file.",
     ),
 ]
 SettingsName = Annotated[
-    str | None, typer.Option("--settings", help="Only jobs of the settings of this name.")
+    str | None, typer.Option("--settings", help="Only jobs for the settings with this name.")
 ]
 Until = Annotated[
     str | None,
-    typer.Option(metavar="STAGE", help="Only jobs of this stage, and what they are made from."),
+    typer.Option(metavar="STAGE", help="Run only this stage and the stages it depends on."),
 ]
-Only = Annotated[str | None, typer.Option(metavar="STAGE", help="Only the jobs of this stage.")]
+Only = Annotated[
+    str | None, typer.Option(metavar="STAGE", help="Run only this stage; its inputs must be up to date.")
+]
 Partition = Annotated[
-    str | None, typer.Option(help="With --until or --only: of the stage, only the jobs of this partition.")
+    str | None, typer.Option(help="With --until or --only: run only this partition of the stage.")
 ]
 Force = Annotated[
     list[str] | None,
-    typer.Option(metavar="JOB", help="Build a job, or those of a stage, though it is there. Repeatable."),
+    typer.Option(metavar="JOB", help="Rebuild this job or stage even if cached. Repeatable."),
 ]
-Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d, 2w.")]
+Named = Annotated[list[str] | None, typer.Option(hidden=True)]
+"""Flags of analyses, as --NAME: `shortloop.cli.entry` has the command take each that there is."""
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON document instead of text; docs/json.md lists its fields."),
+]
+Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
 
 
-def main() -> None:
-    """Entry point: what is a user's to mend is one message and status 1; what is not keeps its traceback."""
-    print_any_letter()
-    interrupted = _note_interrupts()
-    try:
-        if not _own_commands() & set(sys.argv[1:2]):  # which work whatever state an analysis is in
-            _add_commands_of_analyses()
-        app()
-    except KeyboardInterrupt:  # before or after the command itself
-        raise SystemExit(130) from None
-    except BrokenPipeError:  # | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except Exception as error:
-        if interrupted:  # of which some libraries make something else while they are imported
-            raise SystemExit(130) from None
-        known = error if isinstance(error, InputError) else system_error(error)
-        if known is None:
-            from shortloop.jobs.exax.tracebacks import user_traceback
-        print(f"shortloop: {known.message}" if known else user_traceback(error), file=sys.stderr)
-        raise SystemExit(1) from None
-
-
-def _note_interrupts() -> list[int]:
-    """Has one element more after each Ctrl-C, which raises as ever."""
-    noted: list[int] = []
-
-    def note(number: int, frame: object) -> None:
-        noted.append(number)
-        raise KeyboardInterrupt
-
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, note)
-    return noted
-
-
-def _own_commands() -> set[str]:
-    return {command.callback.__name__ for command in app.registered_commands if command.callback}
-
-
-def _add_commands_of_analyses() -> None:
-    from shortloop.cli.analyses import find_analyses
-
-    analyses = find_analyses().values()
-    for analysis in analyses:
-        if analysis.commands is not None:
-            app.registered_commands += analysis.commands.registered_commands
-    if any(analysis.settings is not None for analysis in analyses):
-        checks, sweeps = with_settings.registered_commands
-        app.registered_commands[1:3] = [checks, *app.registered_commands[1:3], sweeps]  # as one meets them
-
-
-@with_settings.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@with_settings.command()
 def study(
-    context: typer.Context,
-    file: Annotated[
-        Path | None, typer.Argument(readable=False, help="Settings file to check; default: none.")
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(readable=False, help="Settings file to check.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Check the file alone, and open no data that it names.")
+        bool, typer.Option("--quick", help="Check only the file, without opening its data.")
     ] = False,
+    named: Named = None,
+    as_json: Json = False,
 ) -> None:
-    """Check a study file, and open all data that it names, to say all that is wrong with them. Status 1 then.
+    """Check a settings file and the data it names, and report every problem. Exit status 1 if any.
 
-    Without a file, list all fields with units and defaults: of an analysis, as --NAME.
+    Without a file, list all fields with units and defaults; --NAME selects the analysis.
     """
-    from shortloop.cli.analyses import find_analyses
+    from shortloop.analyses import find_analyses
     from shortloop.cli.study import check_file, kind_of, list_fields
 
-    options = list(context.args)
-    if file is not None and str(file).startswith("--"):
-        options, file = [str(file), *options], None
-    if file is None and options and not options[-1].startswith("--"):
-        file = Path(options.pop())
     kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
-    kind = kind_of(kinds, options, file)
+    kind = kind_of(kinds, named or (), file)
     if file is None:
-        list_fields(kind)
+        list_fields(kind, as_json)
     else:
-        raise typer.Exit(check_file(kind, file, quick))
+        raise typer.Exit(check_file(kind, file, quick, as_json))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command()
 def init(
-    context: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(help="Folder to make, e.g. my-analysis; its name is the project's.")
+        Path, typer.Argument(help="Folder to create, e.g. my-analysis; its name becomes the project's name.")
     ],
     data: Annotated[
         Path | None,
@@ -154,22 +94,23 @@ def init(
             "--data",
             metavar="FOLDER",
             readable=False,
-            help="Look at these data, say what is there, and write a settings file for them.",
+            help="Inspect this data and write a settings file for it.",
         ),
     ] = None,
+    named: Named = None,
 ) -> None:
-    """Write a new project, which runs at once: a small analysis, or an installed one, as --NAME.
+    """Create a project that is ready to run: a small example, or an installed analysis with --NAME.
 
-    Status 3 if the data leave a question open, which is to be answered in the settings file before it runs.
+    Exit status 3 if the settings file has questions to answer before the first run.
     """
-    from shortloop.cli.analyses import find_analyses
+    from shortloop.analyses import find_analyses
     from shortloop.cli.init import look_at_data, template_of, write_project
 
     analyses = find_analyses()
     if data is not None:
-        raise typer.Exit(write_project(folder, *look_at_data(analyses, context.args, data, folder)))
+        raise typer.Exit(write_project(folder, *look_at_data(analyses, named or (), data, folder)))
     templates = {name: each.template for name, each in analyses.items() if each.template is not None}
-    write_project(folder, template_of(templates, context.args))
+    write_project(folder, template_of(templates, named or ()))
 
 
 @app.command()
@@ -181,33 +122,45 @@ def run(
     partition: Partition = None,
     force: Force = None,
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="Even if another settings file has the name of this one.")
+        bool,
+        typer.Option("--take-over", help="Replace the results of another settings file with the same name."),
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also show INFO log records.")] = False,
+    fail_fast: Annotated[
+        bool,
+        typer.Option(
+            "--fail-fast/--keep-going",
+            help="After a failure, start no further jobs, or all jobs that do not depend on it.",
+        ),
     ] = False,
 ) -> None:
-    """Run a build script, with a server of its own if none answers."""
+    """Run a build script, starting a server if none is running."""
     from shortloop.cli.run import run_script
-    from shortloop.jobs.exax.forked import leave
-    from shortloop.jobs.selection import Selection
+    from shortloop.exax.forked import leave
+    from shortloop.exax.live_output import VERBOSE
+    from shortloop.plan.selection import FAIL_FAST, Selection
+    from shortloop.plan.settings_files import TAKE_OVER
 
     need_files(FEWEST_FILES)
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
-    leave(run_script(script, settings, selection, take_over))
+    flags = {TAKE_OVER: take_over, VERBOSE: verbose, FAIL_FAST: fail_fast}
+    leave(run_script(script, settings, selection, {name: "1" for name, given in flags.items() if given}))
 
 
 @with_settings.command(
-    epilog="Each is a run as others are: jobs that a combination leaves as they were are used again, so that "
-    "a second sweep, or one that goes on after Ctrl-C, builds only what is missing.\n\n"
-    "The file stays as it is. In each run, the name of the settings is followed by what varies, so that it "
-    "has a folder of its own, as results/NAME-decoding.folds-5+estimator.kind-lda. What changed between them "
-    "is in results/NAME-sweep, as a table (CSV) and a figure.\n\n"
-    "A combination that fails is a row of the table; the others go on, and the status is 1.",
+    epilog="Each combination is an ordinary run: unaffected jobs are reused, so that a second sweep, or "
+    "one resumed after Ctrl-C, builds only the missing jobs.\n\n"
+    "The settings file is not modified. Each combination has its own results folder, for example "
+    "results/NAME-decoding.folds-5+estimator.kind-lda; results/NAME-sweep compares them in a table (CSV) and "
+    "a figure.\n\n"
+    "If a combination fails, the others still run; the table lists the failure and the exit status is 1.",
 )
 def sweep(
     file: Annotated[
         Path | None,
         typer.Argument(
             readable=False,
-            help="Settings file; default: the one that SHORTLOOP_SETTINGS names, else the script's own.",
+            help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file.",
         ),
     ] = None,
     vary: Annotated[
@@ -215,7 +168,7 @@ def sweep(
         typer.Option(
             "--set",
             metavar="FIELD=VALUE,VALUE…",
-            help="A field and its values, in TOML; texts need no quotes. Repeatable: all combinations run.",
+            help="A field and its values as TOML; text needs no quotes. Repeatable: runs every combination.",
         ),
     ] = None,
     together: Annotated[
@@ -223,19 +176,19 @@ def sweep(
         typer.Option(
             "--zip",
             metavar="FIELD=VALUE,VALUE…",
-            help="The same, of fields whose first values go together, and their second, and so on.",
+            help="Like --set, but fields vary together: all first values, then all second values, and so on.",
         ),
     ] = None,
     script: Annotated[
         str | None,
-        typer.Option(help="Build script, as `ax run` takes it; default: the one for such a file."),
+        typer.Option(help="Build script, named as for `ax run`; default: the script for this kind of file."),
     ] = None,
 ) -> None:
-    """Run a build script with each combination of some settings, and show what changed."""
-    from shortloop.cli.analyses import find_analyses
+    """Run a build script with each combination of settings and compare the results."""
+    from shortloop.analyses import find_analyses
     from shortloop.cli.study import kind_of
     from shortloop.cli.sweep import run_sweep
-    from shortloop.jobs.exax.forked import leave
+    from shortloop.exax.forked import leave
 
     need_files(FEWEST_FILES)
     if script is None:
@@ -252,53 +205,63 @@ def plan(
     only: Only = None,
     partition: Partition = None,
     force: Force = None,
-    every: Annotated[bool, typer.Option("--all", help="List each job.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every job.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """What a run would build and reuse, why, and how long that would take. Runs nothing."""
+    """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.jobs.build_scripts import chosen_script
-    from shortloop.jobs.selection import Selection
-    from shortloop.settings.variable import SETTINGS_VARIABLE
+    from shortloop.plan.build_scripts import chosen_script
+    from shortloop.plan.selection import Selection
+    from shortloop.settings.paths import SETTINGS_VARIABLE
 
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
     Selection(until or "", only or "", partition or "", tuple(force or ())).into(os.environ)
-    print_plan(script or chosen_script(None), every)
+    print_plan(script or chosen_script(None), every, as_json)
 
 
 @app.command()
 def why(
-    job: Annotated[str, typer.Argument(help="Job id, e.g. main-12, or a stage, e.g. train.")],
+    job: Annotated[str, typer.Argument(help="Job id or stage, e.g. main-12 or train.")],
     settings: SettingsName = None,
-    full: Annotated[bool, typer.Option("--full", help="Print all of long differences of code.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print code differences in full.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Why a job, or each job of a stage in the last run, was built: what differs from the one before."""
+    """Explain why a job, or each job of a stage in the latest run, was built and not reused."""
     from shortloop.cli.why import print_why
 
-    print_why(job, settings, full)
+    print_why(job, settings, full, as_json)
 
 
 @app.command()
-def show(job: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")]) -> None:
-    """What made a job, why, from what, with which options, what it cost and what it holds."""
+def show(
+    job: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")],
+    as_json: Json = False,
+) -> None:
+    """Show how a job was made (code, inputs, options), why, its cost and its contents."""
     from shortloop.cli.show import show_job
 
-    show_job(job)
+    show_job(job, as_json)
+
+
+app.command()(logs)
 
 
 @app.command()
 def compare(
     first: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")],
-    second: Annotated[str, typer.Argument(help="Another of the same kind, e.g. main-31.")],
+    second: Annotated[str, typer.Argument(help="Job id of the same stage, e.g. main-31.")],
     figure: Annotated[
-        Path | None, typer.Option(help="Where to write the figure; default: compare/ in the results folder.")
+        Path | None,
+        typer.Option(help="File to write the figure to; default: in compare/ in the results folder."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
-    """What differs between two jobs: what they were made of, and what came out."""
-    from shortloop.cli.analyses import find_analyses
+    """Compare two jobs of a stage: their code, options, inputs and results."""
+    from shortloop.analyses import find_analyses
     from shortloop.cli.compare import compare_jobs
 
-    compare_jobs(first, second, figure, [*find_analyses().values()])
+    compare_jobs(first, second, figure, [*find_analyses().values()], as_json)
 
 
 @app.command()
@@ -310,56 +273,56 @@ def jobs(
     older: Older = None,
     newer: Annotated[str | None, typer.Option(help="Only jobs younger than this, e.g. 2h.")] = None,
     larger: Annotated[str | None, typer.Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
-    scripts: Annotated[bool, typer.Option("--scripts", help="Also jobs of build scripts.")] = False,
-    sort: Annotated[str, typer.Option(help="id, made, seconds, size, stage or partition.")] = "id",
-    reverse: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
+    scripts: Annotated[bool, typer.Option("--scripts", help="Include jobs of build scripts.")] = False,
+    sort: Annotated[str, typer.Option(help="Sort by id, made, seconds, size, stage or partition.")] = "id",
+    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """List jobs: which stage and partition, what they took, whether anybody needs them."""
+    """List jobs with their stage, partition, cost and whether they are still needed."""
     from shortloop.cli.jobs import Filter, print_jobs
 
-    print_jobs(Filter(stage, partition, settings, state, older, newer, larger, scripts), sort, reverse)
+    print_jobs(
+        Filter(stage, partition, settings, state, older, newer, larger, scripts), sort, reverse, as_json
+    )
 
 
 @app.command()
 def runs(
-    number: Annotated[int | None, typer.Argument(help="A run, to see it in full.")] = None,
+    number: Annotated[int | None, typer.Argument(help="Run to show in full.")] = None,
     settings_to: Annotated[
         Path | None,
-        typer.Option(
-            "--settings-to", metavar="FILE", help="Write its settings, as they were, to a new file."
-        ),
+        typer.Option("--settings-to", metavar="FILE", help="Write the run's settings to a new file."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List all runs, not only the last.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List all runs, not only the latest.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Runs of this project: when, what for, how many jobs were built and reused, how they ended."""
+    """List runs with their start, settings, number of jobs built and reused, and exit status."""
     from shortloop.cli.runs import print_run, print_runs, write_settings
 
     if settings_to is not None:
         if number is None:
-            raise InputError(
-                "settings are those of a run", hint="give its number: `shortloop runs` lists them"
-            )
-        write_settings(number, settings_to)
+            raise InputError("--settings-to needs a run", hint="add its number, which `shortloop runs` lists")
+        write_settings(number, settings_to, as_json)
     elif number is not None:
-        print_run(number)
+        print_run(number, as_json)
     else:
-        print_runs(every)
+        print_runs(every, as_json)
 
 
 @app.command()
 def harmless(
-    stage: Annotated[str, typer.Argument(help="A stage, e.g. train.")],
+    stage: Annotated[str, typer.Argument(help="Stage, e.g. train.")],
     why: Annotated[
-        str, typer.Argument(help="Why what changed cannot change its results; kept with the jobs.")
+        str, typer.Argument(help="Reason why the change cannot affect results; recorded with the jobs.")
     ],
     script: Script = None,
     settings: SettingsFile = None,
 ) -> None:
-    """Say that a change of code or libraries changes no result of a stage: its jobs are not built again."""
+    """Declare that changed code or libraries do not affect a stage's results, so that its jobs are reused."""
     from shortloop.cli.harmless import print_harmless
-    from shortloop.jobs.build_scripts import chosen_script
-    from shortloop.jobs.selection import Selection
-    from shortloop.settings.variable import SETTINGS_VARIABLE
+    from shortloop.plan.build_scripts import chosen_script
+    from shortloop.plan.selection import Selection
+    from shortloop.settings.paths import SETTINGS_VARIABLE
 
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
@@ -370,31 +333,35 @@ def harmless(
 @app.command()
 def verify(
     set_aside: Annotated[
-        bool, typer.Option("--set-aside", help="Take damaged jobs out of use; their files stay.")
+        bool, typer.Option("--set-aside", help="Take damaged jobs out of use, keeping their files.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Read all bytes of all jobs and of their input files. Status 1 if anything is not as it was.
+    """Verify every byte of all jobs and their input files. Exit status 1 if anything changed.
 
-    Left out are what jobs printed (OUTPUT/), files whose names begin with a dot, and jobs of build scripts.
+    Skips printed output (OUTPUT/), files whose names begin with a dot, and jobs of build scripts.
     """
     from shortloop.cli.verify import verify_jobs
 
-    raise typer.Exit(verify_jobs(set_aside))
+    raise typer.Exit(verify_jobs(set_aside, as_json))
 
 
 @app.command()
 def gc(
-    delete: Annotated[bool, typer.Option("--delete", help="Delete them; otherwise only count.")] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete the jobs instead of only counting them.")
+    ] = False,
     older: Older = None,
     to: Annotated[
-        str | None, typer.Option(help="Only as many as it takes for all jobs to fit, e.g. 20GB.")
+        str | None, typer.Option(help="Delete only until all remaining jobs fit in this size, e.g. 20GB.")
     ] = None,
     forget: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Settings whose last run is not needed any more."),
+        typer.Option(metavar="NAME", help="Also delete jobs needed only by these settings' latest run."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Delete jobs that nothing rests on, the oldest first, and leftovers. Their ids are not used again."""
+    """Delete jobs that no latest run uses, oldest first, and leftover files. Job ids are never reused."""
     from shortloop.cli.gc import collect_garbage
 
-    collect_garbage(delete, older, to, forget)
+    collect_garbage(delete, older, to, forget, as_json)

@@ -1,40 +1,34 @@
-"""``shortloop plan``: what a run would build and reuse, and how long that would take."""
+"""``shortloop plan``: jobs that a run would build or reuse, and the expected time."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from shortloop.cli.document import print_document
 from shortloop.cli.tables import counted, duration, print_lines, print_table
-from shortloop.jobs.explain.phrases import short_list
-from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
-from shortloop.jobs.planner import Planner
+from shortloop.plan.explain.phrases import short_list
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.plan.planner import Planner
 
 __all__ = ["print_plan"]
 
 VARIANT = 3
 """Column that says which model, and the like; left out where no job has one."""
+BUILT = (BUILD, PERHAPS)
 BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
 
 
-def print_plan(script: str, every: bool) -> None:
-    """Print what a run of a build script would do. Nothing is run, and no server is needed.
-
-    Parameters
-    ----------
-    script : str
-        Its name.
-    every : bool
-        Whether to list each job.
-
-    Raises
-    ------
-    InputError
-        If it cannot be planned.
-    """
-    from shortloop.jobs.dry_run import dry_run
+def print_plan(script: str, every: bool, as_json: bool = False) -> None:
+    """Print what a run of a build script would do. Nothing is run, and no server is needed."""
+    from shortloop.plan.dry_run import dry_run
 
     planned = dry_run(script)
+    if as_json:
+        print_document(
+            {"script": script, "plans": [_fields(plan, planned.seconds) for plan in planned.plans]}
+        )
+        return
     for plan in planned.plans:
         _print(plan, planned.seconds, every)
 
@@ -43,8 +37,7 @@ def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
     if every:
         _print_jobs(plan.jobs)
     rows = []
-    for stage in dict.fromkeys(job.stage for job in plan.jobs):
-        jobs = [job for job in plan.jobs if job.stage == stage]
+    for stage, jobs in _of_stages(plan.jobs):
         number = Counter(job.plan for job in jobs)
         counts = [str(number[what] or "") for what in (REUSE, BUILD, PERHAPS)]
         rows.append((stage, *counts, _expected(jobs, means)))
@@ -52,11 +45,11 @@ def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
     print_table(("stage", *columns), rows, right=columns)
     print_lines("", *_reasons(plan.jobs), _summary(plan.jobs, means))
     if plan.waits_for is not None:
-        print_lines(f"what comes after is not known: the pipeline asks for results of {plan.waits_for.name}")
+        print_lines(f"later jobs are unknown: the pipeline first needs the results of {plan.waits_for.name}")
     if plan.note:
         print_lines(plan.note)
     if plan.unread:
-        print_lines(f"files that are new or changed, and not read yet: {plan.unread}; a run reads them first")
+        print_lines(f"{plan.unread} new or changed files not read yet; a run reads them first")
 
 
 def _print_jobs(jobs: Sequence[Built]) -> None:
@@ -65,7 +58,7 @@ def _print_jobs(jobs: Sequence[Built]) -> None:
     if not any(job.variant for job in jobs):
         for row in (columns, *rows):
             del row[VARIANT]
-    print_table(columns, rows)
+    print_table(columns, rows, below=columns[VARIANT:-2], wrap="reason")
     print_lines("")
 
 
@@ -82,24 +75,68 @@ def _reasons(jobs: Sequence[Built]) -> Iterator[str]:
 def _summary(jobs: Sequence[Built], means: dict[str, float]) -> str:
     number = Counter(job.plan for job in jobs)
     if number[REUSE] == len(jobs):
-        return f"all {len(jobs)} jobs are there: nothing would be built"
+        failed = sum(job.incomplete for job in jobs)
+        if failed:
+            return f"all {len(jobs)} jobs are cached; failed units of {failed} would be computed again"
+        return f"all {len(jobs)} jobs are cached: nothing would be built"
     perhaps = f", {number[PERHAPS]} perhaps" if number[PERHAPS] else ""
     text = f"{counted(number[BUILD], 'job')} would be built{perhaps}, {number[REUSE]} reused"
     expected = _expected(jobs, means)
     if expected != "?":
         text += f": {expected}"
     unknown = sorted({job.stage for job in jobs if job.plan != REUSE and _seconds(job, means) is None})
-    return f"{text}; no earlier job says how long {', '.join(unknown)} takes" if unknown else text
+    return f"{text}; no earlier job tells how long {', '.join(unknown)} will take" if unknown else text
 
 
 def _expected(jobs: Sequence[Built], means: dict[str, float]) -> str:
     """Seconds, from those if nothing comes out different to those if everything does."""
-    seconds = {what: [_seconds(job, means) for job in jobs if job.plan == what] for what in (BUILD, PERHAPS)}
-    known = {what: [each for each in found if each is not None] for what, found in seconds.items()}
-    if not known[BUILD] + known[PERHAPS]:
-        return "?" if seconds[BUILD] + seconds[PERHAPS] else ""
-    least, most = sum(known[BUILD]), sum(known[BUILD] + known[PERHAPS])
+    least, most = _range(jobs, means)
+    if least is None or most is None:
+        return "?" if any(job.plan != REUSE for job in jobs) else ""
     return duration(least) if least == most else f"{duration(least)} to {duration(most)}"
+
+
+def _range(jobs: Sequence[Built], means: dict[str, float]) -> tuple[float, float] | tuple[None, None]:
+    """The fewest and the most seconds; None if no earlier job tells."""
+    known = [(job.plan, _seconds(job, means)) for job in jobs if job.plan in (BUILD, PERHAPS)]
+    seconds = {what: [each for plan, each in known if plan == what and each is not None] for what in BUILT}
+    most = seconds[BUILD] + seconds[PERHAPS]
+    return (sum(seconds[BUILD]), sum(most)) if most else (None, None)
+
+
+def _of_stages(jobs: Sequence[Built]) -> list[tuple[str, list[Built]]]:
+    stages = dict.fromkeys(job.stage for job in jobs)
+    return [(stage, [job for job in jobs if job.stage == stage]) for stage in stages]
+
+
+def _fields(plan: Planner, means: dict[str, float]) -> dict[str, object]:
+    """A plan, for programs."""
+    return {
+        "pipeline": plan.name,
+        **_counts(plan.jobs, means),
+        "stages": [{"stage": stage, **_counts(jobs, means)} for stage, jobs in _of_stages(plan.jobs)],
+        "jobs": [
+            {
+                "plan": job.plan,
+                "stage": job.stage,
+                "partition": job.partition,
+                "variant": job.variant or None,
+                "job": job.job or None,
+                "reason": job.reason,
+                "seconds": None if job.plan == REUSE else _seconds(job, means),
+            }
+            for job in plan.jobs
+        ],
+        "waits_for": plan.waits_for.name if plan.waits_for else None,
+        "note": plan.note or None,
+        "unread_files": plan.unread,
+    }
+
+
+def _counts(jobs: Sequence[Built], means: dict[str, float]) -> dict[str, object]:
+    number = Counter(job.plan for job in jobs)
+    seconds = dict(zip(("least_seconds", "most_seconds"), _range(jobs, means), strict=True))
+    return {**{what: number[what] for what in (REUSE, BUILD, PERHAPS)}, **seconds}
 
 
 def _seconds(job: Built, means: dict[str, float]) -> float | None:

@@ -1,4 +1,4 @@
-"""``shortloop runs``: the runs of this project, one of them in full, and its settings to go back to."""
+"""``shortloop runs``: list runs, show one in full, and write its settings to a file."""
 
 from __future__ import annotations
 
@@ -6,52 +6,51 @@ import os
 import time
 from pathlib import Path
 
+from shortloop.base.errors import InputError
+from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import counted, print_lines, print_table
-from shortloop.errors import InputError
-from shortloop.jobs.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
+from shortloop.run.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
 
 __all__ = ["print_run", "print_runs", "write_settings"]
 
 LAST = 20
 COLUMNS = ("run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit")
+BELOW = ("part", "settings", "script")  # where they have no room
 NUMBERS = ("run", "built", "reused", "seconds", "exit")
 
 
-def print_runs(every: bool) -> None:
-    """Print a table of runs, the last one at the end.
-
-    Parameters
-    ----------
-    every : bool
-        Whether to list more than the last ones.
-    """
+def print_runs(every: bool, as_json: bool = False) -> None:
+    """Print a table of all runs or of the last ones, the last one at the end."""
     numbers = run_numbers()
     shown = numbers if every else numbers[-LAST:]
     found = read_runs(shown)
+    if as_json:
+        listed = [_fields(*each) for each in found]
+        print_document({"runs": listed, "all": len(numbers), "unreadable": len(shown) - len(found)})
+        return
     rows = [_row(number, record, end) for number, record, end in found]
     styles = ["" if end == "0" else "red" for _, _, end in found]
-    print_table(COLUMNS, rows, right=NUMBERS, styles=styles)
-    more = (
-        f", of which the last {LAST} are shown: --all shows the others" if len(shown) < len(numbers) else ""
-    )
+    print_table(COLUMNS, rows, right=NUMBERS, below=BELOW, styles=styles)
+    more = f", the latest {LAST} shown; --all shows the rest" if len(shown) < len(numbers) else ""
     broken = f"; {len(shown) - len(found)} cannot be read" if len(found) < len(shown) else ""
     print_lines(f"{counted(len(numbers), 'run')}{more}{broken}")
 
 
-def print_run(number: int) -> None:
-    """Print one run in full.
-
-    Parameters
-    ----------
-    number : int
-        Its number.
-
-    Raises
-    ------
-    InputError
-        If there is none of this number.
-    """
+def print_run(number: int, as_json: bool = False) -> None:
+    """Print one run in full."""
     record, end = read_run(number)
+    if as_json:
+        print_document(
+            {
+                **_fields(number, record, end),
+                "file": record.file or None,
+                "text": record.text if record.file else None,
+                "script_job": record.script_job or None,
+                "problem": record.error or None,
+                "jobs": [job._asdict() for job in record.jobs],
+            }
+        )
+        return
     what = " ".join(filter(None, (record.script, record.part)))
     script_job = f", job {record.script_job}" if record.script_job else ""
     print_lines(f"run {number}: {what}{script_job}")
@@ -67,41 +66,39 @@ def print_run(number: int) -> None:
             for job in record.jobs
         ]
         print_lines("")
-        print_table(("stage", "partition", "job", "", "reason"), rows)
+        print_table(("stage", "partition", "job", "", "reason"), rows, wrap="reason")
     print_lines("", f"{counted(record.built, 'job')} built, {len(record.jobs) - record.built} reused")
+    if record.utilisation is not None:
+        print_lines(f"{100 * record.utilisation:.0f} % of the cores used from the first job to the last")
 
 
-def write_settings(number: int, file: Path) -> None:
-    """Write the settings of a run to a file.
-
-    Parameters
-    ----------
-    number : int
-        The run's number.
-    file : Path
-        A file that is not there yet.
-
-    Raises
-    ------
-    InputError
-        If there is no such run, it had no settings, or the file is there or cannot be written.
-    """
+def write_settings(number: int, file: Path, as_json: bool = False) -> None:
+    """Write the settings of a run to a file that is not there yet."""
     record, _ = read_run(number)
     if not record.file:
-        raise InputError("this run had no file of settings", found=f"run {number}, of {record.script}")
+        raise InputError(
+            "this run has no settings file",
+            found=f"run {number} of {record.script}",
+            hint="choose a run that has settings",
+        )
     try:
         with file.open("xb") as stream:
             stream.write(record.text.encode("utf-8", "surrogateescape"))
     except FileExistsError:
         raise InputError(
-            "there is a file already, and it is not overwritten", file=file, hint="name another, or move it"
+            "the file exists and is not overwritten", file=file, hint="choose another name, or move the file"
         ) from None
     except OSError as error:
-        raise InputError("the settings cannot be written", file=file, found=error.strerror) from None
-    print_lines(f"{file}: settings {record.settings} as run {number} read them from {record.file}")
+        raise InputError(
+            "the settings cannot be written", file=file, found=error.strerror, hint="choose another file"
+        ) from None
+    if as_json:
+        print_document({"run": number, "settings": record.settings or None, "file": file})
+        return
+    print_lines(f"{file}: settings {record.settings}, as read by run {number} from {record.file}")
     if os.path.realpath(file.absolute().parent) != os.path.realpath(Path(record.file).parent):
         print_lines(
-            "relative paths in it now start from another folder: mend them, or move it beside the other"
+            "relative paths now start from this file's folder: correct them, or move it beside the original"
         )
 
 
@@ -110,6 +107,24 @@ def _row(number: int, record: RunRecord, end: str) -> tuple[str, ...]:
     counts = (str(record.built), str(len(record.jobs) - record.built)) if ended else ("", "")
     what = (record.script, record.settings, record.part)
     return str(number), _when(record), *what, *counts, _seconds(record, end), end
+
+
+def _fields(number: int, record: RunRecord, end: str) -> dict[str, object]:
+    """The row of a run, for programs."""
+    return {
+        "run": number,
+        "began": moment(record.began),
+        "script": record.script,
+        "pipeline": record.pipeline,
+        "settings": record.settings or None,
+        "part": record.part or None,
+        "built": record.built,
+        "reused": len(record.jobs) - record.built,
+        "seconds": None if record.exit is None else record.seconds,
+        "utilisation": record.utilisation,
+        "state": end if record.exit is None else "ended",
+        "exit": record.exit,
+    }
 
 
 def _when(record: RunRecord) -> str:

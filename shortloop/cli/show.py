@@ -1,4 +1,4 @@
-"""``shortloop show``: one job in the terminal."""
+"""``shortloop show``: print one job."""
 
 from __future__ import annotations
 
@@ -7,112 +7,162 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from shortloop.cli.tables import amount
-from shortloop.engines.messages import HERE
-from shortloop.errors import InputError
-from shortloop.jobs.explain.differences import option_rows
-from shortloop.jobs.project import job_directory
-from shortloop.jobs.store.inputs import last_place
-from shortloop.jobs.store.lookup import look_up
-from shortloop.jobs.store.manifest import Manifest, read_manifest
-from shortloop.jobs.store.setup import setup_of, sources_of
-from shortloop.jobs.store.store import Store
-from shortloop.text import one_line, printable
-from shortloop.upkeep.inventory import STATES, inventory
-from shortloop.worker.records import EARLIER
-from shortloop.worker.renamed import renamed
-from shortloop.worker.results import Result, Setup
-from shortloop.worker.rows import number_of_rows
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+from shortloop.cli.document import moment, print_document
+from shortloop.cli.tables import amount, print_facts, print_lines, print_table
+from shortloop.plan.explain.differences import option_rows
+from shortloop.project.project import job_directory
+from shortloop.stages.kept_failures import failed_units
+from shortloop.stages.records import EARLIER, RETRIED
+from shortloop.stages.renamed import renamed
+from shortloop.stages.results import Result, Setup
+from shortloop.stages.rows import number_of_rows
+from shortloop.store.inputs import last_place
+from shortloop.store.lookup import look_up
+from shortloop.store.manifest import Manifest, read_manifest
+from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.store import Store
+from shortloop.units.messages import HERE
+from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 __all__ = ["cost_rows", "show_job"]
 
+LISTED = 20  # units
 OF_EVERY_JOB = ("partition", "modules")
 """Options that are worth a line only where they are given."""
 Rows = Iterator[tuple[str, str]]
 
 
-def show_job(job: str) -> None:
-    """Print what made a job, why, from what, with which options, what it cost and what it holds.
-
-    Parameters
-    ----------
-    job : str
-        Job id.
-
-    Raises
-    ------
-    InputError
-        If there is no such job, or it did not finish.
-    """
-    from rich.console import Console
-    from rich.table import Table
-
+def show_job(job: str, as_json: bool = False) -> None:
+    """Print what made a job, why, from what, with which options, what it cost and what it holds."""
     folder = job_directory(job)
     with Store() as store:
         (entry,) = [each for each in inventory(store) if each.folder == folder]
-    state = entry.state
-    result = None if state in ("deleted", "outdated") else look_up(job)
+    result = None if entry.state in ("deleted", "outdated") else look_up(job)
     setup, manifest = setup_of(folder), read_manifest(folder)
     if not setup:
-        raise InputError("exax's record of the job cannot be read", file=folder / "setup.json")
-    # No markup: names of files and values of options may have brackets.
-    console = Console(highlight=False, markup=False)
+        raise InputError(
+            "the job's setup.json cannot be read",
+            file=folder / "setup.json",
+            hint="check the file with `shortloop verify`",
+        )
+    if as_json:
+        print_document(_fields(entry, setup, manifest, result))
+        return
     who = setup.get("options", {}).get("partition") if result is None else result.partition
     stage = setup.get("method") if result is None else result.stage
-    heading = one_line(f"{folder.name}: {stage}{f' of {who}' if who else ''}")
-    console.print(heading, style="bold", soft_wrap=True)
+    print_lines(one_line(f"{folder.name}: {stage}{f' of {who}' if who else ''}"), style="bold")
     if result is not None and result.problem:
-        console.print(printable(f"rejected: {result.problem}"), soft_wrap=True)
-
-    facts = Table(show_header=False, box=None, pad_edge=False)
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
+        print_lines(f"rejected: {result.problem}")
     made = datetime.fromtimestamp(setup["starttime"]).astimezone()
-    facts.add_row("made", f"{made:%Y-%m-%d %H:%M:%S}, in {setup['exectime']['total']:.2f} s")
-    facts.add_row("state", f"{state}: {STATES[state]}")
+    facts = [
+        ("made", f"{made:%Y-%m-%d %H:%M:%S}, in {setup['exectime']['total']:.2f} s"),
+        ("state", f"{entry.state}: {STATES[entry.state]}"),
+    ]
     users = [str(of) for of in entry.pipelines]
-    if state == "current" and users != [manifest and manifest.pipeline]:
-        facts.add_row("used by", one_line(", ".join(sorted(users))))
-    for rows in (_made_by(setup, manifest, folder), _from(setup, result), _how(setup, result)):
-        for row in rows:
-            facts.add_row(*map(one_line, row))
-    console.print(facts)
+    if entry.state == "current" and users != [manifest and manifest.pipeline]:
+        facts.append(("used by", ", ".join(sorted(users))))
+    facts += [*_made_by(setup, manifest, folder), *_from(setup, result), *_how(setup, result)]
+    print_facts(facts)
+    if result is not None:
+        _print_contents(result)
+    listed = ", ".join(one_line(f"{name} ({amount(size)})") for name, size in _files(folder))
+    print_lines(f"files: {listed}")
 
-    if result is not None and result.arrays:
-        table = Table(title="arrays", title_justify="left", box=None, pad_edge=False)
-        for column in ("name", "shape", "type", "unit", "axes", "what"):
-            table.add_column(column, overflow="fold")
-        for name, array in result.record["arrays"].items():
-            shape = " × ".join(map(str, array["shape"]))
-            cells = (name, shape, array["dtype"], array["unit"], array["axes"], array["description"])
-            table.add_row(*map(one_line, cells))
-        console.print(table)
-    if result is not None and result.tables:
-        table = Table(title="tables", title_justify="left", box=None, pad_edge=False)
-        for column in ("name", "rows", "columns", "of"):
-            table.add_column(column, overflow="fold")
-        for name, each in result.record.get("tables", {}).items():
-            columns = ", ".join(f"{column} ({kind})" for column, kind in each["columns"].items())
-            table.add_row(*map(one_line, (name, str(each["rows"]), columns, each["library"])))
-        console.print(table)
-    files = sorted((str(p.relative_to(folder)), p.stat().st_size) for p in folder.rglob("*") if p.is_file())
-    listed = ", ".join(one_line(f"{name} ({amount(size)})") for name, size in files)
-    console.print(f"files: {listed}", soft_wrap=True)
+
+def _print_contents(result: Result) -> None:
+    """Print which arrays and tables a job left."""
+    if result.arrays:
+        arrays = [
+            (name, " × ".join(map(str, shape)), *more)
+            for name, shape, *more in (each.values() for each in _arrays(result))
+        ]
+        print_lines("", "arrays", style="bold")
+        print_table(("name", "shape", "type", "unit", "axes", "what"), arrays, wrap="what")
+    if result.tables:
+        tables = [
+            (name, str(each["rows"]), _columns(each["columns"]), each["library"])
+            for name, each in result.record.get("tables", {}).items()
+        ]
+        print_lines("", "tables", style="bold")
+        print_table(("name", "rows", "columns", "of"), tables, right=("rows",), wrap="columns")
+    if objects := result.record.get("objects"):
+        print_lines("", "objects", style="bold")
+        rows = [(name, str(each["type"]), str(each["text"])) for name, each in objects.items()]
+        print_table(("name", "type", "what"), rows, wrap="what")
+
+
+def _columns(kinds: Mapping[str, str]) -> str:
+    return ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
+
+
+def _files(folder: Path) -> list[tuple[str, int]]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return sorted((str(file.relative_to(folder)), file.stat().st_size) for file in files)
+
+
+def _arrays(result: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "shape": each["shape"],
+            "type": each["dtype"],
+            "unit": each["unit"],
+            "axes": each["axes"],
+            "what": each["description"],
+        }
+        for name, each in result.record["arrays"].items()
+    ]
+
+
+def _fields(
+    entry: Entry, setup: Setup, manifest: Manifest | None, result: Result | None
+) -> dict[str, object]:
+    """All that is known of a job, for programs."""
+    record: Mapping[str, Any] = {} if result is None else result.record
+    options = {
+        name: value for name, value in setup["options"].items() if name not in (EARLIER, *OF_EVERY_JOB)
+    }
+    return {
+        "job": entry.job,
+        "stage": entry.stage,
+        "partition": entry.partition or None,
+        "state": entry.state,
+        "rejected": None if result is None else result.problem,
+        "made": moment(setup["starttime"]),
+        "seconds": setup["exectime"]["total"],
+        "used_by": [str(of) for of in entry.pipelines],
+        "method": f"{setup['package']}.a_{setup['method']}",
+        "pipeline": manifest and manifest.pipeline,
+        "reason": manifest and manifest.reason,
+        "previous": (manifest and manifest.previous) or None,
+        "cost": manifest.cost if manifest else {},
+        "key": manifest and manifest.key,
+        "content": manifest and manifest.content,
+        "harmless": [each.line for each in manifest.harmless] if manifest else [],
+        "sources": [{"name": name, "job": source} for name, source in sources_of(setup)],
+        "options": options,
+        "facts": record.get("facts", {}),
+        "versions": record.get("versions", {}),
+        "threads": record.get("threads", []),
+        "engine": record.get("engine") or None,
+        "arrays": [] if result is None else _arrays(result),
+        "tables": [
+            {"name": name, **{key: each[key] for key in ("rows", "columns", "library")}}
+            for name, each in record.get("tables", {}).items()
+        ],
+        "objects": [
+            {"name": name, "type": each["type"], "text": each["text"]}
+            for name, each in record.get("objects", {}).items()
+        ],
+        "files": [{"name": name, "bytes": size} for name, size in _files(entry.folder)],
+        "folder": entry.folder,
+    }
 
 
 def cost_rows(cost: Mapping[str, object]) -> Rows:
-    """What a job took, with units.
-
-    Parameters
-    ----------
-    cost : dict
-        As of its manifest.
-
-    Yields
-    ------
-    name : str
-    amount : str
-    """
+    """What a job took, with units: names and amounts."""
     for name, value in cost.items():
         words = name.replace("_", " ")
         if not isinstance(value, int | float):
@@ -157,14 +207,15 @@ def _from(setup: Setup, result: Result | None) -> Rows:
         units = number_of_rows(result.path)
         of = ", ".join(f"{count} from {job}" for job, count in taken.items())
         yield "units", f"{sum(taken.values())} of {units} read the same, and were not computed again: {of}"
+    yield from _failed(result)
     now: dict[str, str] = {}
-    for phase, files in result.facts.get("files", {}).items():
+    for phase, files in result.record["facts"].get("files", {}).items():
         for file in files:
             content, name = file["content"], Path(file["name"]).name
             place = last_place(content)
             now[name] = name if place is None else place.name
             yield f"file, {phase}", f"{place or file['name']} (content {content})"
-    for note in result.facts.get("notes", ()):
+    for note in result.record["facts"].get("notes", ()):
         yield "note", renamed(str(note), now)
     for name, array in result.record["arrays"].items():
         if "outside" in array:
@@ -173,9 +224,27 @@ def _from(setup: Setup, result: Result | None) -> Rows:
             yield f"array {name}", where
 
 
+def _failed(result: Result) -> Rows:
+    """Units that failed, or did at first."""
+    failed = result.record.get("errors", {"failed": ()})["failed"]
+    if failed:
+        yield "failed", failed_units(result.record["errors"], 0).partition(":")[0]
+        for unit, error in failed[:LISTED]:
+            yield f"unit {unit}", str(error)
+        more = f", of {len(failed) - LISTED} more" if len(failed) > LISTED else ""
+        yield "", f'tracebacks{more}: `shortloop.load("{result.job}").tracebacks`; a run computes them again'
+    again = [
+        (unit, errors)
+        for unit, errors in result.record.get("attempts", ())
+        if [unit, errors[-1]] not in failed
+    ]
+    for unit, errors in again[:LISTED]:
+        yield "again", f"unit {unit} failed {len(errors)} times before it succeeded: {errors[-1]}"
+
+
 def _how(setup: Setup, result: Result | None) -> Rows:
     for name, value in option_rows(setup["options"]):
-        if name != EARLIER and (name not in OF_EVERY_JOB or value):
+        if name not in (EARLIER, RETRIED) and (name not in OF_EVERY_JOB or value):
             yield f"option {name}", str(value)
     if result is not None:
         yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
@@ -191,7 +260,6 @@ def _engine(engine: Mapping[str, Any]) -> Rows:
     words = [f"{engine['name']} {engine.get('version', '')}".strip()]
     words += [f"at {engine['where']}"] if engine.get("where", HERE) != HERE else []
     words += [f"{engine['workers']} workers"]
-    words += [f"{engine['early']} units before the job began"] if engine.get("early") else []
     yield "engine", ", ".join(words)
     for host, processes in engine.get("processes", {}).items():
         yield f"on {host}", f"{processes} processes"

@@ -1,4 +1,4 @@
-"""``shortloop study``: the fields of an analysis's settings file, and checking one."""
+"""``shortloop study``: list or check the fields of a settings file."""
 
 from __future__ import annotations
 
@@ -7,46 +7,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import named
-from shortloop.cli.tables import counted, print_lines
-from shortloop.cli.waiting import Waiting
-from shortloop.text import one_line
+from shortloop.analyses import named
+from shortloop.base.text import one_line
+from shortloop.cli.document import error_fields, print_document
+from shortloop.cli.progress_bar import Waiting
+from shortloop.cli.tables import counted, print_lines, print_table
 
 if TYPE_CHECKING:
-    from shortloop.cli.analyses import SettingsKind
-    from shortloop.errors import InputError
+    from shortloop.analyses import SettingsKind
+    from shortloop.base.errors import InputError
 
 __all__ = ["check_file", "kind_of", "list_fields"]
+
+DESCRIPTION = "description, unit, default"
 
 
 def kind_of(
     kinds: Mapping[str, SettingsKind], options: Sequence[str], file: Path | None = None
 ) -> SettingsKind:
-    """Of which analysis the settings are.
-
-    Parameters
-    ----------
-    kinds : mapping of str to SettingsKind
-        By the name of the analysis.
-    options : sequence of str
-        What was given beside the file, e.g. ``["--NAME"]``.
-    file : Path, optional
-        The file.
-
-    Returns
-    -------
-    SettingsKind
-        The one that is named; else the one that knows most tables and keys of the file; else the first.
-
-    Raises
-    ------
-    InputError
-        If there is no such analysis, or several were given.
-    """
+    """The analysis that a flag names; else the one that knows most tables of the file; else the first."""
     if not options:
         known = {name: len(_keys(file) & set(kind.fields().model_fields)) for name, kind in kinds.items()}
         return kinds[max(known, key=lambda name: known[name])]
-    return named(kinds, options, "a file is of one analysis")
+    return named(kinds, options, "choose one analysis")
 
 
 def _keys(file: Path | None) -> set[str]:
@@ -58,72 +41,47 @@ def _keys(file: Path | None) -> set[str]:
         return set()
 
 
-def list_fields(kind: SettingsKind) -> None:
-    """Print every field of a file with its description.
+def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
+    """Print every field of a file with its description."""
+    from shortloop.settings.explain import documented_fields
+    from shortloop.settings.record_by_kind import with_offered
 
-    Parameters
-    ----------
-    kind : SettingsKind
-        Of which analysis.
-    """
-    from rich.console import Console
-    from rich.table import Table
-
-    from shortloop.settings.fields import documented_fields
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("field", style="bold", no_wrap=True)
-    table.add_column("what, unit, default", overflow="fold")
-    for name, description in documented_fields(kind.fields()):
-        table.add_row(name.replace("[", "\\["), description.replace("[", "\\["))
-    Console(highlight=False).print(table)
+    fields = [*documented_fields(with_offered(kind.fields()))]
+    if as_json:
+        listed = [{"field": name, "description": description} for name, description in fields]
+        print_document({"noun": kind.noun, "fields": listed})
+    else:
+        print_table(("field", DESCRIPTION), fields, wrap=DESCRIPTION)
 
 
-def check_file(kind: SettingsKind, file: Path, quick: bool = False) -> int:
-    """Read a file, open all data that it names, and say what it asks for and what is wrong.
-
-    Parameters
-    ----------
-    kind : SettingsKind
-        Of which analysis.
-    file : Path
-        The file.
-    quick : bool, default False
-        Whether data are left unopened.
-
-    Returns
-    -------
-    int
-        Exit status: 1 if there are problems.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, no TOML, or has one mistake.
-    """
+def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: bool = False) -> int:
+    """Read a file, open all data that it names, say what is wrong, and give the exit status."""
     from shortloop.settings.explain import WrongSettings
 
+    said, opened, notes = "", "no data were opened", tuple[str, ...]()
+    problems: Sequence[InputError] = ()
     try:
         said = kind.check(file)
     except WrongSettings as error:
-        if len(error.every) == 1:
+        if len(error.every) == 1 and not as_json:
             raise
-        _print_problems(error.every)
-        print_lines(f"{one_line(file)}: {counted(len(error.every), 'problem')}; no data were opened")
-        return 1
-    opened = None
-    if kind.open is not None and not quick:
+        problems = error.every
+    if kind.open is not None and not quick and not problems:
         with Waiting("opened") as waiting:
-            opened = kind.open(file, waiting.tell)
-    if opened is not None and opened.problems:
-        _print_problems(opened.problems)
-        print_lines(*opened.notes)
-        print_lines(f"{one_line(file)}: {counted(len(opened.problems), 'problem')}; {opened.said}")
-        return 1
-    print_lines(f"{one_line(file)} is fine: {said}")
-    if opened is not None:
-        print_lines(*opened.notes, *filter(None, [opened.said]))
-    return 0
+            opened, problems, notes = kind.open(file, waiting.tell)
+    elif not problems:
+        opened = ""
+    if as_json:
+        wrong = [error_fields(each) for each in problems]
+        found = {"settings": said, "opened": opened, "problems": wrong, "notes": notes}
+        print_document({"file": file, "noun": kind.noun, **found})
+    elif problems:
+        _print_problems(problems)
+        print_lines(*notes)
+        print_lines(f"{one_line(file)}: {counted(len(problems), 'problem')}; {opened}")
+    else:
+        print_lines(f"{one_line(file)} is fine: {said}", *notes, *filter(None, [opened]))
+    return 1 if problems else 0
 
 
 def _print_problems(problems: Sequence[InputError]) -> None:

@@ -1,4 +1,4 @@
-"""``shortloop sweep``: a build script with every combination of some settings, and what changed."""
+"""``shortloop sweep``: run a build script with every combination of settings and compare."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import find_analyses
+from shortloop.analyses import find_analyses
+from shortloop.base.extras import REPORT_LIBRARIES, is_installed
+from shortloop.base.text import one_line
 from shortloop.cli.tables import counted, print_lines
-from shortloop.extras import REPORT_LIBRARIES, is_installed
-from shortloop.jobs.exax.user import user
-from shortloop.jobs.explain.phrases import short_list
-from shortloop.jobs.progress import terminal_width
-from shortloop.jobs.project import configuration, write_atomically
-from shortloop.jobs.selection import Selection
-from shortloop.jobs.store.locks import only_run
-from shortloop.jobs.termination import need_room, say_why
+from shortloop.exax.client import user
+from shortloop.plan.explain.phrases import short_list
+from shortloop.plan.selection import Selection
+from shortloop.project.project import configuration, write_atomically
 from shortloop.report.deliver import results_folder
-from shortloop.settings.variable import SETTINGS_VARIABLE
+from shortloop.run.progress import terminal_width
+from shortloop.run.termination import need_room, say_why
+from shortloop.settings.paths import SETTINGS_VARIABLE
+from shortloop.store.locks import only_run
 from shortloop.sweep.checks import Checked, check_combinations, refusal
-from shortloop.sweep.code import edited_since
-from shortloop.sweep.findings import differing
+from shortloop.sweep.findings import Outcome, differing
 from shortloop.sweep.grid import Combination, Grid, parse_grid
 from shortloop.sweep.progress import Progress, first_line
-from shortloop.sweep.runs import INTERRUPTED, Outcome, Runner, runner
+from shortloop.sweep.runs import INTERRUPTED, Runner, edited_since, runner
 from shortloop.sweep.table import csv_text, shown_number
-from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,22 +41,7 @@ LONGEST = 100  # letters of the name of a file
 
 
 def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Sequence[str]) -> int:
-    """Run all combinations, and say what changed.
-
-    Parameters
-    ----------
-    script : str
-        Build script.
-    file : Path or None
-        Settings file; None: the one that is used else.
-    vary, together : sequence of str
-        The grid, as of `shortloop.sweep.grid.parse_grid`.
-
-    Returns
-    -------
-    int
-        Exit status: 0; 1 if a combination fails or cannot run; 130 when interrupted.
-    """
+    """Run all combinations, and say what changed."""
     grid = parse_grid(vary, together)
     combinations = grid.combinations()
     need_room()
@@ -79,7 +63,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
             "finished jobs are kept: sweep again to go on"
         )
         return INTERRUPTED
-    _conclude(script, grid, outcomes)
+    _conclude(grid, outcomes)
     edited = _edited(script, outcomes)
     if edited:
         print_lines(
@@ -104,7 +88,7 @@ def _run_all(
             for combination, known in zip(combinations, checked, strict=True):
                 outcome = runs.run(combination, known.name, progress)
                 outcomes.append(outcome)
-                print(progress.done(outcome), flush=True)
+                print_lines(progress.done(outcome))
             for _ in range(AGAIN):
                 _run_again(script, runs, outcomes)
     except KeyboardInterrupt:
@@ -128,7 +112,7 @@ def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
     for place, outcome in enumerate(before, stale[0]):
         if place in stale:
             outcome = runs.run(outcome.combination, outcome.name, progress)
-            print(progress.done(outcome), flush=True)
+            print_lines(progress.done(outcome))
         outcomes.append(outcome)
 
 
@@ -143,7 +127,7 @@ def _named(edited: Mapping[int, set[str]]) -> str:
     return f"{short_list(names)} {'was' if len(names) == 1 else 'were'}"
 
 
-def _conclude(script: str, grid: Grid, outcomes: Sequence[Outcome]) -> None:
+def _conclude(grid: Grid, outcomes: Sequence[Outcome]) -> None:
     """Table and figure, into the folder of results and to the terminal."""
     first = outcomes[0]
     base = first.name.removesuffix(f"-{first.combination.changes.suffix}")

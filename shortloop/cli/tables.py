@@ -1,22 +1,34 @@
-"""How the commands print: tables that a pipe can read, and quantities with units; and how they read these."""
+"""Print tables and quantities with units, and parse sizes and ages."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from itertools import zip_longest
 
-from shortloop.errors import InputError
-from shortloop.jobs.explain.phrases import counted
-from shortloop.text import one_line, printable
+from shortloop.base.errors import InputError
+from shortloop.base.terminal import display_width, padded, table_lines, wrapped
+from shortloop.base.text import one_line, printable
+from shortloop.plan.explain.phrases import counted
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["ago", "amount", "counted", "duration", "parse_age", "parse_size", "print_lines", "print_table"]
+__all__ = [
+    "ago",
+    "amount",
+    "counted",
+    "duration",
+    "parse_age",
+    "parse_size",
+    "print_facts",
+    "print_lines",
+    "print_table",
+    "terminal_columns",
+]
 
 SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -24,89 +36,60 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
     right: Collection[str] = (),
-    title: str | None = None,
-    styles: Sequence[str] | None = None,
+    below: Sequence[str] = (),
+    wrap: str = "",
+    styles: Sequence[str] = (),
 ) -> None:
-    """Print a table; nothing wraps where the output is no terminal.
+    """Print a table as `table_lines` lays it out: in the terminal's width, or a line for each row elsewhere.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Their names.
-    rows : iterable of sequence of str
-        Cells, each in one line: brackets mean nothing, and what a terminal would obey is made visible.
-    right : collection of str
-        Columns of numbers.
-    title : str, optional
-        Printed above.
-    styles : sequence of str, optional
-        Style of each row.
+    Cells are printed in one line, with control characters made visible. `styles` are those of the rows.
     """
-    rows = [tuple(map(one_line, row)) for row in rows]
-    columns = [one_line(name) for name in columns]
-    if not sys.stdout.isatty():
-        widths = [max(len(row[place]) for row in [columns, *rows]) for place in range(len(columns))]
-        if title is not None:
-            print_lines(title)
-        for row in [columns, *rows]:
-            cells = [
-                cell.rjust(width) if name in right else cell.ljust(width)
-                for name, cell, width in zip(columns, row, widths)
-            ]
-            print_lines("  ".join(cells).rstrip())
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    for place, row in enumerate(rows):
-        table.add_row(*(Text(cell) for cell in row), style=styles[place] if styles else None)
-    _console().print(table)
+    cells = [tuple(map(one_line, row)) for row in rows]
+    lines = table_lines([*map(one_line, columns)], cells, right, terminal_columns(), below, wrap)
+    for row, style in zip_longest(lines, ("", *styles), fillvalue=""):
+        for line in row:
+            print(styled(line, style))
 
 
-def print_lines(*lines: str) -> None:
-    """Print lines; brackets mean nothing, and what a terminal would obey is made visible.
+def print_lines(*lines: str, style: str = "") -> None:
+    """Print lines with control characters made visible, wrapped in a terminal."""
+    width = terminal_columns()
+    for line in printable("\n".join(lines)).split("\n") if lines else ():
+        for part in [line] if width is None else wrapped(line.expandtabs(), width):
+            print(styled(part, style))
+    sys.stdout.flush()
 
-    Parameters
-    ----------
-    *lines : str
-    """
-    for line in lines:
-        print(printable(line))
+
+def print_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """Print names and what they are, in two columns; in a terminal, wrapped in the second one."""
+    width = terminal_columns()
+    first = max((display_width(name) for name, _ in facts), default=0)
+    first = first if width is None else min(first, width // 4)
+    for name, value in facts:
+        line = f"{padded(one_line(name), first)}  {one_line(value)}"
+        print("\n".join([line] if width is None else wrapped(line, width, " " * (first + 2))))
+
+
+def styled(line: str, style: str) -> str:
+    """A line in a style of the terminal, if there is one that knows styles."""
+    plain = not style or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+    return line if plain or os.environ.get("TERM") == "dumb" else f"{STYLES[style]}{line}\x1b[0m"
+
+
+def terminal_columns() -> int | None:
+    """Columns of the terminal that standard output goes to; None if it goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
-        As ``"0.3 s"``, ``"42 s"``, ``"12 min"``, ``"3.4 h"``.
-    """
+    """Seconds in words."""
     if seconds < 99.5:
         return f"{seconds:.1f} s" if 0 < seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def amount(size: float) -> str:
-    """Bytes in words.
-
-    Parameters
-    ----------
-    size : float
-        Bytes.
-
-    Returns
-    -------
-    str
-        As ``"812 B"``, ``"3.4 MB"``.
-    """
+    """Bytes in words."""
     if size < 1000:
         return f"{size:.0f} B"
     unit = next(unit for unit, scale in SIZES.items() if size < 999.5 * scale or unit == "TB")
@@ -115,17 +98,7 @@ def amount(size: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """An age in words.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
-        As ``"3 h"``, ``"12 d"``.
-    """
+    """An age in words."""
     unit = next(
         unit for unit, scale in reversed(AGES.items()) if unit != "w" and (seconds >= scale or unit == "s")
     )
@@ -133,42 +106,12 @@ def ago(seconds: float) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Bytes from words.
-
-    Parameters
-    ----------
-    text : str
-        As ``"20GB"`` or ``"1.5 GB"``.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InputError
-        If it says no size.
-    """
+    """Bytes from words."""
     return int(_parse(text, SIZES, "a size such as 500MB or 20GB"))
 
 
 def parse_age(text: str) -> float:
-    """Seconds from words.
-
-    Parameters
-    ----------
-    text : str
-        As ``"30d"``, ``"12h"``, ``"2w"``.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If it says no age.
-    """
+    """Seconds from words."""
     return _parse(text, AGES, "an age such as 12h, 30d or 2w (s, m, h, d or w)")
 
 
@@ -177,11 +120,5 @@ def _parse(text: str, units: dict[str, int], expected: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*", text)
     scale = None if match is None else scales.get(match[2].casefold())
     if match is None or scale is None:
-        raise InputError("that cannot be understood", found=text, expected=expected)
+        raise InputError("invalid value", found=text, expected=expected)
     return float(match[1]) * scale
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)

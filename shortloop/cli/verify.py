@@ -1,4 +1,4 @@
-"""``shortloop verify``: whether every job still is what it was."""
+"""``shortloop verify``: check that every job is unchanged."""
 
 from __future__ import annotations
 
@@ -6,37 +6,30 @@ import sys
 import time
 from collections.abc import Callable
 
+from shortloop.base.errors import InputError
+from shortloop.cli.document import print_document
 from shortloop.cli.tables import amount, counted, duration, print_lines, print_table
-from shortloop.errors import InputError
-from shortloop.jobs.store.store import Store
+from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Entry, inventory
 from shortloop.upkeep.verification import Problem, check_all, check_inputs, missing
 
 __all__ = ["verify_jobs"]
 
 WORTH_A_WORD = 2.0  # seconds
-LEFT_OUT = "not read: what jobs printed (OUTPUT/), files whose names begin with a dot, jobs of build scripts"
+LEFT_OUT = "skipped: printed output (OUTPUT/), files whose names begin with a dot, jobs of build scripts"
 
 
-def verify_jobs(set_aside: bool) -> int:
-    """Read all jobs, and the input files they were made from, and print what is wrong.
+def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
+    """Read all jobs and their input files, print what is wrong, and give the exit status.
 
-    Parameters
-    ----------
-    set_aside : bool
-        Whether to take damaged jobs out of use, so that the next run builds them again.
-
-    Returns
-    -------
-    int
-        Exit status: 1 if any is damaged or missing, or an input file changed and does not look like it.
+    Damaged jobs are taken out of use if they are to be set aside, so that the next run builds them again.
     """
     started = time.monotonic()
     with Store() as store:
         if set_aside and not store.index.kept:
             raise InputError(
-                "nothing can be set aside, as the project may not be written",
-                hint="do it as the owner of the project, or leave out --set-aside",
+                "jobs cannot be set aside: the project is read-only for you",
+                hint="run the command as the project's owner, or omit --set-aside",
             )
         entries = inventory(store)
         inputs = check_inputs()  # first, as jobs may keep their data in these files
@@ -50,30 +43,46 @@ def verify_jobs(set_aside: bool) -> int:
                     store.set_aside(folder, each.key, each.what)
                 else:
                     store.index.forget(each.job)
-    if problems or inputs:
-        columns = ("job", "stage", "partition", "what")
-        print_table(columns, [_row(each) for each in [*problems, *inputs]])
+    status = 1 if wrong or inputs else 0
     read = sum(each.size for each in entries if each.state in ("current", "needed", "superseded"))
     recorded = sum(not each.script and each.state in ("current", "needed", "superseded") for each in entries)
+    outdated = sum(each.state == "outdated" for each in entries)
+    if as_json:
+        print_document(
+            {
+                "jobs": recorded,
+                "bytes": read,
+                "problems": [_fields(each) for each in problems],
+                "inputs": [_fields(each) for each in inputs],
+                "outdated": outdated,
+                "set_aside": [each.job for each in wrong] if set_aside else [],
+            }
+        )
+        return status
+    if problems or inputs:
+        columns = ("job", "stage", "partition", "what")
+        print_table(columns, [_row(each) for each in [*problems, *inputs]], wrap="what")
     took = duration(time.monotonic() - started)
     verdict = f"{len(wrong)} damaged or missing" if wrong else "all are as they were recorded"
     print_lines(f"{counted(recorded, 'job')}, {amount(read)}, read in {took}: {verdict}")
-    outdated = sum(each.state == "outdated" for each in entries)
     if outdated:
-        print_lines(
-            f"not read: {counted(outdated, 'job')} in another format, by another version of Shortloop;"
-        )
+        print_lines(f"skipped: {counted(outdated, 'job')} in the format of another version of Shortloop;")
         print_lines("no run uses them, and `shortloop gc --delete` deletes them")
     if wrong and set_aside:
-        print_lines("these are not used any more; the next run builds what it needs of them again")
+        print_lines("these jobs were taken out of use; the next run rebuilds those it needs")
     elif wrong:
-        print_lines("a run notices, unless a file was only added, and builds them again; --set-aside takes")
-        print_lines("them out of use now")
+        print_lines("--set-aside takes them out of use; a run does so too, unless a file was only added")
     if inputs:
         number = counted(len(inputs), "input file")
-        print_lines(f"{number} changed unnoticed: the next run reads what it needs again")
+        print_lines(f"{number} changed unnoticed: the next run reads the files it needs again")
     print_lines(LEFT_OUT)
-    return 1 if wrong or inputs else 0
+    return status
+
+
+def _fields(each: Problem) -> dict[str, object]:
+    """What is wrong with a job or an input file, for programs."""
+    where = {"job": each.job, "stage": each.stage, "partition": each.partition or None}
+    return {**where, "what": each.what, "damaged": each.damaged}
 
 
 def _row(each: Problem) -> tuple[str, ...]:

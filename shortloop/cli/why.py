@@ -1,4 +1,4 @@
-"""``shortloop why``: what made a job another one than the one before."""
+"""``shortloop why``: explain why a job was built."""
 
 from __future__ import annotations
 
@@ -6,47 +6,39 @@ import os
 import re
 from pathlib import Path
 
+from shortloop.base.errors import InputError
+from shortloop.cli.document import print_document
 from shortloop.cli.tables import print_lines
-from shortloop.errors import InputError
-from shortloop.jobs.explain.causes import Cause, Explained, explain, same_cause
-from shortloop.jobs.project import user_directory
-from shortloop.jobs.settings_files import names_of_file
-from shortloop.jobs.store.places import Purpose
-from shortloop.jobs.store.store import Store
+from shortloop.plan.explain.causes import Cause, Explained, explain, same_cause
+from shortloop.plan.settings_files import names_of_file
+from shortloop.project.project import user_directory
+from shortloop.settings.paths import SETTINGS_VARIABLE, STUDY_VARIABLE
 from shortloop.settings.read import settings_path
-from shortloop.settings.variable import SETTINGS_VARIABLE, STUDY_VARIABLE
+from shortloop.store.places import Purpose
+from shortloop.store.store import Store
 
-__all__ = ["print_causes", "print_why"]
+__all__ = ["cause_fields", "print_causes", "print_why"]
 
 VARIABLES = (SETTINGS_VARIABLE, STUDY_VARIABLE)
 LINES, FEWER = 40, 10  # of a diff, where it is the subject and where it is not
 
 
-def print_why(what: str, settings: str | None, full: bool) -> None:
+def print_why(what: str, settings: str | None, full: bool, as_json: bool = False) -> None:
     """Print why a job, or the jobs of a stage, were built.
 
-    Parameters
-    ----------
-    what : str
-        Job id, or name of a stage.
-    settings : str or None
-        Of a stage, only jobs of these settings; None: of those whose file the environment names, if it does.
-    full : bool
-        Whether to print the whole of long differences.
-
-    Raises
-    ------
-    InputError
-        If there is no such job or stage.
+    Of a stage, only those of these settings, or else of those whose file the environment names, if it does.
     """
     with Store() as store:
         if re.fullmatch(r".+-\d+", what):
-            from shortloop.jobs.project import job_directory
+            from shortloop.project.project import job_directory
 
             job_directory(what)
             groups = [[explain(store, what)]]
         else:
             groups = same_cause([explain(store, job) for job in _of_stage(store, what, settings)])
+    if as_json:
+        print_document({"groups": [_group_fields(group) for group in groups]})
+        return
     printer = _Printer(None if full else LINES)
     for place, group in enumerate(groups):
         print_lines(*([""] if place else []))
@@ -64,7 +56,7 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
     if not jobs:
         stages = sorted({place.stage for place in places})
         raise InputError(
-            "no such stage was run",
+            "unknown stage",
             found=stage,
             expected=f"a job id, or {', '.join(stages) or 'a run'}",
         )
@@ -78,11 +70,11 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
         found = {job for job, _, _ in jobs}
     if not found:
         raise InputError(
-            "the stage was not run with these settings",
+            "the stage has no job with these settings",
             file=None if settings is not None else str(file),
             found=settings or " and ".join(filter(os.environ.get, VARIABLES)) + " in the environment",
-            expected=f"those of {' or '.join(sorted({own or of for _, of, own in jobs}))}",
-            hint="run them, or name others with `--settings`",
+            expected=" or ".join(sorted({own or of for _, of, own in jobs})),
+            hint="run them, or choose other settings with `--settings`",
         )
     return sorted(found, key=lambda job: (job.rpartition("-")[0], int(job.rpartition("-")[2])))
 
@@ -94,13 +86,47 @@ def _file_of_environment() -> Path | None:
     return settings_path(VARIABLES, Path(), base=user_directory())
 
 
-def print_causes(causes: list[Cause]) -> None:
-    """Print what differs between two jobs.
+def _group_fields(group: list[Explained]) -> dict[str, object]:
+    """Jobs with one cause, for programs."""
+    first = group[0]
+    return {
+        "jobs": [{"job": each.manifest.job, "partition": each.manifest.partition} for each in group],
+        "stage": _stage(first),
+        "pipeline": first.manifest.pipeline,
+        "reason": first.manifest.reason,
+        "harmless": [*dict.fromkeys(each.line for one in group for each in one.manifest.harmless)],
+        "compared_with": first.before or None,
+        "in_its_place": first.in_place,
+        "causes": cause_fields(first.causes),
+    }
 
-    Parameters
-    ----------
-    causes : list of Cause
-    """
+
+def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
+    """What differs between two jobs, for programs."""
+    return [
+        {
+            "kind": each.difference.kind,
+            "name": each.difference.name,
+            "words": each.words,
+            "diff": each.diff,
+            "above": [
+                {
+                    "job": above.manifest.job,
+                    "stage": _stage(above),
+                    "partition": above.manifest.partition,
+                    "compared_with": above.before or None,
+                    "alike": alike,
+                    "causes": cause_fields(above.causes),
+                }
+                for above, alike in zip(each.above, each.alike, strict=True)
+            ],
+        }
+        for each in causes
+    ]
+
+
+def print_causes(causes: list[Cause]) -> None:
+    """Print what differs between two jobs."""
     _Printer(FEWER).causes(causes, "  ")
 
 
@@ -125,7 +151,7 @@ class _Printer:
         if not first.before:
             print_lines("  there is no older job of its kind to compare it with")
             return
-        how = "in its place before" if first.in_place else "the most similar older one"
+        how = "in its place before" if first.in_place else "the most similar older job"
         of = "" if len(group) == 1 else f"{manifest.job} is "
         print_lines(f"  {of}compared with {first.before}, {how}")
         if not first.causes:
@@ -141,7 +167,11 @@ class _Printer:
             for each, number in zip(cause.above, cause.alike):
                 more = f", and {number - 1} more like it" if number > 1 else ""
                 again = self._again((each.manifest.job, each.before))
-                end = again if each.causes else f", made of the same as {each.before}, and yet different"
+                end = (
+                    again
+                    if each.causes
+                    else f", same code and inputs as {each.before}, but a different result"
+                )
                 print_lines(f"{indent}    {_of_whom(each)} ({_stage(each)}){more}{end}")
                 if not again:
                     self.causes(each.causes, f"{indent}      ")

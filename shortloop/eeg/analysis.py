@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import (
+from shortloop.analyses import (
     Analysis,
     Comparison,
     Look,
@@ -17,12 +17,12 @@ from shortloop.cli.analyses import (
     Template,
     project_files,
 )
-from shortloop.extras import need
+from shortloop.base.extras import need
 
 if TYPE_CHECKING:
-    from shortloop.plain import Plain
+    from shortloop.base.plain import Plain
+    from shortloop.stages.results import Result
     from shortloop.sweep.findings import Finding
-    from shortloop.worker.results import Result
 
 __all__ = ["ANALYSIS"]
 
@@ -44,13 +44,13 @@ def _findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
 
 def _look(data: Path, project: Path, tell: Tell) -> Look | None:
     need(TEMPLATE.needs, TEMPLATE.libraries)
-    from shortloop.eeg.looking.look import look
+    from shortloop.eeg.inspect.propose import look
 
     return look(data, project, tell)
 
 
 def _open_recordings(file: Path, tell: Tell) -> Opened:
-    from shortloop.eeg.looking.opened import open_all
+    from shortloop.eeg.inspect.check_study import open_all
 
     return open_all(file, tell)
 

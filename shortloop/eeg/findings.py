@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shortloop.plain import Plain
+from shortloop.base.plain import Plain
 from shortloop.sweep.findings import Finding
 
 __all__ = ["study_findings"]
@@ -19,16 +19,6 @@ CURVE, MAP = "over time", "generalization"
 def study_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     """Of each kind of features the peak of the scores over time and of the generalization map, when it is,
     the smallest p of its clusters, and the best scores of participants.
-
-    Parameters
-    ----------
-    summary : mapping
-        What is in ``summary.json``.
-
-    Returns
-    -------
-    dict of str to Finding, or None
-        None if it is of something else.
     """
     listed = summary.get("findings")
     if "study" not in summary or not isinstance(listed, Sequence):

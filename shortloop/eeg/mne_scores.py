@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from shortloop.types import FloatArray
-    from shortloop.worker.results import Result
+    from shortloop.base.types import FloatArray
+    from shortloop.stages.results import Result
 
 __all__ = ["SUMMARY_AXES", "MneScores", "to_mne"]
 
@@ -29,23 +29,17 @@ SCORING = {"accuracy": "accuracy", "balanced-accuracy": "balanced_accuracy", "au
 class MneScores:
     """Scores of participants as MNE's ``SlidingEstimator`` and ``GeneralizingEstimator`` have them.
 
-    Parameters
-    ----------
-    participants : tuple of str
-        Whose they are.
-    scoring : str
-        What they are, as scikit-learn calls it: ``"balanced_accuracy"``, ``"accuracy"``, ``"roc_auc"`` or
-        ``"roc_auc_ovr"``. From 0 to 1.
-    train_times : array of float, shape (training times,)
-        Centres of the training bins, in `time_unit`.
-    test_times : array of float, shape (test times,), or None
-        Centres of the test bins; None where there is no generalization.
-    time_unit : str
-        ``"s"``, or ``"bin"`` where the recordings name no times.
-    sliding : array of float, shape (participants, training times)
-        Trained and tested at the same time in the training phase, cross-validated.
-    generalizing : array of float, shape (participants, training times, test times), or None
-        Trained at each time, tested at each; None where that was not asked for.
+    participants: whose they are.
+    scoring: what they are, as scikit-learn calls it: ``"balanced_accuracy"``, ``"accuracy"``, ``"roc_auc"``
+        or ``"roc_auc_ovr"``. From 0 to 1.
+    train_times: float, (training times,). Centres of the training bins, in `time_unit`.
+    test_times: float, (test times,), or None. Centres of the test bins; None where there is no
+        generalization.
+    time_unit: ``"s"``, or ``"bin"`` where the recordings name no times.
+    sliding: float, (participants, training times). Trained and tested at the same time in the training phase,
+        cross-validated.
+    generalizing: float, (participants, training times, test times), or None. Trained at each time, tested at
+        each; None where that was not asked for.
     """
 
     participants: tuple[str, ...]

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop import study_run
-from shortloop.eeg.formats.folders import whole
+from shortloop.base.errors import InputError
+from shortloop.base.extras import REPORT_LIBRARIES
+from shortloop.base.text import one_line
+from shortloop.eeg.formats.files import whole
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
-from shortloop.errors import InputError
-from shortloop.extras import REPORT_LIBRARIES
-from shortloop.jobs.pipeline import Built
-from shortloop.text import one_line
+from shortloop.plan.pipeline import Built
 
 if TYPE_CHECKING:
-    from shortloop.eeg.formats.base import Named
+    from shortloop.eeg.formats.files import Named
     from shortloop.eeg.study.schema import Study
-    from shortloop.worker.inputs import File
+    from shortloop.stages.inputs import File
 
 __all__ = [
     "StudyRun",
@@ -48,42 +48,16 @@ StudyRun = study_run.StudyRun["Study"]
 
 
 def has_features(study: Study) -> bool:
-    """Whether the files of a study hold features that were computed elsewhere.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the files of a study hold features that were computed elsewhere."""
     from shortloop.eeg.formats.base_features import FeaturesInput
 
     return isinstance(study.input, FeaturesInput)
 
 
 def import_epochs(run: StudyRun) -> dict[str, Built]:
-    """Epochs of each participant.
-
-    Parameters
-    ----------
-    run : StudyRun
-        The run.
-
-    Returns
-    -------
-    dict of str to Built
-        A job for each participant.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, or what it holds is not as it must be.
-    """
+    """Epochs of each participant."""
+    from shortloop.eeg.checks.repeated import refuse_repeated
     from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
-    from shortloop.eeg.formats.repeated import refuse_repeated
 
     study = run.study
     named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
@@ -111,27 +85,9 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
 
 
 def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
-    """Ready-made features of each participant.
-
-    Parameters
-    ----------
-    run : StudyRun
-        The run.
-    kind : str
-        Kind of the features.
-
-    Returns
-    -------
-    dict of str to Built
-        A job for each participant.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, or what it holds is not as it must be.
-    """
+    """Ready-made features of each participant."""
+    from shortloop.eeg.checks.repeated import refuse_repeated
     from shortloop.eeg.formats.base_features import FeaturesInput
-    from shortloop.eeg.formats.repeated import refuse_repeated
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)
@@ -166,36 +122,12 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
 
 
 def phases_of(study: Study, kind: str) -> list[str]:
-    """Phases that features of a kind are needed of.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    kind : str
-        Kind of the features.
-
-    Returns
-    -------
-    list of str
-        The training phase first.
-    """
+    """Phases that features of a kind are needed of."""
     return list(study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1])
 
 
 def names_of(imported: Sequence[Built]) -> dict[str, list[str]]:
-    """Names of files, as they are now: jobs are reused of files that had others.
-
-    Parameters
-    ----------
-    imported : sequence of Built
-        Jobs of the import.
-
-    Returns
-    -------
-    dict of str to list of str
-        Of each participant, in the order of the jobs and of what they were given; as they are shown.
-    """
+    """Names of files, as they are now: jobs are reused of files that had others."""
     names: dict[str, list[str]] = {}
     for job in imported:
         if job.files:
@@ -204,20 +136,7 @@ def names_of(imported: Sequence[Built]) -> dict[str, list[str]]:
 
 
 def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str, dict[str, Built]]:
-    """Features of as many trials of each class, if the study asks for that.
-
-    Parameters
-    ----------
-    run : StudyRun
-        The run.
-    features : dict of str to dict of str to Built
-        Jobs with features of each kind and participant.
-
-    Returns
-    -------
-    dict of str to dict of str to Built
-        The same, or others that are made from them.
-    """
+    """Features of as many trials of each class, if the study asks for that."""
     study = run.study
     if not study.decoding.subsample:
         return features
@@ -238,24 +157,7 @@ def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str
 
 
 def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
-    """Check what only shows when all recordings are seen together, or with the settings of later stages.
-
-    Parameters
-    ----------
-    run : StudyRun
-        The run.
-    imported : list of Built
-        Jobs of the import stages.
-
-    Returns
-    -------
-    Built
-
-    Raises
-    ------
-    InputError
-        If recordings differ, or have too few trials for the folds or too few samples for the bins.
-    """
+    """Check what only shows when all recordings are seen together, or with the settings of later stages."""
     study = run.study
     return run.build(
         "check",
@@ -270,18 +172,7 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
 
 
 def samples_of(recordings: Recordings) -> Files:
-    """The file with the samples of each recording.
-
-    Parameters
-    ----------
-    recordings : dict
-        Of each participant and phase, each with the names of its files.
-
-    Returns
-    -------
-    dict
-        The largest of each: headers and events of two may be the same.
-    """
+    """The file with the samples of each recording."""
     return {
         name: {
             phase: [

@@ -1,1 +1,1 @@
-"""Handing out independent units of work, and keeping those that are done."""
+"""Engines, which distribute independent units of work."""

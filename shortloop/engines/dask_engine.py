@@ -1,4 +1,4 @@
-"""Units computed by Dask: a cluster on this machine, or any scheduler by its address."""
+"""Engine for Dask: a local cluster, or a running scheduler."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ import dask
 import distributed
 from distributed.security import Security
 
-from shortloop.engines.batches import Batches
-from shortloop.engines.connecting import CONNECT, connected
-from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import HERE, Reply, Work
+from shortloop.base.errors import TransientError
+from shortloop.base.plain import Plain
+from shortloop.engines.engine import CONNECT, Computed, Engine, connected
 from shortloop.engines.mirror import keep_parcel
-from shortloop.engines.node_messages import Parcel
 from shortloop.engines.supply import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch
-from shortloop.errors import TransientError
-from shortloop.plain import Plain
 from shortloop.settings.engine import EngineSettings
+from shortloop.units.batches import Batches
+from shortloop.units.messages import HERE, Parcel, Reply, Work
 
 __all__ = ["DaskEngine"]
 
@@ -33,6 +31,7 @@ PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first
 LOOK_EVERY = 1.0  # s: how many workers there are
 MOMENT = 0.01  # s
 FIRST = 10  # before batches
+REACH = 1.0  # s that a worker may take to answer this machine
 QUIETLY = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -40,24 +39,12 @@ QUIETLY = {
     "distributed.worker.memory.monitor-interval": "1s",
 }
 """What a cluster for a run does without: to look at itself all the time takes a tenth of a core."""
+LOST = (OSError, Cancelled, CancelledError, distributed.client.ClosedClientError)
 T = TypeVar("T")
 
 
 class DaskEngine(Engine):
-    """Dask's workers.
-
-    Parameters
-    ----------
-    settings : EngineSettings
-        May give the address of a scheduler, and files for TLS.
-    workers : int
-        How many are started, without an address.
-
-    Raises
-    ------
-    TransientError
-        If the scheduler cannot be reached, or refuses this client.
-    """
+    """Workers of Dask; `workers` are started unless the settings give the address of a scheduler."""
 
     message = 1.4e-3
 
@@ -72,6 +59,7 @@ class DaskEngine(Engine):
         self._client = _client(settings, self._cluster)
         self._threads: dict[str, int] = {}  # of each worker, by its address
         self._until = 0.0
+        self._reached: dict[str, bool] = {}  # whether this machine can call a worker
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
         """See `Engine.workers`."""
@@ -93,10 +81,10 @@ class DaskEngine(Engine):
         try:
             while True:
                 self._send(supplies, sending, done)
-                while len(out) < AHEAD * max(self.workers(asked), 1):
-                    where = self._where_to(supplies)
-                    if where is not None and not where:
-                        break
+                workers, where = max(self.workers(asked), 1), self._where_to(supplies)
+                if where is not None:
+                    workers = sum(self._threads[each] for each in where)
+                while len(out) < AHEAD * workers:
                     units = again.pop() if again else batches.next()
                     if not units:
                         break
@@ -145,7 +133,7 @@ class DaskEngine(Engine):
 
     def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
         """Send to nodes what they wait for."""
-        for cache, workers, parcel in supplies.parcels():
+        for cache, workers, parcel in supplies.parcels(self._shared):
             future = self._client.submit(
                 _keep,
                 parcel,
@@ -160,6 +148,31 @@ class DaskEngine(Engine):
                 del sending[future]
                 self._client.cancel([future])
                 supplies.came(cache, None)
+
+    def _shared(self, parcel: Parcel, workers: set[str]) -> Any:
+        """A parcel in the memory of a worker, where others fetch it; the parcel itself, if that cannot be."""
+        worker = next(iter(workers & self._threads.keys() or workers))
+        with contextlib.suppress(KeyError, *LOST):  # the worker has ended, or takes nothing for a while
+            (shared,) = self._client.scatter(
+                [parcel], workers=[worker], hash=False, direct=self._reaches(worker), timeout=LOOK_EVERY
+            )
+            return shared
+        return parcel
+
+    def _reaches(self, worker: str) -> bool:
+        """True if this machine can call a worker itself; else all goes through the scheduler."""
+
+        async def call() -> None:
+            arguments = self._client.security.get_connection_args("client")
+            await (await distributed.comm.connect(worker, REACH, **arguments)).close()
+
+        if worker not in self._reached:
+            try:
+                self._client.sync(call)
+                self._reached[worker] = True
+            except LOST:
+                self._reached[worker] = False
+        return self._reached[worker]
 
     def _kept(self, future: Any) -> tuple[str, str] | None:
         """What came of a parcel; None if its worker ended."""
@@ -209,7 +222,7 @@ class DaskEngine(Engine):
         """What the scheduler says."""
         try:
             return ask()
-        except (OSError, Cancelled, CancelledError, distributed.client.ClosedClientError) as error:
+        except LOST as error:
             raise TransientError(
                 "the connection to Dask's scheduler is lost", found=self._where, hint=AGAIN
             ) from error

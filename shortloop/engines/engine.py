@@ -1,104 +1,86 @@
-"""What an engine is: workers, wherever they are, that compute batches of a job's units."""
+"""Interface of engines, and connecting to clusters with a time limit."""
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, NamedTuple, TypeVar
 
-from shortloop.engines.batches import Batches
-from shortloop.engines.messages import Reply
+from shortloop.base.errors import TransientError
+from shortloop.base.plain import Plain
 from shortloop.engines.supply import Supplies
-from shortloop.plain import Plain
+from shortloop.units.batches import Batches
+from shortloop.units.messages import Reply
 
-__all__ = ["Computed", "Engine"]
+__all__ = ["CONNECT", "Computed", "Engine", "connected"]
+
+CONNECT = 8.0
+"""Seconds that a cluster may take to answer."""
+T = TypeVar("T")
 
 
 class Computed(NamedTuple):
-    """A batch that was computed, or lost with its worker.
-
-    Parameters
-    ----------
-    units : list of bytes
-        Its units.
-    reply : Reply
-        What came of it.
-    """
+    """A batch that was computed, or lost with its worker."""
 
     units: list[bytes]
     reply: Reply
 
 
 class Engine(ABC):
-    """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job."""
+    """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job.
+
+    It is made of the settings, and of how many workers to start: ``Kind(settings, workers)``.
+    """
 
     message: ClassVar[float]
     """Seconds of one core that the library's scheduler takes for a batch, whatever is in it."""
 
     @abstractmethod
     def workers(self, asked: Mapping[str, Plain]) -> int:
-        """How many batches it computes at a time, now.
-
-        Parameters
-        ----------
-        asked : mapping
-            As of `compute`.
-
-        Returns
-        -------
-        int
-        """
-
-    def shares(self, asked: Mapping[str, Plain]) -> bool:
-        """Whether batches of several jobs share its workers; else each job has as many of its own.
-
-        Parameters
-        ----------
-        asked : mapping
-            As of `compute`.
-
-        Returns
-        -------
-        bool
-        """
-        return True
+        """How many batches it computes at a time, now."""
 
     @abstractmethod
     def compute(
         self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
     ) -> Iterator[Computed]:
-        """Compute batches until there are no more; in the order in which they are done.
-
-        Parameters
-        ----------
-        supplies : Supplies
-            The job, and what is to be sent to nodes that lack something of it.
-        batches : Batches
-            Is asked for the next batch whenever a worker is about to have none.
-        asked : mapping
-            What the pipeline asks of the engine for this job.
-
-        Yields
-        ------
-        Computed
-            A batch whose worker was lost has a reply that says so, and is not tried again here.
-
-        Raises
-        ------
-        TransientError
-            If there is nobody to compute them any more.
-        """
+        """Compute batches until there are no more; in the order in which they are done."""
 
     @abstractmethod
     def described(self) -> dict[str, Plain]:
-        """What it is, for records: ``name``, ``version`` of its library, ``where``.
-
-        Returns
-        -------
-        dict
-            Plain data.
-        """
+        """What it is, for records: ``name``, ``version`` of its library, ``where``."""
 
     @abstractmethod
     def close(self) -> None:
         """End what was started for it; a cluster that was there before goes on."""
+
+
+def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T:
+    """Connect to a cluster, or say that it cannot be reached."""
+    found: list[T] = []
+    wrong: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            found.append(connect())
+        except BaseException as error:
+            wrong.append(error)
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(CONNECT)
+    if found:
+        return found[0]
+    if wrong and isinstance(wrong[0], TransientError):
+        raise wrong[0]
+    because = "no answer"
+    if wrong:
+        first = wrong[0].__cause__ or wrong[0]
+        because = f"{type(first).__name__}: {first}"
+    raise TransientError(
+        f"{what} cannot be reached",
+        field="engine.address",
+        found=f"{address}: {because}",
+        expected=f"one that answers within {CONNECT:g} s",
+        hint=hint,
+    )

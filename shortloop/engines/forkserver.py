@@ -1,4 +1,4 @@
-"""A process beside each worker of an engine, which forks a process for each job that the worker has units of.
+"""Process beside each worker that forks one process for each job.
 
 A worker of a library is kept for many jobs, and has threads; what runs in it would see what other jobs left
 there. This process has one thread, and does nothing but load what jobs import: so its forks are as good as
@@ -21,23 +21,23 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
-from shortloop.jobs.exax.libraries import are_as_loaded, watch_imports
-from shortloop.jobs.exax.loading import load_from_source, loaded_modules
-from shortloop.worker.threads import set_single_thread
+from shortloop.exax.libraries import are_as_loaded, watch_imports
+from shortloop.exax.patches.loading import load_from_source, loaded_modules
+from shortloop.stages.threads import set_single_thread
 
 load_from_source(anew=True)
 watch_imports()
 set_single_thread()  # before NumPy is loaded
 
-from shortloop.engines.ended import how_ended  # noqa: E402
-from shortloop.engines.job_process import serve  # noqa: E402
-from shortloop.engines.messages import STALE, JobWork  # noqa: E402
 from shortloop.engines.mirror import hold_mirror  # noqa: E402
-from shortloop.engines.refusing import refusing  # noqa: E402
-from shortloop.jobs.exax.parent_death import ends_with_this  # noqa: E402
-from shortloop.jobs.exax.preload import import_all  # noqa: E402
-from shortloop.jobs.keys.file_state import State, states_of_files  # noqa: E402
-from shortloop.jobs.keys.hashing import hash_file  # noqa: E402
+from shortloop.exax.job_process import serve  # noqa: E402
+from shortloop.exax.patches.preload import import_all  # noqa: E402
+from shortloop.keys.file_state import State, states_of_files  # noqa: E402
+from shortloop.keys.hashing import hash_file  # noqa: E402
+from shortloop.units.ended import how_ended  # noqa: E402
+from shortloop.units.messages import STALE, JobWork  # noqa: E402
+from shortloop.units.parent_death import ends_with_this  # noqa: E402
+from shortloop.units.refusing import refusing  # noqa: E402
 
 __all__ = ["serve_worker"]
 
@@ -47,18 +47,7 @@ BACKLOG = 128  # threads of a worker that ask at a time
 
 
 def serve_worker(address: str) -> int:
-    """Fork processes for jobs until the worker ends.
-
-    Parameters
-    ----------
-    address : str
-        Unix socket to listen at.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
+    """Fork processes for jobs until the worker ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends what it started
     loaded: dict[str, State] = {}
     forks: dict[int, int | None] = {}  # processes, with a status where they ended with another than 0
@@ -82,7 +71,7 @@ def serve_worker(address: str) -> int:
 
 def _status(process: int, forks: dict[int, int | None]) -> int:
     """The exit status of a fork that is ending."""
-    status = forks.pop(process)
+    status = forks.pop(process, 0)
     if status is not None:
         return status
     os.kill(process, signal.SIGKILL)  # so that it keeps nobody waiting

@@ -1,4 +1,4 @@
-"""The process that keeps an engine for a run. Jobs of the run send it their units.
+"""Process that runs the engine, to which the jobs of a run send units.
 
 It is a process of its own, with a session of its own, so that whatever its library starts ends with it, holds
 no file of a job or of the run, and is not interrupted before them.
@@ -7,7 +7,6 @@ no file of a job or of the run, and is not interrupted before them.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import pickle
@@ -17,18 +16,15 @@ import threading
 import traceback
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
-from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
-from shortloop.engines.ahead import Ahead
-from shortloop.engines.batches import Batches
+from shortloop.base.errors import InputError
 from shortloop.engines.engine import Engine
-from shortloop.engines.messages import Asked, Coming, Order
-from shortloop.engines.node_messages import Needs
 from shortloop.engines.registry import open_engine
 from shortloop.engines.supply import Sent, Supplies
-from shortloop.errors import InputError
 from shortloop.settings.engine import EngineSettings
+from shortloop.units.batches import Batches
+from shortloop.units.messages import Asked, Needs, Order
 
 __all__ = ["serve_run"]
 
@@ -43,7 +39,6 @@ class _Host:
         self._opened: Engine | None = None
         self._wrong: BaseException | None = None
         self._sent = Sent()
-        self._ahead = Ahead(self.engine, Path(order["early"]), self._sent, self._tell)
 
     def engine(self) -> Engine:
         """The engine, when it is there."""
@@ -65,32 +60,19 @@ class _Host:
                     _say(job, broken=traceback.format_exc())
 
     def _compute(self, job: Connection) -> None:
-        said: Asked | Coming = pickle.loads(job.recv_bytes())
-        if "coming" in said:
-            self._ahead.coming(cast("Coming", said))
-            return
+        said: Asked = pickle.loads(job.recv_bytes())
         engine = self.engine()
         workers = engine.workers(said["asked"])
         _say(job, engine=engine.described(), workers=workers)
-        left = {*said["costs"]}
-        early = self._ahead.of(said["work"])
-        with contextlib.closing(early.batches) as there:
-            for batch in there:
-                left.difference_update(batch.units)
-                _say(job, computed=batch.units, early=True)
-                job.send_bytes(batch.data)
-        batches = Batches(
-            said["costs"], [unit for unit in said["costs"] if unit in left], workers, engine.message
-        )
+        batches = Batches(said["costs"], [*said["costs"]], workers, engine.message)
 
         def needs() -> Needs:
             _say(job, needs=True)
             found: Needs = pickle.loads(job.recv_bytes())
             return found
 
-        supplies = Supplies(early.work, self._sent, needs, self._tell)
+        supplies = Supplies(said["work"], self._sent, needs, self._tell)
         with (
-            self._ahead.after(batches),
             contextlib.closing(supplies),
             contextlib.closing(engine.compute(supplies, batches, said["asked"])) as computed,  # type: ignore[type-var]
         ):
@@ -101,7 +83,7 @@ class _Host:
                         return
                 else:
                     batches.done(units, reply.seconds)
-                    _say(job, computed=units, early=False)
+                    _say(job, computed=units)
                     job.send_bytes(reply.data)
         _say(job, end=True, sent=supplies.bytes)
 
@@ -139,8 +121,6 @@ class _Host:
 def serve_run() -> None:
     """Serve the run on standard input until it ends."""
     order: Order = json.loads(sys.stdin.readline())
-    lock = Path(order["early"]).with_name("host.lock").open("wb")
-    fcntl.flock(lock, fcntl.LOCK_EX)  # that of a run which was killed may still use the folder
     host = _Host(order)
     try:
         signal.signal(signal.SIGTERM, lambda number, frame: host.end())

@@ -1,4 +1,4 @@
-"""Units computed through joblib."""
+"""Engine for joblib."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import joblib
 from joblib.externals.loky.process_executor import ShutdownExecutorError
 
-from shortloop.engines.batches import Batches
+from shortloop.base.errors import TransientError
+from shortloop.base.plain import Plain
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import HERE, Reply, Work
 from shortloop.engines.supply import Supplies
 from shortloop.engines.worker import compute_batch
-from shortloop.errors import TransientError
-from shortloop.plain import Plain
 from shortloop.settings.engine import EngineSettings
+from shortloop.units.batches import Batches
+from shortloop.units.messages import HERE, Reply, Work
 
 __all__ = ["JoblibEngine"]
 
@@ -27,15 +27,7 @@ ENDED = (BrokenProcessPool, ShutdownExecutorError)  # as a worker ended: for one
 
 
 class JoblibEngine(Engine):
-    """joblib's workers on this machine: processes of loky, or threads, each with a process of its own.
-
-    Parameters
-    ----------
-    settings : EngineSettings
-        May name a backend.
-    workers : int
-        How many, if `joblib.parallel_config` says nothing.
-    """
+    """joblib's workers on this machine: processes of loky, or threads, each with a process of its own."""
 
     message = 2e-4  # measured, as those of others: `make bench PARTS=engines`
 
@@ -47,10 +39,6 @@ class JoblibEngine(Engine):
     def workers(self, asked: Mapping[str, Plain]) -> int:
         """As settings or `joblib.parallel_config` say; see `Engine.workers`."""
         return self._workers if self._is_given else int(str(asked.get("n_jobs") or self._workers))
-
-    def shares(self, asked: Mapping[str, Plain]) -> bool:
-        """See `Engine.shares`."""
-        return self._backend_of(asked) == "loky"
 
     def compute(
         self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
@@ -80,7 +68,8 @@ class JoblibEngine(Engine):
         """End loky's workers."""
         from joblib.externals.loky import get_reusable_executor
 
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        # With other arguments, it would wait for all tasks first, and for a thread that waits for its lock.
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -> Iterator[Computed]:

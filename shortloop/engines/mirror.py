@@ -1,34 +1,27 @@
-"""A worker on a node that has not the project: mirrors of what a job needs take its place."""
+"""A worker on a node without the project: mirrors of what a job needs take its place."""
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import json
 import os
 import pickle
-import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from shortloop.engines.listing import Listing
-from shortloop.engines.messages import JobWork, Work
-from shortloop.engines.node_cache import INSIDE, Mirror, NodeCache, check_place
-from shortloop.engines.node_messages import Mirrored, Missing, Parcel
+from shortloop.units.messages import JobWork, Mirrored, Missing, Parcel, Work
+from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
+
+if TYPE_CHECKING:
+    from shortloop.units.listing import Listing
 
 __all__ = ["NotHere", "Placed", "hold_mirror", "keep_parcel", "placed"]
 
-_lock = threading.Lock()
-_caches: list[NodeCache] = []
-
 
 class NotHere(Exception):
-    """A job cannot be computed here before this node is sent something.
-
-    Parameters
-    ----------
-    missing : Missing
-        What.
-    """
+    """A job cannot be computed here before this node is sent something."""
 
     def __init__(self, missing: Missing) -> None:
         super().__init__(missing)
@@ -36,81 +29,36 @@ class NotHere(Exception):
 
 
 class Placed(NamedTuple):
-    """The work of a job, with paths as they are on this node.
-
-    Parameters
-    ----------
-    work : Work
-        It.
-    project : str
-        The project's folder.
-    path : tuple of str
-        Folders that modules are looked for in.
-    surroundings : dict of str to str
-        As of `JobWork`.
-    holds : tuple of int
-        Open files, to be closed; while the first is open, the folder with the code is kept.
-    """
+    """The work of a job, with paths as they are on this node."""
 
     work: Work
     project: str
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # folders that modules are looked for in
     surroundings: dict[str, str]
-    holds: tuple[int, ...] = ()
+    holds: tuple[int, ...] = ()  # open files; while the first is open, the mirror of the code is kept
 
 
 def placed(work: Work) -> Placed:
-    """See where a worker finds what a job needs.
-
-    Parameters
-    ----------
-    work : Work
-        The job.
-
-    Returns
-    -------
-    Placed
-
-    Raises
-    ------
-    NotHere
-        If this node has not the project, and lacks what the job needs of it.
-    """
+    """Find what a job needs, in the project or in mirrors."""
     said: JobWork = pickle.loads(work.data)
-    if _is_here(*work.here):
-        return Placed(work, said["project"], tuple(said["path"]), said["surroundings"])
-    cache = _node_cache()
-    if not work.listed:
-        raise NotHere(Missing(cache.name, []))
-    listed = cache.read(work.listed)
-    if listed is None:
-        raise NotHere(Missing(cache.name, [work.listed]))
-    listing: Listing = json.loads(listed)
-    with ExitStack() as fails:
-        code, data = _mirrors(cache, listing, fails)
-        said = _moved(said, listing, code.folder, data.folder)
-        work = work._replace(data=pickle.dumps(said))
-        fails.pop_all()
-    holds = code.hold, data.hold
+    holds: tuple[int, ...] = ()
+    if not _is_here(*work.here):
+        cache = node_cache()
+        listed = cache.read(work.listed) if work.listed else None
+        if listed is None:
+            raise NotHere(Missing(cache.name, [work.listed] if work.listed else []))
+        listing: Listing = json.loads(listed)
+        with ExitStack() as fails:
+            code, data = _mirrors(cache, listing, fails)
+            said = _moved(said, listing, code.folder, data.folder)
+            fails.pop_all()
+        work, holds = work._replace(data=pickle.dumps(said)), (code.hold, data.hold)
     return Placed(work, said["project"], tuple(said["path"]), said["surroundings"], holds)
 
 
 def keep_parcel(parcel: Parcel) -> tuple[str, str]:
-    """Keep what this node is sent; a worker is asked to.
-
-    Parameters
-    ----------
-    parcel : Parcel
-        What is sent.
-
-    Returns
-    -------
-    cache : str
-        Name of the cache that has it now.
-    wrong : str
-        What went wrong; empty if nothing did.
-    """
-    cache = _node_cache()
+    """Keep what this node is sent; its name, and what went wrong."""
+    cache = node_cache()
     try:
         return cache.name, cache.put(parcel.pieces, parcel.sender)
     except OSError as error:
@@ -118,30 +66,20 @@ def keep_parcel(parcel: Parcel) -> tuple[str, str]:
 
 
 def hold_mirror(work: JobWork) -> None:
-    """See that the mirror of a job is kept as long as this process runs, which computes for it.
-
-    Parameters
-    ----------
-    work : JobWork
-        The job, as of `placed`.
-    """
+    """Keep the mirror of a job as long as this process runs, which computes for it."""
     mirrored = work.get("mirrored")
     if mirrored is not None:
-        import fcntl
-
         fcntl.flock(os.open(mirrored["lock"], os.O_RDWR), fcntl.LOCK_SH)
 
 
-def _node_cache() -> NodeCache:
-    """What this node was sent."""
-    with _lock:
-        if not _caches:
-            _caches.append(NodeCache())
-        return _caches[0]
+@functools.cache
+def node_cache() -> NodeCache:
+    """The cache of this node."""
+    return NodeCache()
 
 
 def _is_here(file: str, said: str) -> bool:
-    """Whether the project is where the run has it: whether there is a file that the run has written."""
+    """True if the project is here: there is a file that the run has written."""
     try:
         return not file or Path(file).read_text(encoding="ascii", errors="replace") == said
     except OSError:
@@ -149,12 +87,12 @@ def _is_here(file: str, said: str) -> bool:
 
 
 def _mirrors(cache: NodeCache, listing: Listing, fails: ExitStack) -> tuple[Mirror, Mirror]:
-    wanted = {content: size for part in (listing["code"], listing["data"]) for content, size in part.values()}
-    lacking = cache.lacking(wanted)
-    if lacking:
+    parts = listing["code"], listing["data"]
+    wanted = {content: size for part in parts for content, size in part.values()}
+    if lacking := cache.lacking(wanted):
         raise NotHere(Missing(cache.name, lacking))
     found: list[Mirror] = []
-    for files in (listing["code"], listing["data"]):
+    for files in parts:
         mirror = cache.mirror(files)
         if mirror is None:  # another worker has just removed something
             raise NotHere(Missing(cache.name, cache.lacking(wanted)))
@@ -186,14 +124,11 @@ def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
         "whole": [str(data / place) for place in listing["whole"]],
         "absent": listing["absent"],
     }
+    jobs = {name: moved(each) for name, each in jobs.items()}
     return {
         **said,
         "project": str(code / INSIDE),
         "path": [str(code / folders[each]) if each in folders else each for each in said["path"]],
-        "task": {
-            **task,
-            "jobs": {name: moved(each) for name, each in jobs.items()},
-            "before": moved(task["before"]),
-        },
+        "task": {**task, "jobs": jobs, "before": moved(task["before"])},
         "mirrored": mirrored,
     }

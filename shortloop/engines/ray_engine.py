@@ -1,4 +1,4 @@
-"""Units computed by Ray: on this machine, or on any cluster by the address of its head."""
+"""Engine for Ray: on this machine, or a running cluster."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from shortloop.engines.batches import Batches
-from shortloop.engines.connecting import connected
-from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.messages import HERE, Reply, Work
+from shortloop.base.errors import TransientError
+from shortloop.base.plain import Plain
+from shortloop.engines.engine import Computed, Engine, connected
 from shortloop.engines.mirror import keep_parcel
-from shortloop.engines.node_messages import Parcel
 from shortloop.engines.supply import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch
-from shortloop.errors import TransientError
-from shortloop.plain import Plain
 from shortloop.settings.engine import EngineSettings
+from shortloop.units.batches import Batches
+from shortloop.units.messages import HERE, Parcel, Reply, Work
 
 __all__ = ["RayEngine"]
 
@@ -49,20 +47,7 @@ class _Out(NamedTuple):
 
 
 class RayEngine(Engine):
-    """Ray's workers.
-
-    Parameters
-    ----------
-    settings : EngineSettings
-        May give the address of a head.
-    workers : int
-        How many are started, without an address.
-
-    Raises
-    ------
-    TransientError
-        If the head cannot be reached.
-    """
+    """Workers of Ray; `workers` are started unless the settings give the address of a head."""
 
     message = 6e-4
 
@@ -92,9 +77,7 @@ class RayEngine(Engine):
         again: list[list[bytes]] = []  # what came to a node that lacked something
         try:
             while True:
-                for cache, nodes, parcel in supplies.parcels():
-                    keep = self._keep.options(scheduling_strategy=_only(next(iter(nodes))))
-                    sending[keep.remote(parcel)] = cache
+                sending |= self._sent(supplies)
                 if supplies.work is not work:
                     work, put = supplies.work, ray.put(supplies.work)
                 while len(out) < most:
@@ -129,6 +112,14 @@ class RayEngine(Engine):
             with contextlib.suppress(ray.exceptions.RayError, RuntimeError):  # it may have ended
                 for each in [*out, *sending]:
                     ray.cancel(each, force=True)
+
+    def _sent(self, supplies: Supplies) -> dict[Any, str]:
+        """Send nodes what they lack; to which cache each parcel is under way."""
+        sending = {}
+        for cache, nodes, parcel in supplies.parcels(lambda parcel, _: ray.put(parcel)):
+            keep = self._keep.options(scheduling_strategy=_only(next(iter(nodes))))
+            sending[keep.remote(parcel)] = cache
+        return sending
 
     def _where_to(self, supplies: Supplies, out: Mapping[Any, _Out]) -> str:
         """Node that may have a batch now; empty: any."""

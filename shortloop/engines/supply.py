@@ -1,33 +1,42 @@
-"""Sends what jobs need to nodes that have not the project: each content once to each node."""
+"""Sends what jobs need to nodes without the project: each content once to each node.
+
+One job at a time sends to a node; then the next one sends what is still lacking. What several nodes lack is
+handed to the engine's library once, which has nodes fetch it from each other.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from shortloop.engines.listing import SETUP
-from shortloop.engines.messages import Reply, Work
-from shortloop.engines.node_cache import DAMAGED, GAP, Piece
-from shortloop.engines.node_messages import Needs, Parcel
-from shortloop.errors import TransientError
-from shortloop.jobs.store.manifest import MANIFEST
+from blake3 import blake3
+
+from shortloop.base.errors import TransientError
+from shortloop.store.manifest import MANIFEST
+from shortloop.units.listing import SETUP
+from shortloop.units.messages import Needs, Parcel, Reply, Work
+from shortloop.units.node_cache import DAMAGED, GAP, Piece
 
 __all__ = ["AGAIN", "ASSUMED_RATE", "PARCEL", "Sent", "Supplies"]
 
-PARCEL = 32_000_000
+PARCEL = 8_000_000
 """Bytes that are sent at a time."""
+SHARED = 4  # parcels that are kept for nodes that are slower
 ASSUMED_RATE = 100e6
-"""Bytes/s that a network is taken to carry before anything was sent, as one of a gigabit does."""
+"""Bytes/s of a network, before anything was sent: one of a gigabit."""
 WORTH_MEASURING = 1_000_000  # bytes: less takes as long as a message does
-GATHER = 0.3  # s in which other nodes are waited for, before anything is sent
+GATHER = 0.3  # s that other nodes are waited for, before anything is sent
 TRIES = 3  # to send a content to a node
+LOSSES = 20  # of parcels on the way to a node: its workers may end and start again
 AGAIN = "run again: units that are done are kept"
+
+Cut = tuple[tuple[str, int, int, int], ...]  # content, its size, start and bytes of each piece of a parcel
 
 
 class Sent:
@@ -35,228 +44,177 @@ class Sent:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.under_way: set[tuple[str, str]] = set()
-        """Name of a cache, and a content that is being sent there."""
-        self.when: dict[tuple[str, str], float] = {}
-        """The same of what came, with the time."""
+        self.busy: set[str] = set()  # caches that a job sends to
+        self.when: dict[tuple[str, str], float] = {}  # when a content came to a cache
         self._seconds, self._measured = 1.0, ASSUMED_RATE  # what is assumed counts as much as a second
-        self._out, self._since = 0, 0.0
 
     @property
     def rate(self) -> float:
-        """Bytes/s, to all nodes together."""
+        """Bytes/s, to each node."""
         return self._measured / self._seconds
 
-    def begin(self) -> None:
-        """Something is sent."""
-        with self.lock:
-            if not self._out:
-                self._since = time.monotonic()
-            self._out += 1
-
-    def end(self, size: int) -> None:
-        """It came, or was lost.
-
-        Parameters
-        ----------
-        size : int
-            Bytes that came.
-        """
-        with self.lock:
-            self._out -= 1
-            now = time.monotonic()
-            if size >= WORTH_MEASURING:
-                self._seconds += now - self._since
+    def came(self, size: int, seconds: float) -> None:
+        """Note how long a parcel took."""
+        if size >= WORTH_MEASURING:
+            with self.lock:
+                self._seconds += seconds
                 self._measured += size
-            self._since = now
 
 
 class _Node:
-    def __init__(self) -> None:
+    def __init__(self, since: float) -> None:
+        self.since = since  # when the first batch was handed out that told of it
         self.workers: set[str] = set()
-        self.waiting: dict[str, None] = {}  # contents, in their order
-        self.of_others: set[str] = set()  # those that another job sends
-        self.start = 0  # of what is left of the first
-        self.out: Parcel | None = None
+        self.lacking: dict[str, None] = {}  # contents, in their order
+        self.cuts: Iterator[Cut] | None = None  # parcels that are left, when sending has begun
+        self.out: tuple[Cut, float] | None = None  # the one that is under way, and since when
 
 
 class Supplies:
     """What one job sends; its thread alone asks it.
 
-    Parameters
-    ----------
-    work : Work
-        The job.
-    sent : Sent
-        What all jobs of the engine have sent.
-    ask : callable
-        Has the job say what it needs.
-    say : callable
-        Is given a line for the one who has started the run.
+    `ask` has the job say what it needs, `say` prints a line for the one who has started the run.
     """
 
     def __init__(self, work: Work, sent: Sent, ask: Callable[[], Needs], say: Callable[[str], None]) -> None:
-        self.work = work
-        """The job, with the name of its listing as soon as a node has asked for that."""
-        self.bytes = 0
-        """All that it has sent, and that came."""
+        self.work = work  # with the name of its listing as soon as a node has asked for that
+        self.bytes = 0  # that it has sent, and that came
         self._sent, self._ask, self._say = sent, ask, say
         self._sender = secrets.token_hex(8)
         self._needs: Needs | None = None
         self._sources: dict[str, tuple[Path | bytes, int]] = {}
         self._nodes: dict[str, _Node] = {}
+        self._shared: dict[Cut, Any] = {}
         self._tries: Counter[tuple[str, str]] = Counter()
+        self._losses: Counter[str] = Counter()
         self._from = math.inf  # when sending contents begins
-        self._listed = math.inf  # since when it is known what the listing is called
+        self._listed = math.inf  # since when the name of the listing is known
         self._has_said = False
 
     @property
     def under_way(self) -> bool:
-        """Whether a node waits for something."""
+        """True if a node waits for something."""
         return bool(self._nodes)
 
     def waiting(self) -> set[str]:
-        """Workers that cannot compute, as their nodes wait for something.
-
-        Returns
-        -------
-        set of str
-            As replies name them.
-        """
+        """Workers whose nodes wait for something."""
         return set[str]().union(*(node.workers for node in self._nodes.values()))
 
     def workers_of(self, cache: str) -> set[str]:
-        """Workers of a node that waits for something.
-
-        Parameters
-        ----------
-        cache : str
-            Name of its cache.
-
-        Returns
-        -------
-        set of str
-            Empty if it does not wait.
-        """
+        """Workers of a node that waits for something."""
         return self._nodes[cache].workers if cache in self._nodes else set()
 
     def lacks(self, reply: Reply, since: float) -> None:
-        """A worker's node lacks something.
-
-        Parameters
-        ----------
-        reply : Reply
-            What it said.
-        since : float
-            When the batch was handed out, as of `time.monotonic`: what came later, it may not have seen.
-
-        Raises
-        ------
-        TransientError
-            If the node does not keep what it is sent.
-        """
+        """Note what a worker's node lacks, as of a batch that was handed out at `since`."""
         assert reply.missing is not None
         cache, contents = reply.missing
         if self._needs is None:
             self._needs = self._ask()
             listing = self._needs["listing"]
-            listed = hashlib.sha256(listing).hexdigest()
+            listed = blake3(listing).hexdigest()
             self._sources = {**self._needs["sources"], listed: (listing, len(listing))}
             self.work = self.work._replace(listed=listed)
             self._listed = time.monotonic()
         if not contents:  # it has not known what the listing is called, and may have it
             if since > self._listed:
-                self._count(cache, self.work.listed)
+                self._check(cache, self.work.listed)
+                self._tries[cache, self.work.listed] += 1
             return
-        node = self._nodes.setdefault(cache, _Node())
+        node = self._nodes.setdefault(cache, _Node(since))
+        node.since = min(node.since, since)
         node.workers.add(reply.worker)
-        for content in contents:
-            with self._sent.lock:
-                if self._sent.when.get((cache, content), -math.inf) >= since:
-                    continue
-                if (cache, content) in self._sent.under_way:
-                    if content not in node.waiting:
-                        node.of_others.add(content)
-                    continue
-                self._sent.under_way.add((cache, content))
-            node.waiting[content] = None
-            self._count(cache, content)
-            if content != self.work.listed and self._from == math.inf:
-                self._from = time.monotonic() + GATHER
+        if node.cuts is None:
+            node.lacking |= dict.fromkeys(contents)
+        if self._from == math.inf and contents != [self.work.listed]:
+            self._from = time.monotonic() + GATHER
 
-    def parcels(self) -> Iterator[tuple[str, set[str], Parcel]]:
-        """What is to be sent now, one parcel at a time to each node; `came` must be called for each.
-
-        Yields
-        ------
-        cache : str
-            Name of the node's cache.
-        workers : set of str
-            Its workers; any of them will do.
-        parcel : Parcel
-        """
+    def parcels(self, share: Callable[[Parcel, set[str]], Any]) -> Iterator[tuple[str, set[str], Any]]:
+        """Give each node its next parcel, as shared with its library; `came` must be called for each."""
         for cache, node in [*self._nodes.items()]:
-            with self._sent.lock:
-                node.of_others = {each for each in node.of_others if (cache, each) in self._sent.under_way}
-            if not node.waiting and not node.of_others:
-                del self._nodes[cache]
-            elif node.out is None and node.waiting and self._may_begin(node):
-                node.out = self._parcel(node)
-                self._sent.begin()
-                yield cache, node.workers, node.out
+            if node.out or (node.cuts is None and not self._begins(cache, node)):
+                continue
+            assert node.cuts is not None
+            cut = next(node.cuts, None)
+            if cut is None:
+                self._tries.update((cache, content) for content in node.lacking)
+                self._drop(cache)
+                continue
+            node.out = cut, time.monotonic()
+            if cut not in self._shared:
+                self._shared[cut] = share(self._parcel(cut), node.workers)
+                for old in [*self._shared][:-SHARED]:
+                    del self._shared[old]
+            yield cache, node.workers, self._shared[cut]
 
     def came(self, cache: str, answer: tuple[str, str] | None) -> None:
-        """A parcel came, or not.
-
-        Parameters
-        ----------
-        cache : str
-            Name of the node's cache.
-        answer : tuple of str, optional
-            As of `shortloop.engines.mirror.keep_parcel`. None: its worker ended.
-
-        Raises
-        ------
-        TransientError
-            If the node cannot keep what it is sent, or that changed on the way.
-        """
+        """Note a node's answer to a parcel; None if it was lost."""
         node = self._nodes[cache]
         assert node.out is not None
-        pieces, node.out = node.out.pieces, None
+        (cut, since), node.out = node.out, None
         name, wrong = answer or ("", "")
-        if name != cache:  # it asks again, if it is still there
-            self._sent.end(0)
+        if name != cache or wrong.endswith(GAP):  # it asks again, if it is still there
             self._drop(cache)
+            self._shared.clear()
+            self._losses[cache] += 1
+            if self._losses[cache] > LOSSES:
+                raise TransientError(
+                    "a node of the cluster is lost whenever it is sent something",
+                    found=f"{LOSSES} times",
+                    hint=f"see the log of its worker; {AGAIN}",
+                )
             return
-        size = 0 if wrong else sum(len(each.data) for each in pieces)
-        self._sent.end(size)
-        self.bytes += size
+        if wrong.endswith(DAMAGED):
+            raise _other(self._sources[wrong.partition(" ")[0]][0])
         if wrong:
-            self._see(cache, wrong)
-            return
-        for content, whole, start, data in pieces:
-            node.start = start + len(data)
-            if node.start == whole:
-                node.start = 0
-                del node.waiting[content]
-                with self._sent.lock:
-                    self._sent.under_way.discard((cache, content))
-                    self._sent.when[cache, content] = time.monotonic()
+            needed = sum(each for _, each in self._sources.values())
+            raise TransientError(
+                "a node of the cluster cannot keep what it is sent",
+                found=wrong,
+                hint=f"see that it has room for {needed:,} bytes; {AGAIN}",
+            )
+        now, size = time.monotonic(), sum(each[-1] for each in cut)
+        with self._sent.lock:
+            self._sent.when |= {(cache, each[0]): now for each in cut}
+        self._sent.came(size, now - since)
+        self.bytes += size
 
     def close(self) -> None:
-        """The job has ended, or needs nothing any more."""
-        for cache, node in [*self._nodes.items()]:
-            if node.out is not None:
-                self._sent.end(0)
+        """Leave what is not sent to others: the job has ended."""
+        for cache in [*self._nodes]:
             self._drop(cache)
 
-    def _drop(self, cache: str) -> None:
+    def _begins(self, cache: str, node: _Node) -> bool:
+        """True if a node is sent what it lacks from now on."""
+        is_listing = [*node.lacking] == [self.work.listed]
+        if not is_listing and time.monotonic() < self._from:
+            return False
         with self._sent.lock:
-            self._sent.under_way -= {(cache, content) for content in self._nodes.pop(cache).waiting}
+            if cache in self._sent.busy:
+                return False
+            when = self._sent.when
+            node.lacking = {each: None for each in node.lacking if when.get((cache, each), 0.0) < node.since}
+            if node.lacking:
+                self._sent.busy.add(cache)
+        if not node.lacking:
+            del self._nodes[cache]
+            return False
+        if not is_listing and not self._has_said:
+            self._has_said = True
+            self._say_what_it_costs()
+        node.cuts = self._cuts([*node.lacking])
+        for content in node.lacking:
+            self._check(cache, content)
+        return True
 
-    def _count(self, cache: str, content: str) -> None:
-        self._tries[cache, content] += 1
-        if self._tries[cache, content] > TRIES:
+    def _drop(self, cache: str) -> None:
+        if self._nodes.pop(cache).cuts is not None:
+            with self._sent.lock:
+                self._sent.busy.discard(cache)
+        if not self._nodes:
+            self._shared.clear()
+
+    def _check(self, cache: str, content: str) -> None:
+        if self._tries[cache, content] >= TRIES:
             source = self._sources[content][0]
             raise TransientError(
                 "a node of the cluster does not keep what it is sent",
@@ -265,39 +223,12 @@ class Supplies:
                 hint=f"see that the node has room for it; {AGAIN}",
             )
 
-    def _see(self, cache: str, wrong: str) -> None:
-        """A node says that something went wrong."""
-        content = wrong.partition(" ")[0]
-        if wrong.endswith(DAMAGED):
-            raise _other(self._sources[content][0])
-        if not wrong.endswith(GAP):
-            raise TransientError(
-                "a node of the cluster cannot keep what it is sent",
-                found=wrong,
-                hint=f"see that it has room for {self._size():,} bytes; {AGAIN}",
-            )
-        self._nodes[cache].start = 0
-        self._count(cache, content)
-
-    def _size(self) -> int:
-        return sum(size for _, size in self._sources.values())
-
-    def _may_begin(self, node: _Node) -> bool:
-        if [*node.waiting] == [self.work.listed]:
-            return True
-        if time.monotonic() < self._from:
-            return False
-        if not self._has_said:
-            self._has_said = True
-            self._say_what_it_costs()
-        return True
-
     def _say_what_it_costs(self) -> None:
-        """If that is more than the computing that it saves."""
+        """Say so if sending takes longer than the computing that it saves."""
         assert self._needs is not None
-        nodes = [node for node in self._nodes.values() if node.waiting]
-        size = sum(self._sources[content][1] for node in nodes for content in node.waiting)
-        expected, here = size / self._sent.rate, self._needs["seconds"]
+        nodes = [node for node in self._nodes.values() if node.cuts is None]
+        sizes = [sum(self._sources[content][1] for content in node.lacking) for node in nodes]
+        size, expected, here = sum(sizes), max(sizes) / self._sent.rate, self._needs["seconds"]
         if here is not None and expected > here:
             amount = f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
             where = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
@@ -306,18 +237,32 @@ class Supplies:
                 f"{_in_words(expected)}; computing it on this machine took {_in_words(here)}"
             )
 
-    def _parcel(self, node: _Node) -> Parcel:
-        pieces: list[Piece] = []
-        room, start = PARCEL, node.start
-        for content in node.waiting:
-            source, size = self._sources[content]
-            data = _read(source, start, min(room, size - start))
-            pieces.append(Piece(content, size, start, data))
-            room -= len(data)
-            if room <= 0 or start + len(data) < size:
-                break
-            start = 0
-        return Parcel(self._sender, pieces)
+    def _cuts(self, contents: Iterable[str]) -> Iterator[Cut]:
+        """Cut contents into parcels, the same for all nodes that lack the same."""
+        pieces: list[tuple[str, int, int, int]] = []
+        room = PARCEL
+        for content in contents:
+            start, size = 0, self._sources[content][1]
+            while start < size or not start:
+                taken = min(room, size - start)
+                pieces.append((content, size, start, taken))
+                start, room = start + taken, room - taken
+                if not room:
+                    yield tuple(pieces)
+                    pieces, room = [], PARCEL
+                if not size:
+                    break
+        if pieces:
+            yield tuple(pieces)
+
+    def _parcel(self, cut: Cut) -> Parcel:
+        return Parcel(
+            self._sender,
+            [
+                Piece(content, size, start, _read(self._sources[content][0], start, taken))
+                for content, size, start, taken in cut
+            ],
+        )
 
 
 def _read(source: Path | bytes, start: int, size: int) -> bytes:
@@ -337,7 +282,7 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
 
 
 def _other(source: Path | bytes) -> TransientError:
-    """What to say of a file whose content is not the one that was to be sent."""
+    """The error of a file whose content is not the one that was to be sent."""
     folders = source.parents if isinstance(source, Path) else []
     if any((folder / MANIFEST).is_file() and (folder / SETUP).is_file() for folder in folders):
         said = "a file of a job is not what the job left there"

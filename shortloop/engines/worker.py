@@ -1,4 +1,4 @@
-"""What a worker of an engine does with a batch: it has a process of the job compute it.
+"""Have a process of the job compute a worker's batch.
 
 Such processes are kept for the next batch, as they have the job's input open; for a moment, as nobody tells a
 worker that a job has ended. In an engine whose workers are threads, each has its own.
@@ -21,11 +21,11 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from shortloop.engines.messages import BEGIN, STALE, Reply, Work
 from shortloop.engines.mirror import NotHere, Placed, placed
-from shortloop.engines.surroundings import with_surroundings
-from shortloop.jobs.keys.own_code import ROOT
-from shortloop.worker.threads import VARIABLES
+from shortloop.keys.own_code import ROOT
+from shortloop.stages.threads import VARIABLES
+from shortloop.units.facts import with_surroundings
+from shortloop.units.messages import STALE, Reply, Work
 
 __all__ = ["compute_batch"]
 
@@ -37,36 +37,24 @@ SAID = 2000  # characters of what it said
 
 
 def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
-    """Compute units of a job.
-
-    Parameters
-    ----------
-    work : Work
-        The job.
-    units : sequence of bytes
-        The units, or `BEGIN`.
-
-    Returns
-    -------
-    Reply
-    """
+    """Compute units of a job."""
     try:
         connection = _processes.take(work)
     except NotHere as error:
         return Reply(0.0, b"", missing=error.missing)
     try:
         connection.send_bytes(pickle.dumps(list(units)))
-        seconds, failed, costs = pickle.loads(connection.recv_bytes())
+        seconds, failed = pickle.loads(connection.recv_bytes())
         data = connection.recv_bytes()
     except (EOFError, OSError):
         found = _processes.how_ended(connection)
         connection.close()
         return Reply(0.0, b"", found)
-    if failed or (units == BEGIN and not costs):  # nobody may look at what it says, so it is not asked again
+    if failed:  # nobody may look at what it says, so it is not asked again
         connection.close()
     else:
         _processes.give_back(work, connection)
-    return Reply(seconds, data, failed=failed, costs=costs)
+    return Reply(seconds, data)
 
 
 class _Processes:
@@ -205,13 +193,7 @@ class _Forkserver:
         atexit.register(self.end)
 
     def fork(self, work: Work) -> Connection:
-        """A process of a job.
-
-        Raises
-        ------
-        OSError, EOFError
-            If another forkserver is needed.
-        """
+        """A process of a job."""
         connection = Client(self._address, "AF_UNIX")
         connection.send_bytes(work.data)
         answer = connection.recv_bytes()

@@ -1,1 +1,1 @@
-"""Libraries of data frames, timed on one table: which of them is fast on this machine."""
+"""How fast libraries of data frames are on this machine, and whether they come to the right numbers."""

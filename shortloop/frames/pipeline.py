@@ -1,48 +1,71 @@
-"""What build scripts of this analysis share: reading the settings, and saying what can be measured."""
+"""What its build script needs: settings, the machine, what can be measured, and the end of a run."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.extras import REPORT_LIBRARIES, is_installed
-from shortloop.frames.environment import installed_there
-from shortloop.frames.runners.registry import LIBRARIES as EVERY
-from shortloop.frames.runners.registry import MODIN
-from shortloop.settings.variable import STUDY_VARIABLE
+from shortloop.base.errors import InputError
+from shortloop.base.extras import REPORT_LIBRARIES, is_installed
+from shortloop.base.text import one_line
+from shortloop.frames.work import LIBRARIES as EVERY
+from shortloop.frames.work import MODIN
+from shortloop.plan.pipeline import Built
+from shortloop.report.deliver import (
+    copy_files,
+    copy_report,
+    print_place,
+    results_folder,
+    run_summary,
+    write_summary,
+)
+from shortloop.settings.paths import STUDY_VARIABLE
 from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
+    from shortloop.base.plain import Plain
     from shortloop.frames.settings import Frames
-    from shortloop.worker.inputs import File
+    from shortloop.stages.inputs import File
 
-__all__ = ["DEFAULT_FRAMES", "FramesRun", "left_out", "modin_environment", "read_frames", "run_frames"]
+__all__ = [
+    "GIB",
+    "LIBRARIES",
+    "REQUIRED",
+    "FramesRun",
+    "deliver",
+    "describe_machine",
+    "half_of_memory",
+    "installed_there",
+    "left_out",
+    "modin_environment",
+    "read_frames",
+    "run_frames",
+]
 
 DEFAULT_FRAMES = Path(__file__).with_name("default.toml")
 NEEDED = ("pandas", "pyarrow", "scipy", *REPORT_LIBRARIES)
-"""Without them there is no table to measure on, or no report. What else is missing is left out of it."""
+"""Libraries of the table, the checks and the report. Others that are missing are left out of the report."""
 LIBRARIES = ("dask", "duckdb", "joblib", "numba", "polars", *NEEDED)
-"""What the extra ``frames`` installs, by the names that it is imported by."""
+"""Libraries that the extra ``frames`` installs, by the names that they are imported by."""
+REQUIRED = ("modin[ray]>=0.32", "pyarrow>=16", "numpy>=2.0")
+"""Packages of an environment with Modin."""
+ASK = (
+    "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+)
+TABLES = ("measured.csv", "measured.parquet")
+GIB = 2**30
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def read_frames(path: str | PathLike[str] = DEFAULT_FRAMES) -> Frames:
-    """Read and validate a settings file.
-
-    Parameters
-    ----------
-    path : path-like
-        The TOML file; default: the embedded one.
-
-    Returns
-    -------
-    Frames
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not TOML, or holds an unknown key or a wrong value.
-    """
+    """Read and validate a settings file."""
     from shortloop.frames.settings import Frames
     from shortloop.settings.read import read_settings
 
@@ -55,18 +78,7 @@ FramesRun = StudyRun["Frames"]
 
 
 def left_out(frames: Frames) -> dict[str, str]:
-    """Libraries that are asked for and cannot be measured.
-
-    Parameters
-    ----------
-    frames : Frames
-        What is compared.
-
-    Returns
-    -------
-    dict of str to str
-        Why, by name.
-    """
+    """Libraries that are asked for and cannot be measured, with the reason."""
     found: dict[str, str] = {}
     for name in frames.libraries:
         missing = [each for each in EVERY[name].needs if not is_installed(each)]
@@ -82,25 +94,7 @@ def left_out(frames: Frames) -> dict[str, str]:
 
 
 def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
-    """The environment that Modin is in.
-
-    Parameters
-    ----------
-    run : FramesRun
-        The run.
-
-    Returns
-    -------
-    file : File
-        Its ``pyvenv.cfg``.
-    versions : dict of str to str
-        Of what is installed there.
-
-    Raises
-    ------
-    InputError
-        If it is none, or has no Modin.
-    """
+    """The environment that Modin is in, and the versions there."""
     from shortloop.settings.paths import expand_path
 
     what = "the folder of an environment with Modin"
@@ -108,3 +102,66 @@ def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
     versions = installed_there(folder, EVERY[MODIN].needs, run.file)
     (file,) = run.files([folder / "pyvenv.cfg"])
     return file, versions
+
+
+def installed_there(folder: Path, libraries: Sequence[str], asked_in: Path) -> dict[str, str]:
+    """Versions of libraries in an environment that a settings file names."""
+    python, field = folder / "bin" / "python", "modin.environment"
+    if not (python.is_file() and (folder / "pyvenv.cfg").is_file()):
+        raise InputError(
+            "this is no virtual environment",
+            file=asked_in,
+            field=field,
+            found=str(folder),
+            expected="a folder with pyvenv.cfg and bin/python",
+            hint=f"`shortloop modin-environment {folder}` makes one, where nothing is yet",
+        )
+    command = [str(python), "-I", "-c", ASK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    found: dict[str, str] = json.loads(done.stdout) if not done.returncode else {}
+    missing = [name for name in libraries if name not in found]
+    if missing:
+        raise InputError(
+            "the environment lacks libraries",
+            file=asked_in,
+            field=field,
+            found=f"no {', '.join(missing)} in {folder}",
+            hint=f"`{python} -m pip install {' '.join(REQUIRED)}`",
+        )
+    return {name: found[name] for name in libraries}
+
+
+def describe_machine() -> dict[str, Plain]:
+    """The machine, for the options of jobs: another one gives other times."""
+    processor = platform.machine()
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                processor = value.strip()
+                break
+    cores = len(os.sched_getaffinity(0))
+    return {"processor": processor, "cores": cores, "memory": round(2 * half_of_memory() / GIB)}
+
+
+def half_of_memory() -> float:
+    """Half of the memory, bytes, that processes may take together."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for file in LIMITS:  # of a container
+        with suppress(OSError, ValueError):
+            found.append(int(Path(file).read_text(encoding="ascii")))
+    return min(found) / 2
+
+
+def deliver(run: FramesRun, report: Built, seconds: float) -> None:
+    """Put report, table and summary into the folder of results, and print what was found."""
+    name = run.study.name
+    folder = results_folder(name)
+    files = [*copy_report(report.path, folder), *TABLES]
+    copy_files(report.path, TABLES, folder)
+    findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
+    summary = run_summary(run.jobs, report, seconds, files)
+    write_summary(folder, {"frames": name, **summary, "findings": findings})
+    for said in (findings["overview"], *findings["fastest"]):
+        print(one_line(said))
+    print_place(folder)

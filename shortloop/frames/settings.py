@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.frames.runners.registry import LIBRARIES
-from shortloop.frames.size import GUIDE
-from shortloop.frames.work import TRANSFORMATIONS
+from shortloop.frames.work import GUIDE, LIBRARIES, TRANSFORMATIONS
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
 __all__ = ["Frames", "ModinSettings", "TableSettings", "TimingSettings"]
 
 MOST_FILES = 100_000
-Library = Literal[
-    "pandas",
-    "dask-threads",
-    "dask-processes",
-    "modin",
-    "pool",
-    "joblib-threads",
-    "joblib-processes",
-    "polars",
-    "duckdb",
-    "numba",
-    "exax",
-]
-Transformation = Literal["apply", "column", "groups"]
+if TYPE_CHECKING:
+    Library = str
+    Transformation = str
+else:  # read where a file is checked
+    Library, Transformation = Literal[tuple(LIBRARIES)], Literal[tuple(TRANSFORMATIONS)]
 
 
 class TableSettings(Settings):
@@ -82,12 +71,10 @@ class Frames(StudySettings):
     name: Name = Field(description="name of the comparison and of its folder of results; no default")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of the table and of random numbers; default 0")
     libraries: tuple[Library, ...] = Field(
-        tuple(LIBRARIES),  # type: ignore[arg-type]
-        min_length=1,
-        description="which to measure, by name; default: all",
+        tuple(LIBRARIES), min_length=1, description="which to measure, by name; default: all"
     )
     transformations: tuple[Transformation, ...] = Field(
-        tuple(TRANSFORMATIONS),  # type: ignore[arg-type]
+        tuple(TRANSFORMATIONS),
         min_length=1,
         description="which to measure: apply, column, groups; default: all",
     )

@@ -1,78 +1,75 @@
-"""The table that libraries work on: simulated, part by part, so that it need not fit into memory.
+"""The table, what is right for it, and whether a library came to it.
 
-All values are multiples of 2⁻¹⁰ below 2⁹, so that float64 holds the sum of up to 2³⁴ of them exactly, in
-whatever order they are added. So sums of different libraries must agree to the last bit.
+The table is simulated part by part, so that it need not fit into memory. Its sums are exact in any order of
+adding (`shortloop.frames.work.STEP`), so those of libraries must agree to the last bit.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shortloop.frames.size import STEP
-from shortloop.frames.work import KEY, X
-from shortloop.seeds import seed_for
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import FloatArray
+from shortloop.frames.work import ADDED, COUNT, GROUPS, KEY, NEW, STEP, Aggregates, Work, X
 
-__all__ = ["column_names", "part_bytes", "rows_of_parts"]
+if TYPE_CHECKING:
+    from shortloop.base.plain import Plain
+    from shortloop.frames.timing import Measured
+    from shortloop.stages.results import Result
+
+__all__ = [
+    "Checked",
+    "check_aggregates",
+    "check_random",
+    "column_names",
+    "facts_of",
+    "part_bytes",
+    "parts_of",
+    "result_of",
+    "rows_of_parts",
+    "true_aggregates",
+]
 
 HALF = 2**19
 """Values lie within this many steps of zero."""
+LEAST_P = 1e-6
+"""Numbers less probable than this, if all is right, are taken for wrong."""
+SAME = 2.0**-42
+"""Random numbers that differ by less are taken for the same number: adding one to x + 100, which is below
+2¹⁰, rounds it by 2⁻⁴⁴ at most."""
+
+
+class Checked(NamedTuple):
+    """Outcome of a check.
+
+    wrong: what is wrong; empty: nothing.
+    ks_p: p of the Kolmogorov-Smirnov test that random numbers are uniform.
+    repeated: share of random numbers that occur more than once.
+    """
+
+    wrong: str = ""
+    ks_p: float | None = None
+    repeated: float | None = None
 
 
 def column_names(columns: int) -> tuple[str, ...]:
-    """Columns of the table but the key.
-
-    Parameters
-    ----------
-    columns : int
-        How many there are with it.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Columns of the table but the key."""
     return (X, *(f"v{number:03d}" for number in range(1, columns - 1)))
 
 
 def rows_of_parts(rows: int, chunk: int) -> tuple[int, ...]:
-    """How many rows each file has.
-
-    Parameters
-    ----------
-    rows : int
-        Of the table.
-    chunk : int
-        Of a file, at most.
-
-    Returns
-    -------
-    tuple of int
-        Alike, to one row.
-    """
+    """Rows of each file."""
     parts = -(-rows // chunk)
     return tuple(rows // parts + (part < rows % parts) for part in range(parts))
 
 
 def part_bytes(seed: int, part: int, rows: int, columns: int, groups: int) -> bytes:
-    """One file of the table.
-
-    Parameters
-    ----------
-    seed : int
-        Of the simulation.
-    part : int
-        Its number.
-    rows, columns : int
-        Its size.
-    groups : int
-        Keys are drawn from 0 to this.
-
-    Returns
-    -------
-    bytes
-        A Parquet file, not compressed: to unpack it is nothing that is to be timed.
-    """
+    """One file of the table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -82,3 +79,97 @@ def part_bytes(seed: int, part: int, rows: int, columns: int, groups: int) -> by
     out = io.BytesIO()
     pq.write_table(pa.table(values), out, compression="none", use_dictionary=False)
     return out.getvalue()
+
+
+def parts_of(work: Work) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """Read the table part by part: the key, int64, (rows,), and the other columns, float64, (rows,)."""
+    import pyarrow.parquet as pq
+
+    for part in range(len(work.rows)):
+        table = pq.read_table(work.file(part), use_threads=False)
+        yield table[KEY].to_numpy(), [table[name].to_numpy() for name in work.columns]
+
+
+def true_aggregates(parts: Iterable[tuple[np.ndarray, list[np.ndarray]]], groups: int) -> Aggregates:
+    """Count and sum, in integers, the parts of a table as `parts_of` gives them."""
+    counts, sums = np.zeros(groups, np.int64), None
+    for keys, columns in parts:
+        counts += np.bincount(keys, minlength=groups)
+        order = np.argsort(keys, kind="stable")
+        starts = np.searchsorted(keys[order], np.arange(groups + 1))
+        whole = np.zeros((len(keys) + 1, len(columns)), np.int64)
+        for j, column in enumerate(columns):
+            steps = column / STEP
+            assert (steps == np.rint(steps)).all()
+            np.cumsum(steps[order].astype(np.int64), out=whole[1:, j])
+        found = whole[starts[1:]] - whole[starts[:-1]]
+        sums = found if sums is None else sums + found
+    assert sums is not None
+    return Aggregates(counts, sums * STEP)
+
+
+def result_of(found: Mapping[str, Any], transformation: str, work: Work) -> FloatArray | Aggregates:
+    """Result of a library, whose columns are given by name: the new column, (rows,), or aggregates."""
+    if transformation != GROUPS:
+        return np.asarray(found[NEW], np.float64)
+    made = Aggregates(np.zeros(work.groups, np.int64), np.zeros((work.groups, len(work.columns))))
+    keys = np.asarray(found[KEY])
+    made.counts[keys] = np.asarray(found[COUNT])
+    for number, name in enumerate(work.columns):
+        made.sums[keys, number] = np.asarray(found[name])
+    return made
+
+
+def check_aggregates(found: Aggregates, true: Aggregates) -> Checked:
+    """Compare counts and sums to the last bit."""
+    for name, mine, theirs in zip(("numbers of rows", "sums"), found, true, strict=True):
+        if mine.shape != theirs.shape:
+            return Checked(f"{name} of the shape {mine.shape}, expected {theirs.shape}")
+        other = mine != theirs
+        if other.any():
+            where = tuple(int(each[0]) for each in np.nonzero(other))
+            return Checked(
+                f"{int(other.sum())} of {other.size} {name} are wrong, the first of group {where[0]}: "
+                f"{mine[where]!s}, expected {theirs[where]!s}"
+            )
+    return Checked()
+
+
+def check_random(found: FloatArray, x: FloatArray) -> Checked:
+    """Check that values are x + 100 + a random number, uniform from 0 to 1, independent in each row.
+
+    Both have the shape (rows,), in the order of the table.
+    """
+    if found.shape != x.shape:
+        return Checked(f"values of the shape {found.shape}, expected {x.shape}")
+    drawn = found - ADDED - x
+    outside = ~((drawn >= 0.0) & (drawn <= 1.0))  # 1: 0.999… rounds up
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        return Checked(
+            f"{int(outside.sum())} of {len(x)} values are not in x + 100 to x + 101, the first in row {row}: "
+            f"{found[row]!s} where x is {x[row]!s}"
+        )
+    from scipy import stats
+
+    drawn = np.sort(drawn)
+    ks_p = float(stats.kstest(drawn, "uniform").pvalue) if len(drawn) else 1.0
+    pairs = int((np.diff(drawn) < SAME).sum())
+    expected = len(drawn) * (len(drawn) - 1) * SAME  # by chance: any of the pairs with 2 SAME
+    repeated = pairs / max(1, len(drawn))
+    wrong = []
+    if float(stats.poisson.sf(pairs - 1, expected)) < LEAST_P:
+        wrong.append(f"{100 * repeated:.2g} % of the random numbers repeat another: workers drew the same")
+    if ks_p < LEAST_P:
+        wrong.append(f"random numbers are not uniform: p = {ks_p:.1g} (Kolmogorov and Smirnov)")
+    return Checked("; ".join(wrong), ks_p, repeated)
+
+
+def facts_of(measured: Measured, truth: Result, workers: int) -> dict[str, Plain]:
+    """Facts of a job that measures: whether the library was right, and its times."""
+    arrays, checked, result = truth.arrays, Checked(), measured.result
+    if isinstance(result, Aggregates):
+        checked = check_aggregates(result, Aggregates(arrays["counts"], arrays["sums"]))
+    elif result is not None:
+        checked = check_random(result, np.asarray(arrays["x"]))
+    return {"workers": workers, "failed": measured.failed, **checked._asdict(), **asdict(measured.timed)}

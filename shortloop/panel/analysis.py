@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.cli.analyses import Analysis, Look, Opened, SettingsKind, Tell, Template, project_files
-from shortloop.extras import need
+from shortloop.analyses import Analysis, Look, Opened, SettingsKind, Tell, Template, project_files
+from shortloop.base.extras import need
 
 if TYPE_CHECKING:
-    from shortloop.plain import Plain
+    from shortloop.base.plain import Plain
     from shortloop.sweep.findings import Finding
 
 __all__ = ["ANALYSIS"]
@@ -26,16 +26,16 @@ def _findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     return panel_findings(summary)
 
 
-def _look(data: Path, project: Path, tell: Tell) -> Look | None:
+def _look(data: Path, project: Path, tell: Tell) -> Look | None:  # noqa: ARG001  as `Analysis.look`
     need(TEMPLATE.needs, TEMPLATE.libraries)
-    from shortloop.panel.looking import look
+    from shortloop.panel.preview import look
 
     return look(data, project)
 
 
 def _open_rows(file: Path, tell: Tell) -> Opened:
     need(TEMPLATE.needs, TEMPLATE.libraries)
-    from shortloop.panel.opened import open_panel
+    from shortloop.panel.panel_file import open_panel
 
     return open_panel(file, tell)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.kernels.rows import put_column
 from shortloop.panel.statistics import LEVEL, Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Batch", "Columns"]
 
@@ -26,21 +26,13 @@ once, and no memory is asked for that grows with its rows."""
 class Batch:
     """One kernel on all groups.
 
-    Parameters
-    ----------
-    columns : Columns
-        Regressors; the rows of a group one after the other.
-    outcome : array, shape (rows,)
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    names : sequence of str
-        ``NUMBERS`` of the kernel.
-    weights : array, shape (rows,), optional
-        Of the rows.
-    trials : array, shape (rows,), optional
-        How many trials outcomes are shares of.
-    clusters : array of int64, shape (rows,), optional
-        Numbers from 0 in each group, without gaps.
+    columns: Regressors; the rows of a group one after the other.
+    outcome: (rows,)
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    names: ``NUMBERS`` of the kernel.
+    weights: (rows,), optional. Of the rows.
+    trials: (rows,), optional. How many trials outcomes are shares of.
+    clusters: int64, (rows,), optional. Numbers from 0 in each group, without gaps.
     """
 
     def __init__(
@@ -72,18 +64,7 @@ class Batch:
     def run(self, kernel: Callable[..., None], *settings: Any) -> dict[str, FloatArray]:
         """Fit.
 
-        Parameters
-        ----------
-        kernel : callable
-            ``fit_groups`` of a module of `shortloop.panel.kernels`.
-        *settings
-            What it takes beside the rows.
-
-        Returns
-        -------
-        dict of str to array
-            Each of shape (groups,): the numbers of the kernel. NaN, as coefficients and covariances are,
-            where a fit was left out.
+        returns: dict of str to array. Each of shape (groups,): the numbers of the kernel.
         """
         with np.errstate(all="ignore"):
             for rows, found in self._blocks():
@@ -135,16 +116,7 @@ class Batch:
     ) -> Statistics:
         """What is said of the fits.
 
-        Parameters
-        ----------
-        bse : array, shape (groups, coefficients), optional
-            Standard errors. Default: by the covariances.
-        freedom, level, **known
-            As of `shortloop.panel.statistics.Statistics.of`.
-
-        Returns
-        -------
-        Statistics
+        bse: (groups, coefficients). Standard errors.
         """
         found = self.found
         errors = np.sqrt(self.variances) if bse is None else bse

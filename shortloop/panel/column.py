@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.panel.doubts import numbers_among, twins
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.suspicious_text import numbers_among, twins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,20 +33,14 @@ TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
 class Column:
     """One column.
 
-    Parameters
-    ----------
-    values : array, shape (rows,)
-        float64, NaN: missing; int64 where floats would lose digits, `MISSING`: missing; int32, which of the
-        levels it is, -1: missing.
-    levels : tuple, optional
-        The different texts or other categories, in their order. None of numbers.
-    refused : str, optional
-        Why no formula can read it: then its values are int32, too, and alike where they were, and this is all
-        that is known of them. Default: it can.
-    dtype : str
-        Type in which Python in a formula reads it, as pandas calls it: of numbers ``"float64"``, ``"int64"``,
-        ``"bool"``, or the nullable ``"Float64"``, ``"Int64"``, ``"boolean"``; of levels ``"str"``,
-        ``"object"``, ``"category"``, and ``"ordered"`` for an ordered category.
+    values: (rows,). float64, NaN: missing; int64 where floats would lose digits, `MISSING`: missing; int32,
+        which of the levels it is, -1: missing.
+    levels: the different texts or other categories, in their order. None of numbers.
+    refused: why no formula can read it: then its values are int32, too, and alike where they were, and this
+        is all that is known of them. Default: it can.
+    dtype: type in which Python in a formula reads it, as pandas calls it: of numbers ``"float64"``,
+        ``"int64"``, ``"bool"``, or the nullable ``"Float64"``, ``"Int64"``, ``"boolean"``; of levels
+        ``"str"``, ``"object"``, ``"category"``, and ``"ordered"`` for an ordered category.
     """
 
     values: FloatArray | IntArray
@@ -93,7 +87,8 @@ class Column:
         from shortloop.panel.kernels.rows import moved
 
         values: Any = np.empty(rows, self.values.dtype)
-        moved(np.ascontiguousarray(self.values), places, values)
+        before: Any = np.ascontiguousarray(self.values)
+        moved(before, places, values)
         return replace(self, values=values)
 
     def coded(self) -> Any:

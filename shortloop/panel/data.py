@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.base.types import IntArray
 from shortloop.panel.column import EXACT, Column, column_of
-from shortloop.panel.doubts import twins
-from shortloop.types import IntArray
+from shortloop.panel.suspicious_text import twins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,18 +26,11 @@ GAPS = 4  # numbers of groups that may be between the least and the largest, for
 class Panel:
     """Rows of many groups.
 
-    Parameters
-    ----------
-    by : tuple of str
-        Columns whose values make a group.
-    keys : list of tuple of str
-        These values, of each group.
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    columns : mapping of str to Column
-        All others, by name.
-    notes : tuple of str
-        What was left out, and why.
+    by: columns whose values make a group.
+    keys: these values, of each group.
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    columns: all others, by name.
+    notes: what was left out, and why.
     """
 
     by: tuple[str, ...]
@@ -48,19 +41,7 @@ class Panel:
 
 
 def block_of(key: Sequence[str], blocks: int) -> int:
-    """The block of groups that a group belongs to: the same whatever other groups there are.
-
-    Parameters
-    ----------
-    key : sequence of str
-        Values that make the group.
-    blocks : int
-        How many blocks there are.
-
-    Returns
-    -------
-    int
-    """
+    """The block of groups that a group belongs to: the same whatever other groups there are."""
     text = "\0".join(key).encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") % blocks
 
@@ -68,17 +49,7 @@ def block_of(key: Sequence[str], blocks: int) -> int:
 def parts_of(starts: IntArray, rows: int) -> list[slice]:
     """Share groups out.
 
-    Parameters
-    ----------
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    rows : int
-        How many each part has, or hardly more.
-
-    Returns
-    -------
-    list of slice
-        Groups of each part.
+    starts: int, (groups + 1,). First row of each group, and the end of the last.
     """
     parts, first, groups = [], 0, len(starts) - 1
     for g in range(groups):
@@ -89,42 +60,14 @@ def parts_of(starts: IntArray, rows: int) -> list[slice]:
 
 
 def text_of(value: object) -> str:
-    """What a value is called that makes a group: whole numbers without a fraction, as readers disagree.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    str
-    """
+    """What a value is called that makes a group: whole numbers without a fraction, as readers disagree."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
 
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
-    """Put the rows of each group together.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Numbers, truth values, texts, categories or times, a row for each observation.
-    by : sequence of str
-        Columns whose values make a group.
-    blocks : int, default 1
-        Groups come block by block, and sorted by their values within a block.
-
-    Returns
-    -------
-    Panel
-
-    Raises
-    ------
-    InputError
-        If a column that makes groups is not there, two have one name, or no row has a group.
-    """
+    """Put the rows of each group together."""
     from shortloop.panel.kernels.rows import places_of_rows
 
     if not frame.columns.is_unique:
@@ -138,7 +81,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             raise InputError("a column is named twice", field="groups.by", found=name, expected="each once")
         if name not in frame.columns:
             raise InputError(
-                "there is no such column",
+                "no such column",
                 field="groups.by",
                 found=name,
                 expected=f"one of {', '.join(map(str, frame.columns))}",

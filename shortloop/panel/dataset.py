@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.column import EXACT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shortloop.worker.dataset import Dataset
+    from shortloop.stages.dataset import Dataset
 
 __all__ = ["frame_of", "write_tables"]
 
@@ -24,27 +24,7 @@ TEXTS = ("unicode", "ascii")
 
 
 def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.DataFrame:
-    """Rows of a dataset and of those that it is chained to, in an order that does not hang on slices.
-
-    Parameters
-    ----------
-    rows : Dataset
-        Columns of numbers, truth values and texts are taken; others are left out, unless they are asked for.
-    columns : sequence of str, optional
-        Which columns. Default: all.
-    order : str, optional
-        Column that rows are sorted by, and that is no column of the frame. Default: they are sorted by all
-        columns, so that the same rows make the same frame.
-
-    Returns
-    -------
-    DataFrame
-
-    Raises
-    ------
-    InputError
-        If a column is not there, or is of a type that is neither number, truth value nor text.
-    """
+    """Rows of a dataset and of those that it is chained to, in an order that does not hang on slices."""
     import pandas as pd
 
     known: Any = rows.columns
@@ -61,7 +41,7 @@ def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.
             )
         if name not in usable:
             raise InputError(
-                "that column of the dataset holds neither numbers nor texts",
+                "unsupported column type",
                 field="columns",
                 found=f"{name}, of type {types[name]}",
                 hint="give it a type with exax's `dataset_type`",
@@ -89,21 +69,8 @@ def _values(rows: Dataset, name: str, kind: str) -> Any:
 
 
 def write_tables(folder: Path, writer: Callable[..., Any]) -> dict[str, int]:
-    """Write the tables of a job as datasets of another one.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the job that has the tables ``coefficients`` and ``fits``.
-    writer : callable
-        ``datasetwriter`` of exax's job that is running. Rows are dealt to slices by the first column.
-
-    Returns
-    -------
-    dict of str to int
-        Rows of each dataset.
-    """
-    from shortloop.worker.results import open_result
+    """Write the tables of a job as datasets of another one."""
+    from shortloop.stages.results import open_result
 
     tables = open_result(folder).tables
     for name, table in tables.items():

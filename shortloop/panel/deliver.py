@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
-from shortloop.jobs.pipeline import Built
+from shortloop.base.text import one_line
 from shortloop.panel.pipeline import PanelRun
 from shortloop.panel.report.files import DIAGNOSTICS, PAGES
+from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import (
     copy_files,
     copy_report,
@@ -16,7 +17,6 @@ from shortloop.report.deliver import (
     run_summary,
     write_summary,
 )
-from shortloop.text import one_line
 
 __all__ = ["deliver"]
 
@@ -24,17 +24,7 @@ TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet"
 
 
 def deliver(run: PanelRun, report: Built, seconds: float) -> None:
-    """Put what a run made where its user looks for it.
-
-    Parameters
-    ----------
-    run : PanelRun
-        The finished run.
-    report : Built
-        The job of the report stage.
-    seconds : float
-        How long the run took.
-    """
+    """Put what a run made where its user looks for it."""
     name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)

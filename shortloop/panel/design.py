@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Columns
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Categories", "Dependence", "Design", "Evaluated"]
 
@@ -21,20 +21,13 @@ Dependence = Literal["row", "categories", "rows"]
 class Design:
     """Outcome and regressors of some rows.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the regressors, as formulaic has them.
-    regressors : Columns
-        An array of shape (coefficients, rows), or arrays each of shape (rows,): columns of the panel itself,
-        where they are regressors.
-    outcome : array, shape (rows,)
-        If it is counted, the share of successes.
-    roles : mapping of str to array
-        Further columns that the model needs, each of shape (rows,). If the outcome is counted,
-        ``"successes"`` and ``"failures"`` among them.
-    terms : tuple of int, optional
-        Which term of the formula each regressor belongs to.
+    names: of the regressors, as formulaic has them.
+    regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,): columns of the panel
+        itself, where they are regressors.
+    outcome: (rows,). If it is counted, the share of successes.
+    roles: mapping of str to array. Further columns that the model needs, each of shape (rows,). If the
+        outcome is counted, ``"successes"`` and ``"failures"`` among them.
+    terms: which term of the formula each regressor belongs to.
     """
 
     names: tuple[str, ...]
@@ -51,14 +44,7 @@ class Design:
     def taken(self, rows: slice | IntArray) -> Design:
         """Some of its rows.
 
-        Parameters
-        ----------
-        rows : slice or array of int
-            Which.
-
-        Returns
-        -------
-        Design
+        rows: slice or array of int. Which.
         """
         roles = {name: values[rows] for name, values in self.roles.items()}
         regressors = np.array([column[rows] for column in self.regressors])
@@ -67,9 +53,7 @@ class Design:
     def missing(self) -> np.ndarray:
         """Which rows lack a value.
 
-        Returns
-        -------
-        array of bool, shape (rows,)
+        returns: bool, (rows,)
         """
         found = np.zeros(len(self.outcome), bool)
         for column in (self.outcome, *self.regressors):
@@ -84,25 +68,15 @@ class Design:
     def trials(self) -> FloatArray | None:
         """How many trials there were.
 
-        Returns
-        -------
-        array of float64, shape (rows,), or None
-            None if the outcome is not counted.
+        returns: float64, (rows,), or None. None if the outcome is not counted.
         """
         return self.roles["successes"] + self.roles["failures"] if "successes" in self.roles else None
 
     def clusters(self, starts: IntArray) -> IntArray | None:
         """Clusters numbered from 0 in each group, without gaps.
 
-        Parameters
-        ----------
-        starts : array of int, shape (groups + 1,)
-            First row of each group, and the end of the last.
-
-        Returns
-        -------
-        array of int64, shape (rows,), or None
-            None if the model has no clusters.
+        starts: int, (groups + 1,). First row of each group, and the end of the last.
+        returns: int64, (rows,), or None. None if the model has no clusters.
         """
         from shortloop.panel.kernels.rows import numbered_in_groups
 
@@ -115,19 +89,12 @@ class Design:
 class Evaluated:
     """What became of a formula.
 
-    Parameters
-    ----------
-    design : Design
-        Outcome and regressors.
-    depends : {"row", "categories", "rows"}
-        What the regressors of a row depend on: that row alone; which categories there are; all rows.
-    categories : tuple of (array of int, int)
-        Of every factor that is coded by categories, e.g. texts: which of them each row has, -1: none; and how
-        many there are.
-    has_categories : bool
-        Whether some factor is coded by categories, also if it is not known by which.
-    makes_categories : bool
-        Whether rows decide together which categories a factor has, as in ``C(pd.cut(x, 3))``.
+    design: outcome and regressors.
+    depends: what the regressors of a row depend on: that row alone; which categories there are; all rows.
+    categories: tuple of (array of int, int). Of every factor that is coded by categories, e.g. texts: which
+        of them each row has, -1: none; and how many there are.
+    has_categories: whether some factor is coded by categories, also if it is not known by which.
+    makes_categories: whether rows decide together which categories a factor has, as in ``C(pd.cut(x, 3))``.
     """
 
     design: Design
@@ -139,14 +106,7 @@ class Evaluated:
     def taken(self, rows: IntArray) -> Evaluated:
         """Some of its rows.
 
-        Parameters
-        ----------
-        rows : array of int
-            Which.
-
-        Returns
-        -------
-        Evaluated
+        rows: int. Which.
         """
         categories = tuple((codes[rows], count) for codes, count in self.categories)
         return replace(self, design=self.design.taken(rows), categories=categories)

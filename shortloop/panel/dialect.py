@@ -22,18 +22,7 @@ MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))
 
 
 def encoding_of(file: Path) -> str:
-    """How the letters of a file are written, as far as its bytes say.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-
-    Returns
-    -------
-    str
-        ``utf-8`` unless it cannot be that.
-    """
+    """How the letters of a file are written, as far as its bytes say."""
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -55,19 +44,7 @@ def encoding_of(file: Path) -> str:
 
 
 def separator_of(file: Path, encoding: str) -> str:
-    """What is between the names of columns.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    encoding : str
-        How its letters are written.
-
-    Returns
-    -------
-    str
-    """
+    """What is between the names of columns."""
     try:
         with _opened(file) as stream:
             first = stream.read(PIECE).decode(encoding, errors="replace").lstrip("\ufeff")
@@ -78,19 +55,7 @@ def separator_of(file: Path, encoding: str) -> str:
 
 
 def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:
-    """The marks in numbers that were read as texts.
-
-    Parameters
-    ----------
-    columns : iterable of iterable of str
-        Different texts of each column of texts.
-
-    Returns
-    -------
-    decimal, thousands : str
-        Of the first column that has no other texts than numbers with marks; or None if there is none, or
-        1,234 may be either.
-    """
+    """The marks in numbers that were read as texts."""
     for texts in columns:
         each = [text.strip() for text in texts]
         ways = [marks for marks in MARKS if _is_written(each, *marks)]

@@ -6,21 +6,23 @@ import ast
 import builtins
 import re
 import warnings
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Columns
 from shortloop.panel.column import EXACT, LEVELS, Column
 from shortloop.panel.design import Design, Evaluated
 from shortloop.panel.elementwise import coded_column, is_elementwise, parsed, quoted
-from shortloop.panel.infinite import product_of, tell_infinite
-from shortloop.panel.whole import keeps_digits
-from shortloop.types import FloatArray, IntArray
+from shortloop.panel.whole_numbers import keeps_digits
 
-__all__ = ["CategoriesError", "Equation"]
+if TYPE_CHECKING:
+    from shortloop.panel.column import Column
+
+__all__ = ["CategoriesError", "Equation", "product_of", "tell_infinite"]
 
 INTERCEPT = "Intercept"
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
@@ -37,19 +39,8 @@ class CategoriesError(InputError):
 class Equation:
     """A formula with an outcome.
 
-    Parameters
-    ----------
-    formula : str
-        As of formulaic; without a left side if there is an outcome.
-    outcome : str, optional
-        The left side.
-    where : str, default "formula"
-        Field of the settings, for messages.
-
-    Raises
-    ------
-    InputError
-        If it is no formula, or its left side is not there or there twice.
+    outcome: the left side.
+    where: field of the settings, for messages.
     """
 
     def __init__(self, formula: str, outcome: str | None = None, where: str = "formula") -> None:
@@ -182,7 +173,7 @@ class Equation:
         for name in [*names, *beside]:
             if name not in columns:
                 raise InputError(
-                    "there is no such column",
+                    "no such column",
                     field=self.where,
                     found=name,
                     expected=f"one of {', '.join(columns)}",
@@ -191,7 +182,7 @@ class Equation:
         for name in names:
             if columns[name].refused:
                 raise InputError(
-                    "that column cannot be in a formula",
+                    "unsupported column type in a formula",
                     field=self.where,
                     found=f"{name}: {columns[name].refused}",
                     expected=f"numbers, truth values, or at most {LEVELS} different texts",
@@ -297,7 +288,7 @@ class Equation:
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":
             if column.values.dtype.kind == "i":
-                raise InputError("that column holds no numbers", field=role, found=name, expected="numbers")
+                raise InputError("the column is not numeric", field=role, found=name, expected="numbers")
             return np.array(column.values, np.float64)  # that of a file may not be written to
         if column.values.dtype == np.int32:
             return np.asarray(column.values, np.int64)
@@ -358,3 +349,34 @@ def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -
     share[np.isinf(share)] = -1.0  # as 1 and -1: none that the family can have
     share[np.isinf(outcomes).any(axis=0)] = np.inf
     return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)
+
+
+def product_of(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
+    """A product of columns; a single one is not copied, nor is the constant written out.
+
+    returns: (rows,)
+    """
+    if factors[0] == "1":
+        return np.broadcast_to(1.0, rows)
+    product: Any = columns[factors[0]].values
+    for name in factors[1:]:
+        with np.errstate(invalid="ignore"):
+            product = product * columns[name].values
+    whole: FloatArray = np.asarray(product, np.float64)
+    if len(factors) > 1:
+        tell_infinite([whole], lambda: np.logical_or.reduce([columns[name].missing() for name in factors]))
+    return whole
+
+
+def tell_infinite(columns: Iterable[FloatArray], lacking: Callable[[], np.ndarray]) -> None:
+    """Make infinite what is no number though every factor is: zero times infinity is no missing value.
+
+    `columns`, each of shape (rows,), are written to; `lacking` finds the rows in which a factor has no value.
+    """
+    known: np.ndarray | None = None
+    for column in columns:
+        wrong = np.isnan(column)
+        if not wrong.any():
+            continue
+        known = lacking() if known is None else known
+        column[wrong & ~known] = np.inf

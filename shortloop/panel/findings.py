@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shortloop.plain import Plain
+from shortloop.base.plain import Plain
 from shortloop.sweep.findings import Finding
 
 __all__ = ["panel_findings"]
@@ -16,16 +16,6 @@ QUARTILES = "quartiles over groups"
 def panel_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
     """Of each specification how many groups were fitted, and of each of its coefficients over these groups
     the median, the median standard error, and how many have a small p.
-
-    Parameters
-    ----------
-    summary : mapping
-        What is in ``summary.json``.
-
-    Returns
-    -------
-    dict of str to Finding, or None
-        None if it is of something else.
     """
     listed = summary.get("findings")
     if "panel" not in summary or not isinstance(listed, Sequence):

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel import status
-from shortloop.panel.designs import Designs
 from shortloop.panel.equation import CategoriesError
 from shortloop.panel.general import fit_group
+from shortloop.panel.group_designs import Designs
 from shortloop.panel.kernels.reasons import REASONS, VOUCHED
 from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.panel.column import Column
     from shortloop.panel.design import Design
     from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Fits", "Fitter"]
 
@@ -33,16 +33,11 @@ PROBES = 8
 class Fits:
     """One model in many groups.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the coefficients.
-    statistics : Statistics
-        What was found.
-    status, path : array of int8, shape (groups,)
-        Of `shortloop.panel.status`: what became of the fit, and which code fitted it.
-    said : dict of int to list of str
-        What there is to say of some groups: why statsmodels fitted them, and its warnings.
+    names: of the coefficients.
+    statistics: what was found.
+    status, path: int8, (groups,). Of `shortloop.panel.status`: what became of the fit, and which code fitted
+        it.
+    said: what there is to say of some groups: why statsmodels fitted them, and its warnings.
     """
 
     names: tuple[str, ...]
@@ -55,23 +50,11 @@ class Fits:
 class Fitter:
     """Fits one model to groups of rows.
 
-    Parameters
-    ----------
-    model : ModelSettings
-        The model.
-    equation : Equation
-        Its formula, with the outcome.
-    columns : mapping of str to Column
-        All rows, those of a group one after the other.
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    level : float, default 0.95
-        Of confidence intervals.
-
-    Raises
-    ------
-    InputError
-        If a column is not there, or cannot be computed with, or the model takes no outcome that is counted.
+    model: the model.
+    equation: its formula, with the outcome.
+    columns: all rows, those of a group one after the other.
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    level: of confidence intervals.
     """
 
     def __init__(
@@ -106,34 +89,11 @@ class Fitter:
         return self._designs.terms
 
     def design_of(self, group: int) -> Design:
-        """Outcome and regressors of a group, of the rows that are fitted.
-
-        Parameters
-        ----------
-        group : int
-            Its number.
-
-        Returns
-        -------
-        Design
-        """
+        """Outcome and regressors of a group, of the rows that are fitted."""
         return self._designs.of_group(group)
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
-        """Fit some groups.
-
-        Parameters
-        ----------
-        first : int, default 0
-            Number of the first of them.
-        last : int, optional
-            Number of the one after the last. Default: all.
-
-        Returns
-        -------
-        Fits
-            The same whatever other groups are fitted with them.
-        """
+        """Fit some groups."""
         last = len(self._starts) - 1 if last is None else last
         groups, lacking = last - first, self._designs.lacking[first:last]
         found = Statistics.empty(groups, len(self.names))

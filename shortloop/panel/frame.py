@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_others
 from shortloop.panel.statistics import COEFFICIENTS, FITS, LEVEL
-from shortloop.settings.records import models_in, tag_of
+from shortloop.settings.base import models_in, tag_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
 
 
 def _model(settings: Mapping[str, Any]) -> ModelSettings:
-    """The record of a model's settings; InputError names the first that is wrong."""
+    """Check a model's settings; InputError names the first that is wrong."""
     from pydantic import ValidationError
 
     from shortloop.panel.models.registry import AnyModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,17 +11,23 @@ import numpy as np
 
 from shortloop.panel import status
 from shortloop.panel.inference import tests_of
-from shortloop.panel.leverage import take_undefined_out
 from shortloop.panel.separation import is_at_bound, is_separated
 from shortloop.panel.statistics import COEFFICIENTS, FITS
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray
     from shortloop.panel.design import Design
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.types import FloatArray
 
-__all__ = ["fit_group"]
+__all__ = ["fit_group", "take_undefined_out"]
 
+POWERS = {"HC2": 1, "HC3": 2}
+"""Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
+ALONE = 1e-12
+"""One minus the leverage, up to which it is what rounding leaves of 0."""
+"""Condition number from which regressors are told to be singular."""
+PART = 1e-12
+"""Share of a coefficient in a row, over the condition, that is no rounding."""
 SINGULAR = 1e10
 """Condition number of regressors of unit length from which coefficients have hardly a digit left."""
 CLEAR = 1e-6
@@ -28,28 +35,44 @@ CLEAR = 1e-6
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 
 
+def take_undefined_out(results: Any) -> np.ndarray | None:
+    """Make variances NaN that HC2 or HC3 leave undefined, and all others as without the rows.
+
+    Returns the coefficients without a variance, array of bool of shape (coefficients,); None if all have one.
+    """
+    linear = sys.modules.get("statsmodels.regression.linear_model")
+    if linear is None or not isinstance(results, linear.RegressionResults):
+        return None
+    power = POWERS.get(str(results.cov_type).upper())
+    if power is None:
+        return None
+    rows = np.asarray(results.model.wexog, np.float64)
+    lengths = np.sqrt(np.square(rows).sum(axis=0))
+    if len(rows) <= len(lengths) or not lengths.all():
+        return None
+    basis, triangle = np.linalg.qr(rows / lengths)
+    condition = np.linalg.cond(triangle)
+    free = 1.0 - np.square(basis).sum(axis=1)
+    alone = free <= ALONE
+    if not alone.any() or condition > SINGULAR:
+        return None
+    shares = np.linalg.solve(triangle, basis.T)  # of rows in coefficients of regressors of unit length
+    least = PART * condition * np.abs(shares[:, alone]).max(axis=0)
+    undefined = (np.abs(shares[:, alone]) > least).any(axis=1)
+    squares = np.square(np.asarray(results.wresid)[~alone]) / free[~alone] ** power
+    covariance = (shares[:, ~alone] * squares) @ shares[:, ~alone].T / np.outer(lengths, lengths)
+    covariance[undefined], covariance[:, undefined] = np.nan, np.nan
+    results.cov_params_default = covariance
+    return np.asarray(undefined)
+
+
 def fit_group(
     model: ModelSettings, design: Design, level: float
 ) -> tuple[dict[str, FloatArray | float], int, list[str]]:
     """Fit one group as statsmodels does.
 
-    Parameters
-    ----------
-    model : ModelSettings
-        The model.
-    design : Design
-        The group's rows.
-    level : float
-        Of confidence intervals.
-
-    Returns
-    -------
-    found : dict of str to (array or float)
-        By the names of `shortloop.panel.statistics.Statistics`; what there is.
-    status : int
-        Of `shortloop.panel.status`.
-    said : list of str
-        Warnings and errors of statsmodels.
+    found: dict of str to (array or float). By the names of `shortloop.panel.statistics.Statistics`; what
+        there is.
     """
     rows = np.ascontiguousarray(design.columns.T)
     outcome = design.outcome
@@ -82,7 +105,7 @@ def _bare(results: Any) -> Any:
     """Results without what gives them back the labels of a frame: they are of arrays, and it takes long."""
     from statsmodels.base.wrapper import ResultsWrapper
 
-    return results._results if isinstance(results, ResultsWrapper) else results
+    return results._results if isinstance(results, ResultsWrapper) else results  # noqa: SLF001  what is wrapped
 
 
 def _found(results: Any, level: float) -> dict[str, FloatArray | float]:

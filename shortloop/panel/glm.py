@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.families import FAMILIES
 from shortloop.panel.kernels.irls import NUMBERS, fit_groups
 from shortloop.panel.kernels.links import LINKS
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["TOGETHER", "fit_glm", "warm_up"]
 
@@ -41,27 +41,10 @@ def fit_glm(
     Coefficients, standard errors and the number of iterations are those of ``statsmodels.api.GLM``. Fits that
     cannot be vouched for are left out, with a reason.
 
-    Parameters
-    ----------
-    columns : Columns
-        Regressors; the rows of a group one after the other.
-    outcome : array, shape (rows,)
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    family, link : str
-        One of `TOGETHER`. Default of the link: the family's own.
-    trials : array of float64, shape (rows,), optional
-        For "binomial": how many trials each outcome is a share of. Default: outcomes are 0 or 1.
-    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
-        Of the coefficients. HC0 to HC3 are the same here, as in statsmodels.
-    clusters : array of int64, shape (rows,), optional
-        For "cluster": numbers from 0 in each group, without gaps.
-    level : float, default 0.95
-        Of confidence intervals.
-
-    Returns
-    -------
-    Statistics
+    outcome: (rows,)
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    trials: float64, (rows,). For "binomial": how many trials each outcome is a share of.
+    clusters: int64, (rows,). For "cluster": numbers from 0 in each group, without gaps.
     """
     batch = Batch(columns, outcome, starts, NUMBERS, clusters=clusters, trials=trials)
     which = FAMILIES.index(family), LINKS.index(link or TOGETHER[family][0])

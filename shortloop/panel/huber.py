@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.huber import NUMBERS, fit_groups
 from shortloop.panel.statistics import LEVEL, Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["BOUND", "fit_huber", "warm_up"]
 
@@ -23,21 +23,8 @@ def fit_huber(
     ``HuberT``: the scale is the median of absolute residuals, found again in each iteration; covariances are
     ``H1``. Fits that cannot be vouched for are left out, with a reason.
 
-    Parameters
-    ----------
-    columns : Columns
-        Regressors; the rows of a group one after the other.
-    outcome : array, shape (rows,)
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    bound : float, default 1.345
-        Residuals beyond this many scales count less.
-    level : float, default 0.95
-        Of confidence intervals.
-
-    Returns
-    -------
-    Statistics
+    outcome: (rows,)
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
     """
     batch = Batch(columns, outcome, starts, NUMBERS)
     return batch.statistics(level=level, **batch.run(fit_groups, bound))

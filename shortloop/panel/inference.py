@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from shortloop.types import FloatArray
+    from shortloop.base.types import FloatArray
 
 __all__ = ["tests_of"]
 
@@ -34,17 +34,8 @@ class _Common(NamedTuple):
 def tests_of(results: Any, level: float) -> dict[str, FloatArray | float]:
     """P values and intervals, as far as they are what all models have.
 
-    Parameters
-    ----------
-    results : object
-        Of statsmodels, not wrapped.
-    level : float
-        Of confidence intervals.
-
-    Returns
-    -------
-    dict of str to (array or float)
-        Of ``pvalues``, ``lower``, ``upper`` and ``f_pvalue`` those that are there; no others.
+    returns: dict of str to (array or float). Of ``pvalues``, ``lower``, ``upper`` and ``f_pvalue`` those that
+        are there; no others.
     """
     common = _common(cast("Hashable", type(results)))
     if not (common.pvalues or common.interval):
@@ -107,7 +98,7 @@ def _f_test(results: Any) -> dict[str, float]:
         value, above, below = results.fvalue, results.df_model, results.df_resid
     except Exception:  # the same
         return {}
-    known = "f_pvalue" in results._cache  # with robust covariances, the F value brings it
+    known = "f_pvalue" in results._cache  # noqa: SLF001  else it would be computed; a robust covariance has it
     if known or not (0.0 < value < np.inf and 0.0 < above < np.inf and 0.0 < below < np.inf):
         return {}
     return {"f_pvalue": float(special.fdtrc(above, below, value))}

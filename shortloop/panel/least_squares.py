@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
 from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["fit_least_squares", "warm_up"]
 
@@ -32,26 +32,10 @@ def fit_least_squares(
     Coefficients and standard errors are those of ``statsmodels.api.OLS`` and ``WLS`` to nine digits. Fits
     that cannot be vouched for are left out, with a reason.
 
-    Parameters
-    ----------
-    columns : Columns
-        Regressors; the rows of a group one after the other.
-    outcome : array, shape (rows,)
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    weights : array, shape (rows,), optional
-        Positive, proportional to one over the variance of each row. Default: ordinary least squares.
-    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
-        Of the coefficients. With another than "nonrobust" tests go by the normal distribution, and F is
-        Wald's, as in statsmodels.
-    clusters : array of int64, shape (rows,), optional
-        For "cluster": numbers from 0 in each group, without gaps.
-    level : float, default 0.95
-        Of confidence intervals.
-
-    Returns
-    -------
-    Statistics
+    outcome: (rows,)
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    weights: (rows,). Positive, proportional to one over the variance of each row.
+    clusters: int64, (rows,). For "cluster": numbers from 0 in each group, without gaps.
     """
     from scipy import special
 

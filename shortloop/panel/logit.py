@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.covariance import KINDS
 from shortloop.panel.kernels.newton import NUMBERS, fit_groups
 from shortloop.panel.statistics import LEVEL, Covariance, Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["fit_logit", "warm_up"]
 
@@ -27,24 +27,9 @@ def fit_logit(
     Coefficients, standard errors and the number of iterations are those of ``statsmodels.api.Logit``, by
     Newton's method from zero. Fits that cannot be vouched for are left out, with a reason.
 
-    Parameters
-    ----------
-    columns : Columns
-        Regressors; the rows of a group one after the other.
-    outcome : array, shape (rows,)
-        0 or 1.
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default "nonrobust"
-        Of the coefficients. HC0 to HC3 are the same here, as in statsmodels.
-    clusters : array of int64, shape (rows,), optional
-        For "cluster": numbers from 0 in each group, without gaps.
-    level : float, default 0.95
-        Of confidence intervals.
-
-    Returns
-    -------
-    Statistics
+    outcome: (rows,). 0 or 1.
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    clusters: int64, (rows,). For "cluster": numbers from 0 in each group, without gaps.
     """
     from scipy import special
 

@@ -12,12 +12,12 @@ from formulaic.transforms import TRANSFORMS
 from formulaic.utils.layered_mapping import LayeredMapping
 from interface_meta import override
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.base.types import IntArray
 from shortloop.panel.column import Column
 from shortloop.panel.design import Categories
 from shortloop.panel.elementwise import coded_column, compares_texts
-from shortloop.panel.whole import keeps_digits
-from shortloop.types import IntArray
+from shortloop.panel.whole_numbers import keeps_digits
 
 __all__ = ["CONTEXT", "Materializer"]
 

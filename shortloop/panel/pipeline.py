@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.errors import InputError
-from shortloop.extras import REPORT_LIBRARIES
-from shortloop.jobs.pipeline import Built
-from shortloop.settings.variable import STUDY_VARIABLE
+from shortloop.base.errors import InputError
+from shortloop.base.extras import REPORT_LIBRARIES
+from shortloop.plan.pipeline import Built
+from shortloop.settings.paths import STUDY_VARIABLE
 from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
@@ -27,22 +27,7 @@ LIBRARIES = (
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
-    """Read and validate a panel file.
-
-    Parameters
-    ----------
-    path : path-like
-        The TOML file; default: the embedded simulated panel.
-
-    Returns
-    -------
-    Panel
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not TOML, or holds an unknown key or a wrong value.
-    """
+    """Read and validate a panel file."""
     from shortloop.panel.settings import Panel
     from shortloop.settings.read import read_settings
 
@@ -55,22 +40,7 @@ PanelRun = StudyRun["Panel"]
 
 
 def import_panel(run: PanelRun) -> Built:
-    """Rows of all groups.
-
-    Parameters
-    ----------
-    run : PanelRun
-        The run.
-
-    Returns
-    -------
-    Built
-
-    Raises
-    ------
-    InputError
-        If the file is missing, or what it holds is not as it must be.
-    """
+    """Rows of all groups."""
     from shortloop.panel.formats.base import PlacedInput
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
     from shortloop.settings.paths import expand_path
@@ -106,23 +76,7 @@ def import_panel(run: PanelRun) -> Built:
 def import_dataset(
     run: PanelRun, rows: Built | tuple[Built, str], columns: Sequence[str] = (), order: str = ""
 ) -> Built:
-    """Rows of all groups from a dataset of exax.
-
-    Parameters
-    ----------
-    run : PanelRun
-        The run.
-    rows : Built or (Built, str)
-        The job that has written it; with its name, if it is not the default one.
-    columns : sequence of str, optional
-        Which columns, those that make groups among them. Default: all numbers, truth values and texts.
-    order : str, optional
-        Column of numbers that rows are sorted by. Default: all columns.
-
-    Returns
-    -------
-    Built
-    """
+    """Rows of all groups from a dataset of exax."""
     return run.build(
         "import_dataset",
         datasets={"rows": rows},

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.batch import Batch, Columns
 from shortloop.panel.kernels.columns import NO_CONSTANT
 from shortloop.panel.kernels.quantile import NUMBERS, fit_groups
 from shortloop.panel.statistics import LEVEL, Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["fit_quantile", "warm_up"]
 
@@ -21,21 +21,8 @@ def fit_quantile(
     Coefficients, standard errors and the number of iterations are those of ``statsmodels.api.QuantReg``, with
     its robust covariances. Fits that cannot be vouched for are left out, with a reason.
 
-    Parameters
-    ----------
-    columns : Columns
-        Regressors; the rows of a group one after the other.
-    outcome : array, shape (rows,)
-    starts : array of int64, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    quantile : float, default 0.5
-        Which, above 0 and below 1.
-    level : float, default 0.95
-        Of confidence intervals.
-
-    Returns
-    -------
-    Statistics
+    outcome: (rows,)
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
     """
     batch = Batch(columns, outcome, starts, NUMBERS)
     size, nobs = len(columns), batch.nobs

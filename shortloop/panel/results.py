@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import status
 from shortloop.panel.statistics import COEFFICIENTS, FITS
 from shortloop.panel.terms import joined
-from shortloop.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,20 +30,12 @@ OURS = {
 class Results:
     """One specification and outcome in all groups.
 
-    Parameters
-    ----------
-    by : tuple of str
-        Columns whose values make a group.
-    keys : list of tuple of str
-        These values, of each group.
-    names : tuple of str
-        Of the coefficients.
-    arrays : mapping of str to array
-        By the names of `Statistics`, and "status" and "path".
-    said : list of str
-        What there is to say of each group.
-    terms : tuple of int, optional
-        Which term of the formula each coefficient belongs to.
+    by: columns whose values make a group.
+    keys: these values, of each group.
+    names: of the coefficients.
+    arrays: mapping of str to array. By the names of `Statistics`, and "status" and "path".
+    said: what there is to say of each group.
+    terms: which term of the formula each coefficient belongs to.
     """
 
     by: tuple[str, ...]
@@ -61,19 +53,7 @@ class Results:
         )
 
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
-        """A row for each coefficient of each group.
-
-        Parameters
-        ----------
-        correction : {"none", "holm", "fdr_bh"}, optional
-            For the many tests of one coefficient.
-
-        Returns
-        -------
-        DataFrame
-            Columns that make groups, ``term``, those of `Statistics`, and ``pvalues_corrected``. A group
-            column with one of these names has ``group_`` in front.
-        """
+        """A row for each coefficient of each group."""
         import pandas as pd
 
         groups, terms = len(self.keys), len(self.names)
@@ -92,14 +72,7 @@ class Results:
         return pd.DataFrame(found)
 
     def fits(self) -> pd.DataFrame:
-        """A row for each group.
-
-        Returns
-        -------
-        DataFrame
-            Columns that make groups, ``status``, ``path``, those of `Statistics`, and ``said``. A group
-            column with one of these names has ``group_`` in front.
-        """
+        """A row for each group."""
         import pandas as pd
 
         names = group_columns(self.by)
@@ -113,18 +86,7 @@ class Results:
 
 
 def group_columns(by: Sequence[str]) -> tuple[str, ...]:
-    """Name the group columns of tables: ``group_`` in front where a name is one of ours.
-
-    Parameters
-    ----------
-    by : sequence of str
-        Columns whose values make a group.
-
-    Returns
-    -------
-    tuple of str
-        The same in all tables, and in all of them different.
-    """
+    """Name the group columns of tables: ``group_`` in front where a name is one of ours."""
     names = list(by)
     for i, name in enumerate(by):
         while names[i] in OURS or names[i] in names[:i] or (names[i] != name and names[i] in by):
@@ -133,19 +95,7 @@ def group_columns(by: Sequence[str]) -> tuple[str, ...]:
 
 
 def merged(parts: Sequence[Results]) -> Results:
-    """Put blocks together.
-
-    Parameters
-    ----------
-    parts : sequence of Results
-        Of one specification and outcome.
-
-    Returns
-    -------
-    Results
-        Groups are in the order of what makes them, numbers by size. They say which coefficients only others
-        have.
-    """
+    """Put blocks together."""
     parts = [part for part in parts if part.keys]
     names, terms = joined([(part.names, part.terms) for part in parts])  # a text may be in one block only
     column = {name: place for place, name in enumerate(names)}
@@ -170,20 +120,7 @@ def merged(parts: Sequence[Results]) -> Results:
 
 
 def check_computed(found: Results, field: str) -> None:
-    """See that there is a group of which the formula can be computed.
-
-    Parameters
-    ----------
-    found : Results
-        Of all groups.
-    field : str
-        Of the formula.
-
-    Raises
-    ------
-    InputError
-        If there is none, as with a reference that no group has.
-    """
+    """See that there is a group of which the formula can be computed."""
     if not found.names and (np.asarray(found.arrays["status"]) == status.FAILED).all():
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
 
@@ -191,18 +128,7 @@ def check_computed(found: Results, field: str) -> None:
 def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:
     """Have groups say which coefficients they do not have.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the coefficients of all groups.
-    params : array, shape (groups, coefficients)
-        NaN of those that a group does not have; all NaN, if there is no fit.
-    said : sequence of str
-        What there is to say of each group besides.
-
-    Returns
-    -------
-    list of str
+    params: (groups, coefficients). NaN of those that a group does not have; all NaN, if there is no fit.
     """
     found, lacks = list(said), np.isnan(params)
     for g in np.flatnonzero(lacks.any(axis=1) & ~lacks.all(axis=1)):
@@ -214,19 +140,9 @@ def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -
 def corrected(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:
     """p of each coefficient, corrected for all groups that were fitted.
 
-    Parameters
-    ----------
-    pvalues : array, shape (groups, coefficients)
-        Of each test.
-    fitted : array of bool, shape (groups,)
-        Which of them count.
-    correction : {"holm", "fdr_bh"}
-        As of ``statsmodels.stats.multitest.multipletests``.
-
-    Returns
-    -------
-    array, shape (groups, coefficients)
-        NaN of those that do not count.
+    pvalues: (groups, coefficients). Of each test.
+    fitted: bool, (groups,). Which of them count.
+    returns: (groups, coefficients). NaN of those that do not count.
     """
     from statsmodels.stats.multitest import multipletests
 

@@ -15,7 +15,7 @@ import numpy as np
 from shortloop.panel.kernels.reasons import EDGE
 
 if TYPE_CHECKING:
-    from shortloop.types import FloatArray
+    from shortloop.base.types import FloatArray
 
 __all__ = ["is_at_bound", "is_separated"]
 
@@ -70,7 +70,8 @@ def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
     family, link = _family_and_link(model)
     if family == "Gaussian" and link == "Log":
         towards_0 = _means(results) < NEAR * np.sqrt(np.mean(np.square(outcome)))
-        return -((outcome <= 0.0) | towards_0).astype(np.float64)
+        direction: FloatArray = -((outcome <= 0.0) | towards_0).astype(np.float64)
+        return direction
     if family not in ("Binomial", "Poisson", "NegativeBinomial"):
         return None
     upper = float(family == "Binomial" and link in TO_ONE)

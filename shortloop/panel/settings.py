@@ -61,12 +61,7 @@ class DiagnosticsSettings(Settings):
     )
 
     def keys(self) -> list[list[str]]:
-        """The groups that are named, each by the texts of the values that make it.
-
-        Returns
-        -------
-        list of list of str
-        """
+        """The groups that are named, each by the texts of the values that make it."""
         return [
             [text_of(value) for value in (group if isinstance(group, tuple) else (group,))]
             for group in self.groups

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["COEFFICIENTS", "FITS", "LEVEL", "Covariance", "Statistics"]
 
@@ -51,20 +51,14 @@ FITS = {
 class Statistics:
     """Results of one model in many groups; NaN where there is none, or the model has no such number.
 
-    Parameters
-    ----------
-    params, bse, tvalues, pvalues, lower, upper : array, shape (groups, coefficients)
-        Estimates, their standard errors, t or z, two-sided p, and ends of the confidence intervals.
-    rsquared, rsquared_adj, prsquared, fvalue, f_pvalue, llf, deviance, aic, bic, scale : array
-        Shape (groups,): of the whole fit, by the names of statsmodels.
-    nobs, df_model, df_resid : array, shape (groups,)
-        Rows, and degrees of freedom.
-    condition_number : array, shape (groups,)
-        Largest over smallest singular value of the (weighted) regressors.
-    iterations, converged : array, shape (groups,)
-        Of fits that are iterated.
-    reasons : array of int, shape (groups,)
-        Why a fit was left out, of `shortloop.panel.kernels.reasons`; 0: it was not.
+    params, bse, tvalues, pvalues, lower, upper: (groups, coefficients). Estimates, their standard errors, t
+        or z, two-sided p, and ends of the confidence intervals.
+    rsquared, rsquared_adj, prsquared, fvalue, f_pvalue, llf, deviance, aic, bic, scale: array. Shape
+        (groups,): of the whole fit, by the names of statsmodels.
+    nobs, df_model, df_resid: (groups,). Rows, and degrees of freedom.
+    condition_number: (groups,). Largest over smallest singular value of the (weighted) regressors.
+    iterations, converged: (groups,). Of fits that are iterated.
+    reasons: int, (groups,). Why a fit was left out, of `shortloop.panel.kernels.reasons`; 0: it was not.
     """
 
     params: FloatArray
@@ -93,18 +87,7 @@ class Statistics:
 
     @classmethod
     def empty(cls, groups: int, coefficients: int) -> Statistics:
-        """Of no fit yet.
-
-        Parameters
-        ----------
-        groups, coefficients : int
-            How many there are.
-
-        Returns
-        -------
-        Statistics
-            NaN everywhere.
-        """
+        """Of no fit yet."""
         made: dict[str, FloatArray] = {name: np.full((groups, coefficients), np.nan) for name in COEFFICIENTS}
         made |= {name: np.full(groups, np.nan) for name in FITS}
         return cls(**made, reasons=np.zeros(groups, np.int64))
@@ -123,26 +106,11 @@ class Statistics:
     ) -> Statistics:
         """Of fits whose coefficients and standard errors are known.
 
-        Parameters
-        ----------
-        params, bse : array, shape (groups, coefficients)
-            Coefficients and their standard errors.
-        nobs : array, shape (groups,)
-            Rows.
-        reasons : array of int, shape (groups,)
-            Why a fit was left out.
-        freedom : array, shape (groups,), optional
-            Degrees of freedom of Student's t. Default: tests go by the normal distribution.
-        level : float, default 0.95
-            Of the intervals.
-        **known : array, shape (groups,)
-            More of what there is. With ``llf``, the criteria are computed; degrees of freedom are by default
-            those with a constant, as statsmodels has it of most models, whether there is one or not.
-
-        Returns
-        -------
-        Statistics
-            NaN where nothing is known.
+        params, bse: (groups, coefficients). Coefficients and their standard errors.
+        nobs: (groups,). Rows.
+        reasons: int, (groups,). Why a fit was left out.
+        freedom: (groups,). Degrees of freedom of Student's t.
+        **known: (groups,). More of what there is.
         """
         groups, size = params.shape
         more: dict[str, FloatArray] = {"df_model": np.full(groups, size - 1.0), "df_resid": nobs - size}

@@ -13,20 +13,7 @@ Named = tuple[tuple[str, ...], tuple[int, ...]]  # coefficients, and the term of
 
 
 def joined(parts: Iterable[Named]) -> Named:
-    """Put names of coefficients together.
-
-    Parameters
-    ----------
-    parts : iterable of (tuple of str, tuple of int)
-        Names of some coefficients, and the term of the formula that each belongs to.
-
-    Returns
-    -------
-    names : tuple of str
-        Term by term, and each before those that it is before in any part; where no part says which is first,
-        by their texts.
-    terms : tuple of int
-    """
+    """Put names of coefficients together."""
     different = sorted(set(parts))
     terms = {name: term for names, of in different for name, term in zip(names, of, strict=True)}
     after: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(terms, ()))

@@ -1,1 +1,1 @@
-"""Figures and the report."""
+"""Figures and pages of reports."""

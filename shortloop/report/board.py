@@ -1,4 +1,4 @@
-"""The way from a report to exax's board, the page that shows any job in a browser."""
+"""Links from a report to exax's board."""
 
 from __future__ import annotations
 
@@ -17,16 +17,10 @@ belongs to no address that others can reach; that of ``ax server`` is at a socke
 class BoardLink(NamedTuple):
     """A link to a job on the board.
 
-    Parameters
-    ----------
-    job : str
-        Its id.
-    partition : str
-        What of the data it is for; empty: all.
-    address : str
-        Where it is shown.
-    text : str
-        What else is shown there, and when.
+    job: its id.
+    partition: what of the data it is for; empty: all.
+    address: where it is shown.
+    text: what else is shown there, and when.
     """
 
     job: str
@@ -36,19 +30,7 @@ class BoardLink(NamedTuple):
 
 
 def board_link(job: str, partition: str = "") -> BoardLink:
-    """A link from a report to a job on the board, which says when it leads anywhere.
-
-    Parameters
-    ----------
-    job : str
-        Id of the job.
-    partition : str, default ""
-        What of the data it is for; empty: all.
-
-    Returns
-    -------
-    BoardLink
-    """
+    """A link from a report to a job on the board, which says when it leads anywhere."""
     return BoardLink(
         job,
         partition,
@@ -59,19 +41,7 @@ def board_link(job: str, partition: str = "") -> BoardLink:
 
 
 def last_job(rows: Sequence[ProvenanceRow]) -> tuple[str, str]:
-    """The job that all others of some provenance lead to.
-
-    Parameters
-    ----------
-    rows : sequence of ProvenanceRow
-        In the order of the stages.
-
-    Returns
-    -------
-    (str, str)
-        Partition and id of the last job for all of the data, or of the last one if there is no such job;
-        empty: there is none at all.
-    """
+    """The job that all others of some provenance lead to."""
     jobs = [job for row in rows for job in row.jobs]
     whole = [job for job in jobs if not job[0]]
     return (whole or jobs or [("", "")])[-1]

@@ -1,4 +1,4 @@
-"""The end of a run: its report and a summary, put where its user looks for them."""
+"""Copy report and summary to the results folder at the end of a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shortloop.jobs.pipeline import Built
-from shortloop.jobs.project import configuration, write_atomically
-from shortloop.plain import Plain
+from shortloop.base.plain import Plain
+from shortloop.base.text import one_line
+from shortloop.plan.pipeline import Built
+from shortloop.project.project import configuration, write_atomically
 from shortloop.report.files import FIGURES, REPORT, TABLES
-from shortloop.text import one_line
 
 __all__ = [
     "SUMMARY",
@@ -33,37 +33,14 @@ SUMMARY_VARIABLE = "SHORTLOOP_SUMMARY"
 
 
 def results_folder(name: str) -> Path:
-    """The folder of the results of a run, made if it does not exist.
-
-    Parameters
-    ----------
-    name : str
-        Name in its settings.
-
-    Returns
-    -------
-    Path
-    """
+    """The folder of the results of a run, made if it does not exist."""
     folder = Path(configuration().result_directory) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def copy_report(report: Path, folder: Path) -> list[str]:
-    """Copy the page, texts, figures and tables of a report, and drop what it does not have any more.
-
-    Parameters
-    ----------
-    report : Path
-        Folder of the job of the report.
-    folder : Path
-        Where to; what is there already is not copied again.
-
-    Returns
-    -------
-    list of str
-        Names of the files, from that folder.
-    """
+    """Copy the page, texts, figures and tables of a report, and drop what it does not have any more."""
     names = [REPORT, *(file.name for file in sorted(report.glob("*.txt")))]
     for part in (FIGURES, TABLES):
         if (report / part).is_dir():
@@ -75,36 +52,14 @@ def copy_report(report: Path, folder: Path) -> list[str]:
 
 
 def drop_others(folder: Path, part: str, names: Sequence[str]) -> None:
-    """Drop files of an earlier report that this one does not have any more.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-    part : str
-        Folder in it whose files are all of reports; it need not exist. Folders in it are left alone.
-    names : sequence of str
-        Files to keep, from the folder of the results.
-    """
+    """Drop files of an earlier report that this one does not have any more."""
     for stale in (folder / part).iterdir() if (folder / part).is_dir() else ():
         if stale.is_file() and f"{part}/{stale.name}" not in names:
             stale.unlink()
 
 
 def copy_files(source: Path, names: Sequence[str], folder: Path, targets: Sequence[str] = ()) -> None:
-    """Copy files of a job.
-
-    Parameters
-    ----------
-    source : Path
-        Folder of the job.
-    names : sequence of str
-        The files, by path below it.
-    folder : Path
-        Where to; what is there already is not copied again.
-    targets : sequence of str, optional
-        What to call each of them there. Default: the same.
-    """
+    """Copy files of a job."""
     for name, called in zip(names, targets or names, strict=True):
         file, target = source / name, folder / called
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -123,25 +78,7 @@ def run_summary(
     files: Sequence[str],
     partition: str = "partition",
 ) -> dict[str, Plain]:
-    """What a run did, as plain data.
-
-    Parameters
-    ----------
-    jobs : sequence of Built
-        All its jobs.
-    report : Built
-        That of the report.
-    seconds : float
-        How long it took.
-    files : sequence of str
-        Files of the report.
-    partition : str, default "partition"
-        What the analysis calls a partition.
-
-    Returns
-    -------
-    dict
-    """
+    """What a run did, as plain data."""
     return {
         "seconds": round(seconds, 3),
         "built": sum(job.fresh for job in jobs),
@@ -162,15 +99,7 @@ def run_summary(
 
 
 def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
-    """Write ``summary.json``, and drop files that the one before lists and this one does not.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-    summary : mapping
-        Plain data, with ``files``: all that the run left in that folder.
-    """
+    """Write ``summary.json``, and drop files that the one before lists and this one does not."""
     for stale in {*_listed(folder)} - {*_files_of(summary)}:
         _drop(folder, stale)
     text = json.dumps(summary, indent=1, allow_nan=False) + "\n"
@@ -180,13 +109,7 @@ def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
 
 
 def print_place(folder: Path) -> None:
-    """Say where the report is.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-    """
+    """Say where the report is."""
     where = os.path.relpath(folder / REPORT, configuration().project_directory)
     print(f"report: {one_line(where)}")
 

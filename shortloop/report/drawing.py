@@ -1,4 +1,4 @@
-"""A figure of a page: what draws it, and what the page says of it."""
+"""A figure of a page, with its caption and drawing function."""
 
 from __future__ import annotations
 
@@ -24,21 +24,13 @@ T = TypeVar("T")
 class Drawing(Generic[T]):
     """A figure to be drawn.
 
-    Parameters
-    ----------
-    name : str
-        Its file name without ending.
-    result : object
-        What it shows.
-    draw : callable
-        Draws it, given what is `shown`.
-    title, caption, alt : str
-        What the page says of it.
-    numbers : callable
-        What it shows, as text: as of `shortloop.report.tables.csv_text`.
-    reads : tuple of str, optional
-        Fields of the result that `draw` is given, as of `only`; default: all. While these stay the same, the
-        figure is not drawn again.
+    name: its file name without ending.
+    result: what it shows.
+    draw: draws it, given what is `shown`.
+    title, caption, alt: what the page says of it.
+    numbers: what it shows, as text: as of `shortloop.report.tables.csv_text`.
+    reads: fields of the result that `draw` is given, as of `only`; default: all. While these stay the same,
+        the figure is not drawn again.
     """
 
     name: str
@@ -58,19 +50,7 @@ class Drawing(Generic[T]):
         return only(self.result, self.reads) if self.reads else self.result
 
     def figure(self, number: int, provenance: tuple[ProvenanceRow, ...]) -> PageFigure:
-        """It, in its place on the page.
-
-        Parameters
-        ----------
-        number : int
-            From 1.
-        provenance : tuple of ProvenanceRow
-            What it was made from.
-
-        Returns
-        -------
-        PageFigure
-        """
+        """It, in its place on the page."""
         return PageFigure(
             self.name,
             number,

@@ -1,4 +1,4 @@
-"""How the files of a report are called."""
+"""File names of a report."""
 
 from __future__ import annotations
 

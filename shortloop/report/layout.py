@@ -1,4 +1,4 @@
-"""Where the parts of a figure lie: panels in a grid, strips around them, a title above and a note below."""
+"""Layout of a figure: panels in a grid, strips, title and note."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.text import one_line, printable
-from shortloop.types import FloatArray
+from shortloop.base.text import one_line, printable
+from shortloop.base.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,32 +37,6 @@ def arrange(
 ) -> Bbox:
     """Place panels of one size in rows, and make the figure as high as they need.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Its width stays.
-    panels : sequence of matplotlib.axes.Axes
-        Row by row, with all their labels.
-    columns : int
-    title : str
-        Shown above, in bold.
-    note : str, default ""
-        Shown below, e.g. what the statistics cannot say.
-    height : float, optional
-        Inches, of the frame of one panel.
-    shape : float, optional
-        Height of a frame over its width; then `height` is the most it may have. Frames fill their columns
-        without it.
-    left, right, below : float, default 0.0
-        Inches to keep free beside and below all panels, for legends, colour bars and common labels.
-
-    Returns
-    -------
-    matplotlib.transforms.Bbox
-        What the panels and their labels take up, in inches from the lower left corner.
-
-    Notes
-    -----
     A constrained layout gives much the same, but measures every text several times over, which takes longer
     than drawing it.
     """
@@ -101,19 +75,7 @@ def arrange(
 
 
 def subplots(figure: Figure, count: int, columns: int) -> list[Axes]:
-    """Panels of a figure, row by row.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    count : int
-        How many.
-    columns : int
-
-    Returns
-    -------
-    list of matplotlib.axes.Axes
-    """
+    """Panels of a figure, row by row."""
     grid = list(figure.subplots(-(-count // columns), columns, squeeze=False).flat)
     for extra in grid[count:]:
         extra.remove()
@@ -123,37 +85,13 @@ def subplots(figure: Figure, count: int, columns: int) -> list[Axes]:
 def fractions(
     figure: Figure, left: float, bottom: float, width: float, height: float
 ) -> tuple[float, float, float, float]:
-    """A rectangle in the coordinates of a figure.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    left, bottom, width, height : float
-        Inches.
-
-    Returns
-    -------
-    tuple of float
-        Left, bottom, width and height as fractions of the figure's.
-    """
+    """A rectangle in the coordinates of a figure."""
     across, up = figure.get_size_inches()
     return left / across, bottom / up, width / across, height / up
 
 
 def short(name: str, width: int) -> str:
-    """A name cut to a width: its two ends, with an ellipsis between.
-
-    Parameters
-    ----------
-    name : str
-    width : int
-        Largest number of characters, the ellipsis included; 6 or more.
-
-    Returns
-    -------
-    str
-        The name itself if it fits; what no font can show is made visible.
-    """
+    """A name cut to a width: its two ends, with an ellipsis between."""
     name = one_line(name)
     if len(name) <= width:
         return name

@@ -1,15 +1,18 @@
-"""Small multiples: where many small panels of one size and one scale lie on a page.
+"""Layout of small multiples: many panels of one size and scale.
 
 They are drawn in one set of axes, in inches: one for each panel takes longer to make than to draw in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["TICK", "Multiples", "Scale", "multiples", "scale_of"]
 
@@ -23,14 +26,9 @@ TICK = 0.04  # inches, the length of a tick, and as much between it and its labe
 class Scale:
     """One axis of every panel.
 
-    Parameters
-    ----------
-    low, high : float
-        Limits.
-    ticks : array of float
-        Within the limits.
-    labels : tuple of str
-        One for each tick.
+    low, high: Limits.
+    ticks: float. Within the limits.
+    labels: one for each tick.
     """
 
     low: float
@@ -52,16 +50,9 @@ class Scale:
 class Multiples:
     """Panels on a page, in inches from its lower left corner.
 
-    Parameters
-    ----------
-    x, y : Scale
-    width, height : float
-        Of one panel.
-    corners : array of float, shape (panels, 2)
-        Lower left corner of each panel, row by row.
-    columns : int
-    page : tuple of float
-        Width and height of the page.
+    width, height: of one panel.
+    corners: float, (panels, 2). Lower left corner of each panel, row by row.
+    page: width and height of the page.
     """
 
     x: Scale
@@ -87,27 +78,7 @@ def multiples(
     margins: tuple[float, float, float, float],
     integer: bool = False,
 ) -> Multiples:
-    """Arrange panels in rows.
-
-    Parameters
-    ----------
-    count, columns : int
-        Number of panels, and of those in a row.
-    limits : tuple of float
-        Of x, low and high, and of y.
-    shape : float
-        Height of a panel over its width.
-    width : float
-        Inches, of the page; its height follows.
-    margins : tuple of float
-        Inches to keep free left, right, below and above all panels and the labels of their ticks.
-    integer : bool, default False
-        Whether ticks are at integers only.
-
-    Returns
-    -------
-    Multiples
-    """
+    """Arrange panels in rows."""
     left, right, below, above = margins
     most = 3 if columns > 2 else 5
     up = scale_of(*limits[2:], most, integer)
@@ -128,23 +99,7 @@ def multiples(
 
 
 def scale_of(low: float, high: float, most: int, integer: bool = False, length: float | None = None) -> Scale:
-    """An axis with ticks at round values.
-
-    Parameters
-    ----------
-    low, high : float
-        Limits.
-    most : int
-        As many steps between ticks as there are, at most.
-    integer : bool, default False
-        Whether ticks are at integers only.
-    length : float, optional
-        Inches, of an axis on which labels lie side by side.
-
-    Returns
-    -------
-    Scale
-    """
+    """An axis with ticks at round values."""
     from matplotlib.ticker import MaxNLocator
 
     for steps in range(most, 0, -1):

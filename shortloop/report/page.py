@@ -1,4 +1,4 @@
-"""The page of a report: one file, with every figure in it and where each comes from, for any analysis."""
+"""The report page: one HTML file with all figures and their provenance."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
-from shortloop.extras import REPORT_LIBRARIES, need
-from shortloop.plain import Plain
+from shortloop.base.extras import REPORT_LIBRARIES, need
+from shortloop.base.plain import Plain
+from shortloop.base.text import printable
 from shortloop.report.board import board_link, last_job
 from shortloop.report.files import FIGURES, FORMATS, FigureFormat
-from shortloop.report.flat import flat
-from shortloop.report.provenance import ProvenanceRow
+from shortloop.report.provenance import ProvenanceRow, flat
 from shortloop.report.style import DPI
 from shortloop.report.template import PAGE
-from shortloop.text import printable
 
 __all__ = [
     "Page",
@@ -43,22 +42,13 @@ BOUND = re.compile(
 class PageFigure:
     """A figure of a page.
 
-    Parameters
-    ----------
-    name : str
-        Its file name without ending; it is in the folder of the figures in each of the formats.
-    number : int
-        Its number on the page.
-    title, caption : str
-        Shown below it.
-    alt : str
-        What it says, for those who do not see it.
-    provenance : tuple of ProvenanceRow
-        Where it comes from.
-    file : str, default ""
-        Path of its numbers as text, from the folder of the page; empty: there is none.
-    content : str, default ""
-        What is in that file.
+    name: its file name without ending; it is in the folder of the figures in each of the formats.
+    number: its number on the page.
+    title, caption: shown below it.
+    alt: what it says, for those who do not see it.
+    provenance: where it comes from.
+    file: path of its numbers as text, from the folder of the page; empty: there is none.
+    content: what is in that file.
     """
 
     name: str
@@ -74,14 +64,9 @@ class PageFigure:
 class TableRow(NamedTuple):
     """A row of a table of numbers.
 
-    Parameters
-    ----------
-    name : str
-        What the numbers are of.
-    cells : tuple of str
-        One for each column.
-    total : bool
-        Whether it sums up the rows above.
+    name: what the numbers are of.
+    cells: one for each column.
+    total: whether it sums up the rows above.
     """
 
     name: str
@@ -93,21 +78,12 @@ class TableRow(NamedTuple):
 class PageTable:
     """A table of numbers.
 
-    Parameters
-    ----------
-    title, caption : str
-        Shown above it.
-    of : str
-        What the rows are of.
-    columns : tuple of str
-        Heads of the columns of numbers.
-    rows : tuple of TableRow
-    file : str, default ""
-        Path of the same as text, from the folder of the page; empty: there is none.
-    content : str, default ""
-        What is in that file.
-    words : bool, default False
-        Whether the cells are words, and not numbers.
+    title, caption: shown above it.
+    of: what the rows are of.
+    columns: heads of the columns of numbers.
+    file: path of the same as text, from the folder of the page; empty: there is none.
+    content: what is in that file.
+    words: whether the cells are words, and not numbers.
     """
 
     title: str
@@ -123,14 +99,9 @@ class PageTable:
 class PageLink(NamedTuple):
     """A file beside the page.
 
-    Parameters
-    ----------
-    path : str
-        From the folder of the page.
-    text : str
-        What it is.
-    content : str, default ""
-        What is in it, if that is not written elsewhere.
+    path: from the folder of the page.
+    text: what it is.
+    content: what is in it, if that is not written elsewhere.
     """
 
     path: str
@@ -142,22 +113,12 @@ class PageLink(NamedTuple):
 class PageSection:
     """A section of a page.
 
-    Parameters
-    ----------
-    id : str
-        What links to it lead to.
-    title : str
-    findings : tuple of str
-        What was found: sentences for the top of the page.
-    figures : tuple of PageFigure
-    tables : tuple of PageTable
-        Shown below the figures.
-    links : tuple of PageLink
-        Shown below the tables.
-    paragraphs : tuple of str
-        Text, shown first.
-    references : tuple of str
-        What the text cites, shown below it.
+    id: what links to it lead to.
+    findings: what was found: sentences for the top of the page.
+    tables: shown below the figures.
+    links: shown below the tables.
+    paragraphs: Text, shown first.
+    references: what the text cites, shown below it.
     """
 
     id: str
@@ -174,22 +135,12 @@ class PageSection:
 class Page:
     """A page of a report.
 
-    Parameters
-    ----------
-    kind : str
-        What kind of report it is, e.g. ``"Decoding report"``.
-    title : str
-    overview : str
-        Its first words.
-    sections : tuple of PageSection
-    limits : tuple of str
-        What cannot be said from the results.
-    settings : mapping of str to object
-        Plain data.
-    versions : mapping of str to str
-        Of libraries.
-    thread_note : str
-        What was found of the number of threads; may be empty.
+    kind: what kind of report it is, e.g. ``"Decoding report"``.
+    overview: its first words.
+    limits: what cannot be said from the results.
+    settings: plain data.
+    versions: of libraries.
+    thread_note: what was found of the number of threads; may be empty.
     """
 
     kind: str
@@ -240,17 +191,7 @@ def html_of(page: Page, figures: Mapping[str, bytes], formats: Sequence[FigureFo
 
 
 def files_beside(page: Page) -> dict[str, bytes]:
-    """The files that a page links to and brings along: tables and texts, but not pictures.
-
-    Parameters
-    ----------
-    page : Page
-
-    Returns
-    -------
-    dict of str to bytes
-        Content of each, by its path from the folder of the page.
-    """
+    """The files that a page links to and brings along: tables and texts, but not pictures."""
     found: list[tuple[str, str]] = []
     for section in page.sections:
         found += [(figure.file, figure.content) for figure in section.figures]
@@ -260,18 +201,7 @@ def files_beside(page: Page) -> dict[str, bytes]:
 
 
 def slug(text: str) -> str:
-    """A name that can stand in a file name and in a link.
-
-    Parameters
-    ----------
-    text : str
-        Any name.
-
-    Returns
-    -------
-    str
-        Letters, digits, ``_`` and ``-`` only.
-    """
+    """A name that can stand in a file name and in a link."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "part"
 
 

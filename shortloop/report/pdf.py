@@ -1,4 +1,4 @@
-"""Pages of a PDF, drawn one by one in any process and put together at the end.
+"""Draw PDF pages in any process and join them.
 
 A page of small plots takes matplotlib a quarter of a second, nearly all of it for axes and texts. Here a page
 is a list of strokes and texts, which is written at once and compressed where it is drawn (PDF Reference 1.7,
@@ -14,13 +14,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from shortloop.base.text import one_line
 from shortloop.report.pdf_font import COMPRESSION, font, width_of
-from shortloop.text import one_line
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["Canvas", "Sheet", "document"]
 
@@ -34,16 +36,10 @@ DOT = "%d %d m %d %d l S\n"  # hardly a line, with round ends: what has no lengt
 class Sheet:
     """A page that is drawn.
 
-    Parameters
-    ----------
-    title : str
-        Its bookmark.
-    size : tuple of float
-        Width and height in points, 1/72 inch.
-    characters : str
-        Those that are written on it.
-    content : bytes
-        What is drawn, compressed.
+    title: its bookmark.
+    size: width and height in points, 1/72 inch.
+    characters: those that are written on it.
+    content: what is drawn, compressed.
     """
 
     title: str
@@ -52,28 +48,13 @@ class Sheet:
     content: bytes
 
     def to_bytes(self) -> bytes:
-        """As the content of a file.
-
-        Returns
-        -------
-        bytes
-        """
+        """As the content of a file."""
         head = json.dumps([self.title, self.size, self.characters, len(self.content)]).encode()
         return head + b"\n" + self.content
 
     @classmethod
     def from_bytes(cls, data: bytes) -> list[Sheet]:
-        """Read pages again.
-
-        Parameters
-        ----------
-        data : bytes
-            As of `to_bytes`, one page after the other.
-
-        Returns
-        -------
-        list of Sheet
-        """
+        """Read pages again."""
         found, place = [], 0
         while place < len(data):
             begin = data.index(b"\n", place) + 1
@@ -86,10 +67,7 @@ class Sheet:
 class Canvas:
     """A page to draw on, in points from its lower left corner.
 
-    Parameters
-    ----------
-    width, height : float
-        Of the page.
+    width, height: of the page.
     """
 
     def __init__(self, width: float, height: float) -> None:
@@ -108,23 +86,7 @@ class Canvas:
         color: str = "#000000",
         upward: bool = False,
     ) -> None:
-        """Write a line.
-
-        Parameters
-        ----------
-        x, y : float
-            Where its baseline begins, has its middle or ends.
-        text : str
-            Characters that the font does not have are boxes.
-        size : float, default 9.0
-            Of the font, in points.
-        align : {"left", "center", "right"}
-            What of it is there.
-        color : str, default black
-            As ``"#0072B2"``.
-        upward : bool, default False
-            Whether it runs upwards.
-        """
+        """Write a line."""
         glyphs = font().cmap
         text = one_line(text)
         self._characters.update(text)
@@ -139,14 +101,7 @@ class Canvas:
     ) -> None:
         """Draw lines from point to point.
 
-        Parameters
-        ----------
-        points : array-like, shape (lines, points, 2)
-            Where to.
-        color : str
-        width : float, default 0.8
-        dashes : tuple of float, default ()
-            Lengths of dashes and of gaps. Empty: the line is solid.
+        points: (lines, points, 2). Where to.
         """
         values = np.asarray(points, np.float64)
         if not values.size:
@@ -159,15 +114,7 @@ class Canvas:
     def dots(self, x: ArrayLike, y: ArrayLike, color: str, width: float = 2.6, opacity: int = 6) -> None:
         """Draw round dots.
 
-        Parameters
-        ----------
-        x, y : array-like, shape (dots,)
-            Where they are.
-        color : str
-        width : float, default 2.6
-            Of one of them.
-        opacity : int, default 6
-            From 1, hardly seen, to 10.
+        x, y: (dots,). Where they are.
         """
         across, up = (np.rint(TENTHS * np.asarray(each)).astype(np.int64) for each in (x, y))
         if not len(across):
@@ -182,13 +129,7 @@ class Canvas:
     def fill(self, points: ArrayLike, color: str, opacity: int = 2) -> None:
         """Fill an area.
 
-        Parameters
-        ----------
-        points : array-like, shape (points, 2)
-            Its corners.
-        color : str
-        opacity : int, default 2
-            As of `dots`.
+        points: (points, 2). Its corners.
         """
         values = np.asarray(points, np.float64)
         drawn = ("%.2f %.2f m" + " %.2f %.2f l" * (len(values) - 1)) % tuple(values.ravel().tolist())
@@ -196,49 +137,19 @@ class Canvas:
 
     @contextmanager
     def clipped(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
-        """Draw what is within this in a rectangle only.
-
-        Parameters
-        ----------
-        x, y : float
-            Its lower left corner.
-        width, height : float
-        """
+        """Draw what is within this in a rectangle only."""
         self._parts.append(f"q {x:.2f} {y:.2f} {width:.2f} {height:.2f} re W n\n")
         yield
         self._parts.append("Q\n")
 
     def sheet(self, title: str) -> Sheet:
-        """The page, as it is drawn by now.
-
-        Parameters
-        ----------
-        title : str
-            Its bookmark.
-
-        Returns
-        -------
-        Sheet
-        """
+        """The page, as it is drawn by now."""
         content = zlib.compress("".join(self._parts).encode("ascii"), COMPRESSION)
         return Sheet(one_line(title), self._size, "".join(sorted(self._characters)), content)
 
 
 def document(sheets: Sequence[Sheet], title: str) -> bytes:
-    """Put pages together.
-
-    Parameters
-    ----------
-    sheets : sequence of Sheet
-        In their order, at least one.
-    title : str
-        Of the document.
-
-    Returns
-    -------
-    bytes
-        A PDF file with a bookmark for each page. The same pages give the same bytes.
-    """
+    """Put pages together."""
     objects: list[bytes] = []
 
     def add(body: str | bytes, stream: bytes | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The letters of pages of a PDF: how wide they are, and a font file of those that are used."""
+"""Font metrics and font subset of PDF pages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from shortloop.extras import REPORT_LIBRARIES, need
-from shortloop.text import one_line
+from shortloop.base.extras import REPORT_LIBRARIES, need
+from shortloop.base.text import one_line
 
 __all__ = ["COMPRESSION", "Font", "fitting", "font", "width_of"]
 
@@ -38,20 +38,7 @@ class Font:
         self._lines = read["hhea"].ascent, read["hhea"].descent
 
     def objects(self, characters: str, number: int) -> list[tuple[str, bytes | None]]:
-        """The font, cut down to some characters, as objects of a PDF.
-
-        Parameters
-        ----------
-        characters : str
-            Those that are used; what the font does not have is left out.
-        number : int
-            Of the first object.
-
-        Returns
-        -------
-        list of (str, bytes or None)
-            The dictionary of each, the first is the font's; and its stream, if it is one.
-        """
+        """The font, cut down to some characters, as objects of a PDF."""
         codes = sorted(ord(each) for each in set(characters) if ord(each) in self.cmap)
         widths = dict([self.missing, *map(self.cmap.__getitem__, codes)])
         scale = 1000.0 / self.unit
@@ -113,50 +100,19 @@ class Font:
 
 @lru_cache(maxsize=1)
 def font() -> Font:
-    """The font, which is read once.
-
-    Returns
-    -------
-    Font
-    """
+    """The font, which is read once."""
     return Font()
 
 
 def width_of(text: str, size: float) -> float:
-    """How long a line of text is.
-
-    Parameters
-    ----------
-    text : str
-    size : float
-        Of the font, in points.
-
-    Returns
-    -------
-    float
-        Points.
-    """
+    """How long a line of text is."""
     letters = font()
     units: int = sum(letters.cmap.get(ord(each), letters.missing)[1] for each in text)
     return size * units / letters.unit
 
 
 def fitting(text: str, size: float, length: float) -> str:
-    """As much of a line as there is room for.
-
-    Parameters
-    ----------
-    text : str
-    size : float
-        Of the font, in points.
-    length : float
-        Points that there are.
-
-    Returns
-    -------
-    str
-        With ``…`` where something is left out.
-    """
+    """As much of a line as there is room for."""
     text = one_line(text)
     if width_of(text, size) <= length:
         return text

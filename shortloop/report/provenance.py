@@ -1,18 +1,25 @@
-"""Where numbers come from: the jobs that they went through, and the rows of the tables that name these."""
+"""Provenance of numbers: their jobs, and the table rows that name them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shortloop.plain import Plain
-from shortloop.report.flat import flat
-from shortloop.worker.results import Result
-from shortloop.worker.upstream import upstream
+from shortloop.base.plain import Plain
+from shortloop.stages.results import Result, upstream
 
-__all__ = ["ProvenanceRow", "Source", "provenance_rows", "source_of", "thread_note", "upstream"]
+__all__ = [
+    "ProvenanceRow",
+    "Source",
+    "flat",
+    "provenance_rows",
+    "shown",
+    "source_of",
+    "thread_note",
+    "upstream",
+]
 
 SHOWN_APART = ("partition", "modules")
 
@@ -21,20 +28,12 @@ SHOWN_APART = ("partition", "modules")
 class Source:
     """One job that numbers went through.
 
-    Parameters
-    ----------
-    job : str
-        Id of the job.
-    stage : str
-        Name of the stage, e.g. ``"train"``.
-    partition : str
-        The part of the data that it is for; empty: all.
-    sibling : str
-        What tells the stage from others of its name in one report; empty if there is no other.
-    options : dict of str to object
-        Options of the job.
-    versions : dict of str to str
-        Versions of the libraries that it ran with.
+    job: id of the job.
+    stage: name of the stage, e.g. ``"train"``.
+    partition: the part of the data that it is for; empty: all.
+    sibling: what tells the stage from others of its name in one report; empty if there is no other.
+    options: options of the job.
+    versions: versions of the libraries that it ran with.
     """
 
     job: str
@@ -48,14 +47,9 @@ class Source:
 class ProvenanceRow(NamedTuple):
     """Jobs that share a stage, its options and its versions.
 
-    Parameters
-    ----------
-    stage : str
-        Name of the stage, with what tells it from its siblings.
-    jobs : list of (str, str)
-        Partition and job id of each.
-    options, versions : list of (str, str)
-        Names and texts.
+    stage: name of the stage, with what tells it from its siblings.
+    jobs: partition and job id of each.
+    options, versions: names and texts.
     """
 
     stage: str
@@ -65,19 +59,7 @@ class ProvenanceRow(NamedTuple):
 
 
 def source_of(result: Result, sibling: str = "") -> Source:
-    """A job as a source of numbers.
-
-    Parameters
-    ----------
-    result : Result
-        The job.
-    sibling : str, default ""
-        As of `Source`.
-
-    Returns
-    -------
-    Source
-    """
+    """A job as a source of numbers."""
     return Source(
         job=result.job,
         stage=result.stage,
@@ -89,36 +71,14 @@ def source_of(result: Result, sibling: str = "") -> Source:
 
 
 def thread_note(results: Iterable[Result]) -> str:
-    """How many threads the work used, in a sentence.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        The jobs that did it.
-
-    Returns
-    -------
-    str
-    """
+    """How many threads the work used, in a sentence."""
     used = [pool["threads_used"] for result in results for pool in result.record["threads"]]
     widest = max(used, default=1)
     return f"Every process used {widest} thread for linear algebra, as checked where the work ran."
 
 
 def provenance_rows(sources: Iterable[Source]) -> tuple[ProvenanceRow, ...]:
-    """Jobs that share a stage, its options and its versions, in one row.
-
-    Parameters
-    ----------
-    sources : iterable of Source
-        In the order of the stages.
-
-    Returns
-    -------
-    tuple of ProvenanceRow
-        An option that only repeats the partition's name is left out, so that the same stage of all
-        partitions makes one row.
-    """
+    """Jobs that share a stage, its options and its versions, in one row."""
     rows: dict[str, ProvenanceRow] = {}
     for source in sources:
         options = [
@@ -132,3 +92,25 @@ def provenance_rows(sources: Iterable[Source]) -> tuple[ProvenanceRow, ...]:
         row = rows.setdefault(key, ProvenanceRow(stage, [], options, versions))
         row.jobs.append((source.partition, source.job))
     return tuple(rows.values())
+
+
+def flat(settings: Mapping[str, Plain], prefix: str = "") -> list[tuple[str, str]]:
+    """Nested settings as pairs of dotted name and text."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in settings.items():
+        if isinstance(value, dict) and value:
+            pairs += flat(value, f"{prefix}{name}.")
+        else:
+            pairs.append((f"{prefix}{name}", shown(value)))
+    return pairs
+
+
+def shown(value: Plain) -> str:
+    """A setting as a reader would write it."""
+    if value is None or value == {}:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(shown(item) for item in value) if value else "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""The stage of a report: its figures are drawn again only if what they show changed."""
+"""The report stage, which redraws only figures whose data changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shortloop.report.files import FIGURES, REPORT, FigureFormat
-from shortloop.worker.stage import CollectingStage, Outputs
+from shortloop.stages.stage import CollectingStage, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,10 +48,10 @@ class ReportStage(CollectingStage):
 
     def open(self) -> None:
         """Gather the figures, and import once what the forks that draw them share."""
-        import matplotlib.backends.backend_agg  # noqa: F401
+        from shortloop.report.style import import_matplotlib
+        from shortloop.stages.content import content_of
 
-        from shortloop.worker.content import content_of
-
+        import_matplotlib(self._formats)
         self._drawings = self.drawings()
         self._keys = [content_of([each.name, each.shown]) for each in self._drawings]
 
@@ -82,7 +82,7 @@ class ReportStage(CollectingStage):
         import numpy as np
 
         from shortloop.report.page import files_beside, html_of
-        from shortloop.worker.rows import unpack
+        from shortloop.stages.rows import unpack
 
         figures = {
             f"{FIGURES}/{each.name}.{ending}": np.asarray(data).tobytes()

@@ -1,18 +1,18 @@
-"""How every figure looks and is saved: one place, whatever the user's own matplotlib settings are."""
+"""Style and saving of all figures, independent of the user's matplotlib settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.extras import REPORT_LIBRARIES, need
+from shortloop.base.extras import REPORT_LIBRARIES, need
+from shortloop.base.text import one_line, printable
 from shortloop.report.files import FORMATS, FigureFormat
-from shortloop.text import one_line, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +30,7 @@ __all__ = [
     "VERMILION",
     "WIDTH",
     "encoded",
+    "import_matplotlib",
     "new_figure",
     "save",
     "styled",
@@ -90,25 +91,28 @@ def styled() -> Iterator[None]:
         yield
 
 
+def import_matplotlib(formats: Sequence[FigureFormat] = FORMATS) -> None:
+    """Import all that drawing needs, so that processes forked later share it."""
+    need("report", REPORT_LIBRARIES)
+    from matplotlib.artist import Artist
+
+    # A quarter of the time goes into docstrings of `set`, which nobody reads in a job.
+    describe = Artist.__dict__["_update_set_signature_and_docstring"]
+    Artist._update_set_signature_and_docstring = classmethod(lambda cls: None)  # type: ignore[attr-defined]  # noqa: SLF001  no public switch
+    try:
+        import matplotlib.backends.backend_agg
+        import matplotlib.figure
+
+        if "pdf" in formats:
+            import matplotlib.backends.backend_pdf
+        if "svg" in formats:
+            import matplotlib.backends.backend_svg  # noqa: F401
+    finally:
+        Artist._update_set_signature_and_docstring = describe  # type: ignore[attr-defined]  # noqa: SLF001  no public switch
+
+
 def new_figure(height: float = 4.0, title: str = "", note: str = "", width: float = WIDTH) -> Figure:
-    """An empty figure that belongs to no window.
-
-    Parameters
-    ----------
-    height : float, default 4.0
-        Inches.
-    title : str, default ""
-        Shown above, in bold. With it, matplotlib's constrained layout places all parts, which is convenient
-        and slow; without, `shortloop.report.layout.arrange` does.
-    note : str, default ""
-        Shown below a figure with a title.
-    width : float, default WIDTH
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """An empty figure that belongs to no window."""
     need("report", REPORT_LIBRARIES)
     import textwrap
 
@@ -138,7 +142,7 @@ def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[F
     """Encode a figure as PNG (180 dpi), PDF or SVG; the same figure gives the same bytes."""
     encoders = {"png": _png, "pdf": _pdf, "svg": _svg}
     found: dict[FigureFormat, bytes] = {}
-    with styled(), _fonts_without_layout():
+    with styled(), _fonts_without_layout() if "pdf" in formats else nullcontext():
         _settle(figure)
         for ending in formats:
             encoders[ending](figure, file := BytesIO())

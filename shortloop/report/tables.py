@@ -1,4 +1,4 @@
-"""Tables as text, one row a line, commas between: what any other program reads."""
+"""Write tables as CSV."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-from shortloop.text import one_line
+from shortloop.base.text import one_line
 
 __all__ = ["csv_text"]
 
@@ -15,25 +15,7 @@ Cell = str | float | int | bool | None
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table as text.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Heads, with units.
-    rows : iterable of sequences
-        Cells of each row, one for each column. None, and what is no number, are left empty.
-
-    Returns
-    -------
-    str
-        As RFC 4180 has it; a float has as many digits as it needs to be read back as itself.
-
-    Raises
-    ------
-    ValueError
-        If a row has other cells than there are columns.
-    """
+    """A table as text."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow([one_line(column) for column in columns])

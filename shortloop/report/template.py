@@ -1,4 +1,4 @@
-"""The page's HTML, CSS and script. They are code, not data: a change of them is a change of the report."""
+"""HTML, CSS and script of the page; kept as code so that changes rebuild the report."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Typed settings from TOML, explained field by field, for any analysis."""
+"""Typed settings from TOML, with field-by-field error messages."""

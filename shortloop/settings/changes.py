@@ -1,4 +1,4 @@
-"""What one run of a sweep changes in a settings file: some fields, and the name of the settings.
+"""Changes that one run of a sweep makes to a settings file.
 
 The file itself stays as it is, and where it is: paths in it may start there. Build scripts are told of the
 changes by a variable of the environment.
@@ -13,7 +13,7 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.write import toml_text
 
 __all__ = ["CHANGES_VARIABLE", "Changes", "changed_name", "changed_text", "field_keys", "value_of"]
@@ -29,12 +29,8 @@ NEED_QUOTES = frozenset("\"'[]{},\n")
 class Changes:
     """Changes of one run.
 
-    Parameters
-    ----------
-    suffix : str
-        What follows the name of the settings.
-    fields : tuple of (str, str)
-        Dotted name of each field, and its value as it is written, see `value_of`.
+    suffix: what follows the name of the settings.
+    fields: dotted name of each field, and its value as it is written, see `value_of`.
     """
 
     suffix: str
@@ -42,18 +38,7 @@ class Changes:
 
     @classmethod
     def given(cls, environ: Mapping[str, str] | None = None) -> Changes | None:
-        """Those of this run.
-
-        Parameters
-        ----------
-        environ : mapping of str to str, optional
-            Environment variables; default: those of the process.
-
-        Returns
-        -------
-        Changes or None
-            None if it changes nothing.
-        """
+        """Those of this run."""
         text = (os.environ if environ is None else environ).get(CHANGES_VARIABLE)
         if not text:
             return None
@@ -61,35 +46,11 @@ class Changes:
         return cls(plain["suffix"], tuple((field, value) for field, value in plain["fields"]))
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Have a run that gets these variables make them.
-
-        Parameters
-        ----------
-        environ : mutable mapping of str to str
-            Environment variables.
-        """
+        """Have a run that gets these variables make them."""
         environ[CHANGES_VARIABLE] = json.dumps({"suffix": self.suffix, "fields": self.fields})
 
     def applied(self, content: Mapping[str, object], file: Path | None = None) -> dict[str, object]:
-        """What is in a file, with them.
-
-        Parameters
-        ----------
-        content : mapping
-            As it was read.
-        file : Path, optional
-            The file, for messages.
-
-        Returns
-        -------
-        dict
-            A copy where anything is changed.
-
-        Raises
-        ------
-        InputError
-            If a field is in something that is no table.
-        """
+        """What is in a file, with them."""
         changed = dict(content)
         if isinstance(name := changed.get(NAME), str):
             changed[NAME] = f"{name}-{self.suffix}"
@@ -108,34 +69,13 @@ class Changes:
 
 
 def changed_name(name: str) -> str:
-    """The name of settings in this run.
-
-    Parameters
-    ----------
-    name : str
-        What it is where nothing is changed.
-
-    Returns
-    -------
-    str
-    """
+    """The name of settings in this run."""
     changes = Changes.given()
     return name if changes is None else f"{name}-{changes.suffix}"
 
 
 def changed_text(text: str) -> str:
-    """What a settings file would hold if what this run changes were written there.
-
-    Parameters
-    ----------
-    text : str
-        What it holds.
-
-    Returns
-    -------
-    str
-        The same where nothing is changed, or where it is no TOML.
-    """
+    """What a settings file would hold if what this run changes were written there."""
     changes = Changes.given()
     if changes is None:
         return text
@@ -146,22 +86,7 @@ def changed_text(text: str) -> str:
 
 
 def field_keys(field: str) -> tuple[str, ...]:
-    """The keys that lead to a field.
-
-    Parameters
-    ----------
-    field : str
-        As in TOML: keys with dots between, in quotes if they have other letters than those of names.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    InputError
-        If it is not written so.
-    """
+    """The keys that lead to a field."""
     try:
         found: object = tomllib.loads(f"{field} = 0") if "\n" not in field else 0
     except tomllib.TOMLDecodeError:
@@ -178,22 +103,7 @@ def field_keys(field: str) -> tuple[str, ...]:
 
 
 def value_of(text: str) -> object:
-    """A value as a user writes it.
-
-    Parameters
-    ----------
-    text : str
-        TOML, as ``5``, ``0.1``, ``true``, ``"5"`` or ``[1, 2]``; anything else is a text, as ``lda``.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    InputError
-        If it is nothing, or neither TOML nor a text without quotes.
-    """
+    """A value as a user writes it."""
     try:
         # Between brackets, so that it is one value, and no further line or comment.
         found = tomllib.loads(f"v = [{text}]")

@@ -1,4 +1,4 @@
-"""Who computes the units of jobs, as settings say it; in no key, as results do not depend on it.
+"""Engine settings, which are in no key because results do not depend on them.
 
 Every run asks, and most say nothing of it: pydantic is imported where something is said.
 """
@@ -11,18 +11,21 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from shortloop.errors import InputError
+from shortloop.base.entry_points import called, entry_point, entry_points
+from shortloop.base.errors import InputError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", "engine_settings"]
+__all__ = ["ENGINE_GROUP", "ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", "engine_settings"]
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"
 """Variable that says which engine: ``dask``, or with where it is: ``dask:tls://host:8786``."""
 ENGINE_TABLE = "engine"
 """Table of a settings file that says the same, and more."""
-Name = Literal["slices", "joblib", "dask", "ray"]
+ENGINE_GROUP = "shortloop.engines"
+"""Group of entry points that add engines."""
+NAMES = ("slices", "joblib", "dask", "ray")
 Backend = Literal["loky", "threading"]
 WORKERS = "a number of workers, from 1"
 
@@ -31,28 +34,20 @@ WORKERS = "a number of workers, from 1"
 class EngineSettings:
     """Table ``[engine]`` of a settings file.
 
-    Parameters
-    ----------
-    name : {"slices", "joblib", "dask", "ray"}, default "slices"
-        slices: exax's own forks.
-    address : str, optional
-        Of a cluster that runs already: of Dask's scheduler, e.g. ``"tls://host:8786"``, or of Ray's head,
-        e.g. ``"host:6379"``. Default: one is started on this machine, for the run.
-    backend : {"loky", "threading"}, optional
-        Of joblib. Default: as `joblib.parallel_config` says, else loky.
-    workers : int, optional
-        How many are started on this machine. Default: as many as there are slices.
-    ca, certificate, key : Path, optional
-        Files for TLS, with Dask: of who vouches for the scheduler, and of this client. Relative to the file
-        of the settings. Default: as Dask is configured.
-    other_kernels : bool, default False
-        Whether workers may have other kinds of processors than this machine: results are then the same but
-        for their last digits.
+    name: slices: exax's own forks; or that of an entry point.
+    address: of a cluster that runs already: of Dask's scheduler, e.g. ``"tls://host:8786"``, or of Ray's
+        head, e.g. ``"host:6379"``. Default: one is started on this machine, for the run.
+    backend: of joblib. Default: as `joblib.parallel_config` says, else loky.
+    workers: how many are started on this machine. Default: as many as there are slices.
+    ca, certificate, key: files for TLS, with Dask: of who vouches for the scheduler, and of this client.
+        Relative to the file of the settings. Default: as Dask is configured.
+    other_kernels: whether workers may have other kinds of processors than this machine: results are then the
+        same but for their last digits.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    name: Name = "slices"
+    name: str = "slices"
     address: str | None = None
     backend: Backend | None = None
     workers: int | None = None
@@ -63,33 +58,13 @@ class EngineSettings:
 
     @classmethod
     def validated(cls, said: Mapping[str, object]) -> EngineSettings:
-        """What a table says.
-
-        Parameters
-        ----------
-        said : mapping
-            Fields by name, plain data.
-
-        Returns
-        -------
-        EngineSettings
-
-        Raises
-        ------
-        pydantic.ValidationError
-            If there is no such field, or a value is of another type.
-        """
+        """What a table says."""
         from pydantic import TypeAdapter
 
         return TypeAdapter(cls).validate_python(dict(said))
 
     def plain(self) -> dict[str, object]:
-        """The same as a table, of which `validated` makes it again.
-
-        Returns
-        -------
-        dict
-        """
+        """The same as a table, of which `validated` makes it again."""
         return {name: str(each) if isinstance(each, Path) else each for name, each in asdict(self).items()}
 
 
@@ -98,26 +73,7 @@ def engine_settings(
     file: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> EngineSettings:
-    """Which engine a run uses.
-
-    Parameters
-    ----------
-    table : mapping or None
-        Table ``[engine]`` of the run's settings file, if it has one.
-    file : Path, optional
-        That file.
-    environ : mapping of str to str
-        Environment variables; the variable counts more than the file.
-
-    Returns
-    -------
-    EngineSettings
-
-    Raises
-    ------
-    InputError
-        If there is no such engine, or what is said does not go together.
-    """
+    """Which engine a run uses."""
     said, source = dict(table or {}), str(file) if file else None
     variable = environ.get(ENGINE_VARIABLE, "").strip()
     if variable:
@@ -136,6 +92,8 @@ def engine_settings(
         found = EngineSettings.validated(said)
     except ValidationError as error:
         raise _wrong(error, source) from None
+    if found.name not in NAMES and entry_point(ENGINE_GROUP, found.name) is None:
+        raise _unknown(found.name, source)
     _check(found, source)
     folder = file.parent if file else Path.cwd()
     files = {each: getattr(found, each) for each in ("ca", "certificate", "key")}
@@ -143,23 +101,34 @@ def engine_settings(
     return replace(found, **absolute)
 
 
+def _unknown(name: str, source: str | None) -> InputError:
+    return InputError(
+        "settings of the engine cannot be used",
+        file=source,
+        field=f"{ENGINE_TABLE}.name",
+        found=name,
+        expected=" or ".join([*NAMES, *sorted({each.name for each in entry_points(ENGINE_GROUP)})]),
+        hint=f"correct it, or install the package that has {called(ENGINE_GROUP, name)}",
+    )
+
+
 def _wrong(error: ValidationError, source: str | None) -> InputError:
     first = error.errors()[0]
     field = str(first["loc"][0]) if first["loc"] else ENGINE_TABLE
     expected = {
-        "name": " or ".join(get_args(Name)),
+        "name": " or ".join(NAMES),
         "backend": " or ".join(get_args(Backend)),
         "workers": WORKERS,
     }
     if first["type"] == "unexpected_keyword_argument":
         return InputError(
-            "settings of the engine have a field that is not known",
+            "unknown engine setting",
             file=source,
             field=f"{ENGINE_TABLE}.{field}",
             expected="one of " + ", ".join(each.name for each in fields(EngineSettings)),
         )
     return InputError(
-        "settings of the engine cannot be used",
+        "invalid engine setting",
         file=source,
         field=f"{ENGINE_TABLE}.{field}",
         found=first["input"],
@@ -171,7 +140,7 @@ def _check(settings: EngineSettings, source: str | None) -> None:
     """Refuse what cannot be, and what an engine would not look at."""
     if settings.workers is not None and settings.workers < 1:
         raise InputError(
-            "settings of the engine cannot be used",
+            "invalid engine setting",
             file=source,
             field=f"{ENGINE_TABLE}.workers",
             found=settings.workers,
@@ -186,7 +155,8 @@ def _check(settings: EngineSettings, source: str | None) -> None:
         "key": ("dask",),
     }
     for field, names in meant.items():
-        if getattr(settings, field) is not None and settings.name not in names:
+        is_theirs = settings.name not in NAMES and field in ("address", "workers")
+        if getattr(settings, field) is not None and settings.name not in names and not is_theirs:
             hint = "slices are as many as `slices` in accelerator.conf or SHORTLOOP_SLICES say"
             raise InputError(
                 f"the engine {settings.name} has no such setting",
@@ -197,8 +167,8 @@ def _check(settings: EngineSettings, source: str | None) -> None:
             )
     if settings.address is not None and settings.workers is not None:
         raise InputError(
-            "a cluster that runs already has the workers that it has",
+            "`workers` cannot be set for a running cluster",
             file=source,
             field=f"{ENGINE_TABLE}.workers",
-            hint="leave out `workers`, or `address`",
+            hint="remove `workers` or `address`",
         )

@@ -1,32 +1,29 @@
-"""What is wrong with a settings file, in its own words: keys as the user wrote them, no types of Python."""
+"""Describe settings fields and errors in the terms of the file."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-
-from shortloop.errors import InputError
-from shortloop.settings.base import NAME
-from shortloop.settings.records import held_by_name, models_in, tag_of
+from shortloop.base.entry_points import called, entry_points
+from shortloop.base.errors import InputError
+from shortloop.settings.base import NAME, held_by_name, models_in, tag_of
+from shortloop.settings.record_by_kind import Tagged
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = ["WrongSettings", "explain"]
+__all__ = ["WrongSettings", "documented_fields", "explain"]
 
 
 class WrongSettings(InputError):
     """The first problem of a settings file, which says how many there are.
 
-    Parameters
-    ----------
-    every : sequence of InputError
-        All of them, at least one.
+    every: all of them, at least one.
     """
 
     def __init__(self, every: Sequence[InputError]) -> None:
@@ -40,14 +37,9 @@ class WrongSettings(InputError):
 class _Place(NamedTuple):
     """Where in the file a problem is.
 
-    Parameters
-    ----------
-    keys : tuple of (str or int)
-        Keys and positions as the user wrote them.
-    models : list of type
-        Records that the table which has the last key can be.
-    value : object
-        What is there.
+    keys: keys and positions as the user wrote them.
+    models: records that the table which has the last key can be.
+    value: what is there.
     """
 
     keys: tuple[str | int, ...]
@@ -58,26 +50,7 @@ class _Place(NamedTuple):
 def explain(
     error: ValidationError, content: Mapping[str, object], path: Path, model: type[BaseModel], noun: str
 ) -> WrongSettings:
-    """Pydantic's errors in words of the file.
-
-    Parameters
-    ----------
-    error : pydantic.ValidationError
-        Of `model`.
-    content : dict
-        The file as it was read.
-    path : Path
-        The file.
-    model : type
-        Record of the file.
-    noun : str
-        What the file is of, e.g. ``"study"``.
-
-    Returns
-    -------
-    WrongSettings
-        With file and field, what was found and what was expected, of each.
-    """
+    """Pydantic's errors in words of the file."""
     places: dict[tuple[str | int, ...], list[tuple[_Place, ErrorDetails]]] = {}
     for each in error.errors(include_url=False):
         place = _place_of(each, content, model)
@@ -118,7 +91,7 @@ def _unknown_key(place: _Place, path: Path, noun: str) -> InputError:
 
 def _missing_key(keys: Sequence[str | int], path: Path, noun: str) -> InputError:
     return InputError(
-        f"the {noun} file lacks a key", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
+        f"the {noun} file is missing a key", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
     )
 
 
@@ -129,13 +102,17 @@ def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str) -> I
     if tags is None:
         return _missing_key(keys, path, noun)
     found = problem["ctx"]["tag"]
+    kinds = models_in(place.models[0].model_fields[str(place.keys[-1])].annotation) if place.models else []
+    group = next((each.group for each in kinds if issubclass(each, Tagged)), "")
+    tags += "".join(f", '{each}'" for each in sorted({point.name for point in entry_points(group)}))
+    install = f", or install the package that has {called(group, found)}" if group else ""
     return InputError(
         f"the {noun} file has a wrong value",
         file=path,
         field=_dotted(keys),
         found=repr(found),
         expected=tags,
-        hint=_suggest(found, [tag.strip("'") for tag in tags.split(", ")]) or "correct the value",
+        hint=_suggest(found, [tag.strip("'") for tag in tags.split(", ")]) or f"correct the value{install}",
     )
 
 
@@ -216,3 +193,14 @@ def _in_words(problem: ErrorDetails) -> str:
 def _suggest(written: str, known: Sequence[str]) -> str | None:
     near = difflib.get_close_matches(written, known, n=1)
     return f"did you mean '{near[0]}'?" if near else None
+
+
+def documented_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every field of a file with its description, tables after the fields of the one above."""
+    inner: list[tuple[str, type[BaseModel]]] = []
+    for name, field in model.model_fields.items():
+        yield prefix + name, field.description or ""
+        found = models_in(field.annotation)
+        inner += [(name if len(found) == 1 else f"{name}[{tag_of(each)}]", each) for each in found]
+    for name, each in inner:
+        yield from documented_fields(each, f"{prefix}{name}.")

@@ -1,4 +1,4 @@
-"""Paths that are written in a settings file, with variables of the environment in them."""
+"""Paths and environment variables in settings files."""
 
 from __future__ import annotations
 
@@ -6,37 +6,19 @@ import os
 import re
 from pathlib import Path
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
-__all__ = ["expand_path", "written_path"]
+__all__ = ["SETTINGS_VARIABLE", "STUDY_VARIABLE", "expand_path", "written_path"]
 
 BESIDE = 1  # folders upwards, of what lies beside the project
+SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"
+"""To every build script."""
+STUDY_VARIABLE = "STUDY"
+"""To those of analyses that come with this package."""
 
 
 def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what: str) -> Path:
-    """A path with ``${NAME=default}`` and ``~`` expanded, relative to the settings file.
-
-    Parameters
-    ----------
-    written : str
-        As written in the file.
-    file : path-like
-        The settings file.
-    field : str
-        Where in the file it is written, for messages.
-    what : str
-        What it leads to, for messages, e.g. ``"the folder of the tables"``.
-
-    Returns
-    -------
-    Path
-        Absolute.
-
-    Raises
-    ------
-    InputError
-        If a variable is not set and has no default.
-    """
+    """A path with ``${NAME=default}`` and ``~`` expanded, relative to the settings file."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]  # set to nothing is not set
@@ -55,21 +37,7 @@ def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what:
 
 
 def written_path(place: Path, project: Path) -> str:
-    """How a settings file says where data are.
-
-    Parameters
-    ----------
-    place : Path
-        The data.
-    project : Path
-        Folder of the settings file.
-
-    Returns
-    -------
-    str
-        From the project, if they are in it or beside it: both may be moved together. Else from the root: the
-        project may be moved, and they stay where they are.
-    """
+    """How a settings file says where data are."""
     near = os.path.relpath(place, project)
     far = Path(near).parts.count(os.pardir) > BESIDE or "${" in near
     return os.path.abspath(place) if far else near

@@ -1,4 +1,4 @@
-"""Reading a settings file: TOML in, a validated record out, or one message that says what to mend."""
+"""Read a settings file into a validated record."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from shortloop.errors import InputError
-from shortloop.plain import with_tuples
+from shortloop.base.errors import InputError
+from shortloop.base.plain import with_tuples
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.settings.explain import explain
+from shortloop.settings.record_by_kind import with_offered
 
 __all__ = ["read_settings", "settings_path"]
 
@@ -30,52 +31,13 @@ def settings_path(
     *,
     base: Path | None = None,
 ) -> Path:
-    """The settings file that a run uses.
-
-    Parameters
-    ----------
-    variables : sequence of str
-        Environment variables that name it; the first that is set counts.
-    default : Path
-        Where it is if none is set, or to nothing.
-    environ : mapping of str to str
-        Environment variables; default: those of the process.
-    base : Path, optional
-        Folder that a relative path starts from; default: the current one.
-
-    Returns
-    -------
-    Path
-        Absolute, if `default` is.
-    """
+    """The settings file that a run uses."""
     given = next((environ[each] for each in variables if environ.get(each)), None)
     return Path(os.path.abspath((base or Path.cwd()) / os.path.expanduser(given))) if given else default
 
 
 def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, variable: str) -> M:
-    """Read and validate a settings file.
-
-    Parameters
-    ----------
-    path : path-like
-        The TOML file.
-    model : type
-        Record of the file.
-    noun : str
-        What the file is of, for messages, e.g. ``"study"``.
-    variable : str
-        Environment variable that names it, for messages.
-
-    Returns
-    -------
-    object
-        A `model`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not TOML, or holds an unknown key or a wrong value.
-    """
+    """Read and validate a settings file."""
     path = Path(path)
     text = _text(path, noun, variable)
     try:
@@ -83,6 +45,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
         if ENGINE_TABLE not in model.model_fields and isinstance(engine := content.get(ENGINE_TABLE), dict):
             engine_settings(engine, path, {})  # it is for the run, not for the analysis
             del content[ENGINE_TABLE]
+        model = with_offered(model, content)
         try:
             validated = _validated(content, model)
             # JSON has no dates, so that a field could not tell one from a text.
@@ -93,7 +56,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
         raise
     except tomllib.TOMLDecodeError as error:
         raise InputError(
-            f"the {noun} file is not valid TOML", file=path, found=str(error), hint="mend that line"
+            f"the {noun} file is not valid TOML", file=path, found=str(error), hint="correct that line"
         ) from None
     except (ValueError, OverflowError, RecursionError) as error:  # of thousands of digits, or of brackets
         raise InputError(
@@ -118,13 +81,13 @@ def _changed(content: dict[str, object], path: Path, model: type[BaseModel]) -> 
 def _text(path: Path, noun: str, variable: str) -> str:
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
-            raise InputError(f"the {noun} file is no file", file=path, hint="name a TOML file")
+            raise InputError(f"the {noun} file is not a regular file", file=path, hint="name a TOML file")
         return path.read_bytes().decode("utf-8-sig")  # some editors write a byte order mark
     except OSError as error:
         raise InputError(
             f"the {noun} file cannot be read ({error.strerror})",
             file=path,
-            hint=f"name one that exists: --settings FILE, or {variable}=FILE in the environment",
+            hint=f"give an existing file: --settings FILE, or {variable}=FILE in the environment",
         ) from None
     except UnicodeDecodeError as error:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Plain data as TOML, which Python's own library only reads."""
+"""Write plain data as TOML."""
 
 from __future__ import annotations
 
@@ -13,37 +13,12 @@ BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 
 def toml_text(content: Mapping[str, object]) -> str:
-    """A file with some content; comments and the order of tables are not those of any file it came from.
-
-    Parameters
-    ----------
-    content : mapping
-        As ``tomllib`` reads it.
-
-    Returns
-    -------
-    str
-    """
+    """A file with some content; comments and the order of tables are not those of any file it came from."""
     return "\n".join(_lines(content, ())) + "\n"
 
 
 def toml_value(value: object) -> str:
-    """A value in one line.
-
-    Parameters
-    ----------
-    value : object
-        As ``tomllib`` reads it; tables are written within braces.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    TypeError
-        If TOML has no such value.
-    """
+    """A value in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -60,16 +35,7 @@ def toml_value(value: object) -> str:
 
 
 def toml_key(key: str) -> str:
-    """A key, in quotes where it needs them.
-
-    Parameters
-    ----------
-    key : str
-
-    Returns
-    -------
-    str
-    """
+    """A key, in quotes where it needs them."""
     return key if key and BARE.issuperset(key) else toml_value(key)
 
 

@@ -1,1 +1,1 @@
-"""A sweep: one build script with a grid of settings, each a run of its own, and what changed between them."""
+"""Sweeps: run one build script over a grid of settings and compare the results."""

@@ -1,4 +1,4 @@
-"""Every combination planned before any is run: what is wrong with any of them is said at once.
+"""Plan every combination before any runs, and report all errors at once.
 
 That is done in a fork: build scripts that are imported stay there, so that a run gets them as they then are.
 """
@@ -12,9 +12,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from shortloop.errors import InputError, place_of
-from shortloop.jobs.exax.forked import Forked
-from shortloop.jobs.settings_files import SettingsFile
+from shortloop.base.errors import InputError, place_of
+from shortloop.exax.forked import Forked
+from shortloop.plan.settings_files import SettingsFile
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
 
@@ -27,12 +27,8 @@ SAYS = "shortloop: "
 class Checked(NamedTuple):
     """A combination that was planned.
 
-    Parameters
-    ----------
-    name : str
-        Of its settings.
-    problem : str
-        Why it cannot run; empty: it can.
+    name: of its settings.
+    problem: why it cannot run; empty: it can.
     """
 
     name: str
@@ -45,28 +41,7 @@ def check_combinations(
     environ: Mapping[str, str],
     progress: Progress,
 ) -> list[Checked]:
-    """Plan all combinations. Nothing runs.
-
-    Parameters
-    ----------
-    script : str
-        Build script.
-    combinations : sequence of Combination
-    environ : mapping of str to str
-        Variables that each run gets.
-    progress : Progress
-        Shows how many are done.
-
-    Returns
-    -------
-    list of Checked
-        For each combination.
-
-    Raises
-    ------
-    SystemExit
-        If the process that plans ends before all are.
-    """
+    """Plan all combinations. Nothing runs."""
     reading, writing = os.pipe()
 
     def work() -> None:
@@ -97,22 +72,7 @@ def refusal(
     steps: Sequence[Combination],
     checked_steps: Sequence[Checked],
 ) -> InputError:
-    """What is wrong with combinations, each mistake once.
-
-    Parameters
-    ----------
-    combinations : sequence of Combination
-    checked : sequence of Checked
-        For each, of which some cannot run.
-    steps : sequence of Combination
-        Each step of each axis alone, as of `Grid.steps`.
-    checked_steps : sequence of Checked
-        For each.
-
-    Returns
-    -------
-    InputError
-    """
+    """What is wrong with combinations, each mistake once."""
     wrong = [each for each, known in zip(combinations, checked, strict=True) if known.problem]
     guilty = {
         step: known.problem
@@ -139,7 +99,7 @@ def _has(combination: Combination, step: Combination) -> bool:
 
 
 def _check(script: str, combination: Combination) -> Checked:
-    from shortloop.jobs.dry_run import dry_run
+    from shortloop.plan.dry_run import dry_run
 
     said = io.StringIO()
     try:

@@ -1,4 +1,4 @@
-"""The figure of a sweep: what differs most, each against what varies."""
+"""Figure of a sweep: the most variable numbers against the settings."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from shortloop.base.text import one_line
 from shortloop.report.layout import LINE, PAD, arrange, fractions
 from shortloop.report.style import GREY, WIDTH, new_figure, styled
 from shortloop.settings.changes import value_of
-from shortloop.sweep.findings import Finding, differing
+from shortloop.sweep.findings import Finding, Outcome, differing
 from shortloop.sweep.grid import Axis, Grid, shown_value
-from shortloop.sweep.runs import Outcome
-from shortloop.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 __all__ = ["draw"]
 
@@ -46,16 +45,10 @@ MARKERS = "osD^vPX"
 class _Scale:
     """Where the steps of the axis below the panels lie.
 
-    Parameters
-    ----------
-    places : array of float
-        Of each step.
-    labels : tuple of str
-        Of each step.
-    numeric : bool
-        Whether they are numbers of a scale; else they lie side by side.
-    logarithmic : bool
-        Whether it is a scale of factors.
+    places: float. Of each step.
+    labels: of each step.
+    numeric: whether they are numbers of a scale; else they lie side by side.
+    logarithmic: whether it is a scale of factors.
     """
 
     places: np.ndarray
@@ -76,21 +69,7 @@ class _Scale:
 
 
 def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
-    """Draw what differs.
-
-    Parameters
-    ----------
-    title : str
-        Of the figure.
-    grid : Grid
-    outcomes : sequence of Outcome
-        Of all combinations.
-
-    Returns
-    -------
-    Figure or None
-        A panel for each of the findings that differ, of the most different ones; None if there is none.
-    """
+    """Draw what differs."""
     done = [outcome for outcome in outcomes if not outcome.problem]
     names = differing([outcome.findings for outcome in done])
     if not names:

@@ -1,15 +1,17 @@
-"""What a run has found, as numbers with names, and which of them differ between runs."""
+"""Named numbers found by a run, and which of them differ between runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from shortloop.plain import Plain
+from shortloop.base.plain import Plain
+from shortloop.run.runs import JobOfRun
+from shortloop.sweep.grid import Combination
 
-__all__ = ["Finding", "FindingsOf", "differing", "findings_of", "leaves"]
+__all__ = ["Finding", "FindingsOf", "Outcome", "differing", "findings_of", "leaves"]
 
 OF_THE_RUN = ("seconds", "built", "reused", "report", "files", "jobs")
 """What a summary says of the run, and not of what it found."""
@@ -23,16 +25,10 @@ SAME = 1e-9  # relative: numbers that differ by less do not differ
 class Finding:
     """A number that a run has found.
 
-    Parameters
-    ----------
-    value : float or None
-        None: there is none, e.g. as no group was fitted.
-    unit : str, default ""
-        E.g. ``"ms"``, ``"%"``; empty of a number without one.
-    lower, upper : float, optional
-        An interval around it.
-    interval : str, default ""
-        What that is, e.g. ``"quartiles over groups"``.
+    value: None: there is none, e.g. as no group was fitted.
+    unit: E.g. ``"ms"``, ``"%"``; empty of a number without one.
+    lower, upper: an interval around it.
+    interval: what that is, e.g. ``"quartiles over groups"``.
     """
 
     value: float | None
@@ -47,20 +43,7 @@ FindingsOf = Callable[[Mapping[str, Plain]], Mapping[str, Finding] | None]
 
 
 def findings_of(summary: Mapping[str, Plain], analyses: Sequence[FindingsOf]) -> dict[str, Finding]:
-    """What a run has found.
-
-    Parameters
-    ----------
-    summary : mapping
-        What is in its ``summary.json``.
-    analyses : sequence of FindingsOf
-        The first that knows the summary says it; if none does, all numbers of the summary count.
-
-    Returns
-    -------
-    dict of str to Finding
-        By their names, followed by the unit: where the score is what varies, its units do.
-    """
+    """What a run has found."""
     found = next((found for known in analyses if (found := known(summary)) is not None), None)
     if found is None:
         found = leaves({key: value for key, value in summary.items() if key not in OF_THE_RUN})
@@ -68,33 +51,12 @@ def findings_of(summary: Mapping[str, Plain], analyses: Sequence[FindingsOf]) ->
 
 
 def leaves(summary: Plain) -> dict[str, Finding]:
-    """All numbers in plain data, but those of long lists.
-
-    Parameters
-    ----------
-    summary : Plain
-
-    Returns
-    -------
-    dict of str to Finding
-        By their keys with dots between; what is in a list by its name, or its place from 1.
-    """
+    """All numbers in plain data, but those of long lists."""
     return {".".join(keys): Finding(value) for keys, value in _leaves(summary, ())}
 
 
 def differing(runs: Sequence[Mapping[str, Finding]]) -> list[str]:
-    """Names of findings that differ between runs.
-
-    Parameters
-    ----------
-    runs : sequence of mapping of str to Finding
-        What each run has found.
-
-    Returns
-    -------
-    list of str
-        The most different first: by the range of the values over the largest of them.
-    """
+    """Names of findings that differ between runs."""
     names = dict.fromkeys(name for run in runs for name in run)
     differences = {name: _difference([run.get(name, Finding(None)).value for run in runs]) for name in names}
     some = [name for name in names if differences[name] is not None]
@@ -133,3 +95,33 @@ def _called(value: Plain) -> str:
     if not isinstance(value, Mapping):
         return ""
     return next((str(value[key]) for key in NAMES if isinstance(value.get(key), str)), "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a combination.
+
+    name: of its settings.
+    seconds: that it took.
+    problem: why it failed; empty: it did not.
+    run: its number, as `shortloop runs` has it.
+    built, reused: Jobs.
+    findings: what it found.
+    jobs: what it built and reused.
+    code: of the build script, as of `shortloop.sweep.runs.code_of_script`, before it ran.
+    """
+
+    combination: Combination
+    name: str
+    seconds: float
+    problem: str = ""
+    run: int | None = None
+    built: int = 0
+    reused: int = 0
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+    jobs: Sequence[JobOfRun] = ()
+    code: Mapping[str, str] = field(default_factory=dict)
+
+    def finding(self, name: str) -> Finding:
+        """One of them; of no value if it found nothing of this name."""
+        return self.findings.get(name, Finding(None))

@@ -1,4 +1,4 @@
-"""A grid of settings: which fields vary, over which values, and every combination of them."""
+"""Grid of settings: varied fields, values and combinations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.changes import Changes, field_keys, value_of
 from shortloop.settings.write import toml_key, toml_value
 
@@ -23,12 +23,8 @@ HASH = 8
 class Axis:
     """Fields that vary together; mostly one.
 
-    Parameters
-    ----------
-    fields : tuple of str
-        Dotted names.
-    points : tuple of tuple of str
-        Values as they are written, of each field, at each step.
+    fields: dotted names.
+    points: values as they are written, of each field, at each step.
     """
 
     fields: tuple[str, ...]
@@ -39,14 +35,9 @@ class Axis:
 class Combination:
     """One of the settings of a grid.
 
-    Parameters
-    ----------
-    fields : tuple of (str, str)
-        Dotted names, with values as they are written, in the order of the grid.
-    places : mapping of int to int
-        Which step it is of each axis, by the number of that.
-    label : str
-        In words, e.g. ``"folds=5, kind=lda"``.
+    fields: dotted names, with values as they are written, in the order of the grid.
+    places: which step it is of each axis, by the number of that.
+    label: in words, e.g. ``"folds=5, kind=lda"``.
     """
 
     fields: tuple[tuple[str, str], ...]
@@ -59,23 +50,13 @@ class Combination:
         return Changes(_suffix(self.fields), self.fields)
 
     def values(self) -> tuple[str, ...]:
-        """Values of its fields, for tables: texts without quotes.
-
-        Returns
-        -------
-        tuple of str
-        """
+        """Values of its fields, for tables: texts without quotes."""
         return tuple(shown_value(text) for _, text in self.fields)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of settings.
-
-    Parameters
-    ----------
-    axes : tuple of Axis
-    """
+    """A grid of settings."""
 
     axes: tuple[Axis, ...]
 
@@ -85,12 +66,7 @@ class Grid:
         return tuple(field for axis in self.axes for field in axis.fields)
 
     def short(self) -> dict[str, str]:
-        """A short name for each field: as much of its end as tells it from the others.
-
-        Returns
-        -------
-        dict of str to str
-        """
+        """A short name for each field: as much of its end as tells it from the others."""
         keys = {field: tuple(map(toml_key, field_keys(field))) for field in self.fields}
         found = {}
         for field, own in keys.items():
@@ -102,23 +78,12 @@ class Grid:
         return found
 
     def combinations(self) -> list[Combination]:
-        """All combinations, the last axis changing first.
-
-        Returns
-        -------
-        list of Combination
-        """
+        """All combinations, the last axis changing first."""
         steps = (range(len(axis.points)) for axis in self.axes)
         return [self._combination(dict(enumerate(places))) for places in itertools.product(*steps)]
 
     def steps(self) -> list[Combination]:
-        """Each step of each axis alone, all else as it is in the file.
-
-        Returns
-        -------
-        list of Combination
-            With one place each, that of its axis.
-        """
+        """Each step of each axis alone, all else as it is in the file."""
         return [
             self._combination({number: place})
             for number, axis in enumerate(self.axes)
@@ -137,24 +102,7 @@ class Grid:
 
 
 def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
-    """The grid that a user asks for.
-
-    Parameters
-    ----------
-    each : sequence of str
-        ``field=value,value,…``: an axis each.
-    together : sequence of str
-        The same, of fields whose first values go together, and second, and so on: one axis.
-
-    Returns
-    -------
-    Grid
-
-    Raises
-    ------
-    InputError
-        If something is not written so, or a field or a value is given twice.
-    """
+    """The grid that a user asks for."""
     axes = []
     for text in each:
         field, values = _parse(text)
@@ -164,15 +112,15 @@ def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
         lengths = {field: len(values) for field, values in pairs}
         if len(set(lengths.values())) > 1:
             raise InputError(
-                "fields that go together have different numbers of values",
+                "fields of --zip have different numbers of values",
                 found=", ".join(f"{field}: {number}" for field, number in lengths.items()),
-                hint="give each the same number with --zip; fields that vary on their own with --set",
+                hint="give each the same number of values, or use --set for independent fields",
             )
         fields, values_of = zip(*pairs, strict=True)
         axes.append(Axis(fields, tuple(zip(*values_of, strict=True))))
     if not axes:
         raise InputError(
-            "no field is varied", hint="name one and its values, as --set decoding.folds=5,10; repeatable"
+            "no field varies", hint="add a field and its values, e.g. --set decoding.folds=5,10; repeatable"
         )
     grid = Grid(tuple(axes))
     _check(grid)
@@ -180,17 +128,7 @@ def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
 
 
 def shown_value(text: str) -> str:
-    """A value as it is shown: a text without quotes.
-
-    Parameters
-    ----------
-    text : str
-        As it is written.
-
-    Returns
-    -------
-    str
-    """
+    """A value as it is shown: a text without quotes."""
     value = value_of(text)
     return value if isinstance(value, str) else toml_value(value)
 
@@ -205,7 +143,7 @@ def _parse(text: str) -> tuple[str, tuple[str, ...]]:
         values = _split(text[match.end() :], field)
         return ".".join(map(toml_key, keys)), values
     raise InputError(
-        "that is no field with values",
+        "not a field with values",
         found=text,
         expected="as decoding.folds=5,10 or models.plain.model=ols,rlm",
     )

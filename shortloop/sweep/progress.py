@@ -1,4 +1,4 @@
-"""How far a sweep is: a line for each combination that is done, and on a terminal one for what runs.
+"""Progress of a sweep: a line for each finished combination.
 
 No thread draws it: what runs is a fork, and one that is made while a thread holds a lock may wait for ever.
 """
@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.jobs.explain.phrases import counted
-from shortloop.text import one_line
+from shortloop.base.text import one_line
+from shortloop.plan.explain.phrases import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from shortloop.sweep.runs import Outcome
+    from shortloop.sweep.findings import Outcome
 
 __all__ = ["Progress", "first_line"]
 
@@ -31,12 +31,8 @@ DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)
 class Progress:
     """Progress of a sweep.
 
-    Parameters
-    ----------
-    total : int
-        Combinations.
-    console : Console, optional
-        The terminal; default: there is none.
+    total: Combinations.
+    console: the terminal; default: there is none.
     """
 
     def __init__(self, total: int, console: Console | None = None) -> None:
@@ -46,13 +42,7 @@ class Progress:
 
     @contextmanager
     def checking(self) -> Iterator[Callable[[], None]]:
-        """While combinations are checked.
-
-        Yields
-        ------
-        callable
-            To be called after each.
-        """
+        """While combinations are checked."""
         done = 0
 
         def line() -> str:
@@ -65,20 +55,7 @@ class Progress:
 
     @contextmanager
     def running(self, label: str, output: Path) -> Iterator[Callable[[], None]]:
-        """While a combination runs.
-
-        Parameters
-        ----------
-        label : str
-            Which.
-        output : Path
-            What it prints.
-
-        Yields
-        ------
-        callable
-            Draws how far it is.
-        """
+        """While a combination runs."""
         began, place = time.monotonic(), len(self._seconds) + 1
 
         def line() -> str:
@@ -90,17 +67,7 @@ class Progress:
             yield show
 
     def done(self, outcome: Outcome) -> str:
-        """The line of a combination that is done.
-
-        Parameters
-        ----------
-        outcome : Outcome
-
-        Returns
-        -------
-        str
-            E.g. ``"3 of 12: folds=5, kind=lda: 14 jobs built, 40 reused, 12 s; about 2 min left"``.
-        """
+        """The line of a combination that is done."""
         self._seconds.append(outcome.seconds)
         what = f"{counted(outcome.built, 'job')} built, {outcome.reused} reused, {_words(outcome.seconds)}"
         if outcome.problem:
@@ -111,16 +78,6 @@ class Progress:
     def left(self, running: float = 0.0) -> str:
         """Time until all are done, in words: by the runs that are done, of which the first builds what the
         others share.
-
-        Parameters
-        ----------
-        running : float, default 0.0
-            Seconds that one more has taken.
-
-        Returns
-        -------
-        str
-            Empty if nothing is known, or nothing is left.
         """
         known = self._seconds[1:] or self._seconds
         number = self._total - len(self._seconds)
@@ -146,18 +103,7 @@ class Progress:
 
 
 def first_line(problem: str) -> str:
-    """What is wrong, in a line.
-
-    Parameters
-    ----------
-    problem : str
-        The whole message.
-
-    Returns
-    -------
-    str
-        Of a traceback, the last line, which names the error.
-    """
+    """What is wrong, in a line."""
     lines = [line.strip() for line in problem.strip().splitlines() if line.strip()]
     if not lines:
         return ""

@@ -1,4 +1,4 @@
-"""The runs of a sweep, one after the other: each as `shortloop run` makes it, all on one server."""
+"""Execute the runs of a sweep, all with the same code."""
 
 from __future__ import annotations
 
@@ -6,86 +6,43 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from shortloop.jobs.exax.forked import Forked, fork_ax
-from shortloop.jobs.exax.server import Server, running_server
-from shortloop.jobs.project import configuration_file
-from shortloop.jobs.runs import JobOfRun, RunRecord, read_runs, run_numbers
-from shortloop.jobs.store.locks import HELD
+from shortloop.base.errors import InputError
+from shortloop.exax.forked import Forked, fork_ax
+from shortloop.exax.server import Server, running_server
+from shortloop.keys.code import at_one_moment, code_state
+from shortloop.keys.methods import find_method, module_of
+from shortloop.plan.build_scripts import find_script
+from shortloop.plan.lookup import DECLARED
+from shortloop.plan.request import MODULES
+from shortloop.project.project import configuration_file, job_directory
 from shortloop.report.deliver import SUMMARY_VARIABLE
-from shortloop.sweep.code import code_of_script
-from shortloop.sweep.findings import Finding, FindingsOf, findings_of
+from shortloop.run.runs import JobOfRun, RunRecord, read_runs, run_numbers
+from shortloop.store.locks import HELD
+from shortloop.store.manifest import read_manifest
+from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
 
-__all__ = ["INTERRUPTED", "Outcome", "Runner", "runner"]
+__all__ = ["INTERRUPTED", "Runner", "code_of_script", "edited_since", "runner"]
 
 INTERRUPTED = 130
 SHOW_EVERY = 0.25  # s
 SAID = 20  # lines of what a run printed that are kept if nothing else says why it failed
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a combination.
-
-    Parameters
-    ----------
-    combination : Combination
-    name : str
-        Of its settings.
-    seconds : float
-        That it took.
-    problem : str, default ""
-        Why it failed; empty: it did not.
-    run : int, optional
-        Its number, as `shortloop runs` has it.
-    built, reused : int, default 0
-        Jobs.
-    findings : mapping of str to Finding
-        What it found.
-    jobs : sequence of JobOfRun
-        What it built and reused.
-    code : mapping of str to str
-        Of the build script, as of `shortloop.sweep.code.code_of_script`, before it ran.
-    """
-
-    combination: Combination
-    name: str
-    seconds: float
-    problem: str = ""
-    run: int | None = None
-    built: int = 0
-    reused: int = 0
-    findings: Mapping[str, Finding] = field(default_factory=dict)
-    jobs: Sequence[JobOfRun] = ()
-    code: Mapping[str, str] = field(default_factory=dict)
-
-    def finding(self, name: str) -> Finding:
-        """One of them; of no value if it found nothing of this name."""
-        return self.findings.get(name, Finding(None))
-
-
 class Runner:
     """Runs combinations of a build script.
 
-    Parameters
-    ----------
-    script : str
-        The script.
-    environ : mapping of str to str
-        Variables that each run gets.
-    analyses : sequence of FindingsOf
-        What knows summaries.
-    server : Server
-        That runs them, and answers.
-    folder : Path
-        For what runs print, and for their summaries.
+    script: the script.
+    environ: variables that each run gets.
+    analyses: what knows summaries.
+    server: that runs them, and answers.
+    folder: for what runs print, and for their summaries.
     """
 
     def __init__(
@@ -106,25 +63,7 @@ class Runner:
         self._quick = server.is_fresh
 
     def run(self, combination: Combination, name: str, progress: Progress) -> Outcome:
-        """Run a combination.
-
-        Parameters
-        ----------
-        combination : Combination
-        name : str
-            Of its settings.
-        progress : Progress
-            Shows that it runs.
-
-        Returns
-        -------
-        Outcome
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If it was interrupted; it has ended then.
-        """
+        """Run a combination."""
         for file in (self._output, self._summary):
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
@@ -184,17 +123,7 @@ class Runner:
 
 @contextmanager
 def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsOf]) -> Iterator[Runner]:
-    """A runner with a server that answers. No other run of the project may be in progress.
-
-    Parameters
-    ----------
-    script, environ, analyses
-        As of `Runner`.
-
-    Yields
-    ------
-    Runner
-    """
+    """A runner with a server that answers. No other run of the project may be in progress."""
     with TemporaryDirectory(prefix="shortloop-") as folder, running_server() as server:
         server.wait()
         yield Runner(script, environ, analyses, server, Path(folder))
@@ -216,3 +145,44 @@ def _wait(run: Forked, show: Callable[[], None]) -> int:
         while not run.ends_within(SHOW_EVERY):
             show()
         return run.wait()
+
+
+def code_of_script(script: str) -> Mapping[str, str]:
+    """The code that says which jobs there are, and with what settings."""
+    file = find_script(script)
+    if file is None:
+        return {}
+    try:
+        return code_state(file).code
+    except InputError:  # it is no Python just now
+        return {module_of(file): ""}
+
+
+def edited_since(script: str, code: Mapping[str, str], jobs: Iterable[JobOfRun]) -> set[str]:
+    """Code that is another now than when a combination ran."""
+    with at_one_moment():
+        found = _differing(code, code_of_script(script))
+        for job in jobs:
+            if not job.reason.startswith(DECLARED):
+                found |= _edited(job)
+    return found
+
+
+def _edited(job: JobOfRun) -> set[str]:
+    try:
+        manifest = read_manifest(job_directory(job.job))
+    except InputError:  # it was deleted meanwhile
+        return set()
+    if manifest is None:
+        return set()
+    parts, modules = manifest.parts, manifest.parts.options.get(MODULES)
+    try:
+        now = code_state(find_method(job.stage)[1], modules if isinstance(modules, list) else ())
+    except InputError:  # it is no Python just now, or not there
+        return {parts.method}
+    versions = parts.installed(parts.libraries).libraries | now.versions
+    return _differing({**parts.code, **parts.versions}, {**now.code, **versions})
+
+
+def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
+    return {name for name in {*then, *now} if then.get(name) != now.get(name)}

@@ -1,4 +1,4 @@
-"""The table of a sweep: for each combination what varies, what became of it, and what it found."""
+"""Table of a sweep: settings, outcome and numbers of each combination."""
 
 from __future__ import annotations
 
@@ -7,28 +7,15 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 
-from shortloop.plain import Plain
-from shortloop.sweep.findings import Finding, differing
+from shortloop.base.plain import Plain
+from shortloop.sweep.findings import Finding, Outcome, differing
 from shortloop.sweep.grid import Grid
-from shortloop.sweep.runs import Outcome
 
 __all__ = ["csv_text", "shown_number"]
 
 
 def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
-    """The whole table: findings that differ first, the most different before others.
-
-    Parameters
-    ----------
-    grid : Grid
-    outcomes : sequence of Outcome
-        Of all combinations.
-
-    Returns
-    -------
-    str
-        Comma-separated values; empty where there is none.
-    """
+    """The whole table: findings that differ first, the most different before others."""
     found = [outcome.findings for outcome in outcomes if not outcome.problem]
     names = dict.fromkeys([*differing(found), *(name for each in found for name in each)])
     columns: dict[str, list[Plain]] = {field: [] for field in grid.fields}
@@ -52,17 +39,7 @@ def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
 
 
 def shown_number(value: float | None) -> str:
-    """A number in a table for readers.
-
-    Parameters
-    ----------
-    value : float or None
-
-    Returns
-    -------
-    str
-        Four digits, and of whole numbers all.
-    """
+    """A number in a table for readers."""
     if value is None or not math.isfinite(value):
         return "–" if value is None else str(value)
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"

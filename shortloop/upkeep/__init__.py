@@ -1,1 +1,1 @@
-"""Looking after the jobs that are kept: what there is, whether it is whole, and what nobody needs."""
+"""Maintain stored jobs: list, verify and delete them."""

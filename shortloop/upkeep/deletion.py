@@ -1,4 +1,4 @@
-"""Deleting what nobody needs any more: superseded jobs, and what jobs left that did not finish.
+"""Delete superseded jobs and unfinished leftovers.
 
 A deleted job leaves its folder, with what it was made of, so that its id is never given to another job.
 """
@@ -12,18 +12,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shortloop.engines.checkpoints import CHECKPOINTS
-from shortloop.errors import InputError
-from shortloop.jobs.exax.client import is_idle
-from shortloop.jobs.exax.listener import answers
-from shortloop.jobs.project import DELETED, FINISHED, cache_directory, configuration
-from shortloop.jobs.store.formats import BEFORE
-from shortloop.jobs.store.leftovers import foreign_server
-from shortloop.jobs.store.locks import only_run
-from shortloop.jobs.store.manifest import MANIFEST
-from shortloop.jobs.store.places import Purpose
-from shortloop.jobs.store.store import Store
-from shortloop.jobs.store.workdir import is_gone
+from shortloop.base.errors import InputError
+from shortloop.exax.client import is_idle
+from shortloop.exax.listener import answers
+from shortloop.project.project import DELETED, FINISHED, cache_directory, configuration
+from shortloop.store.crash_repair import CHECKPOINTS, foreign_server
+from shortloop.store.formats import BEFORE
+from shortloop.store.locks import only_run
+from shortloop.store.manifest import MANIFEST
+from shortloop.store.places import Purpose
+from shortloop.store.store import Store
+from shortloop.store.workdir import is_gone
 from shortloop.upkeep.inventory import Entry
 
 __all__ = ["delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
@@ -33,21 +32,7 @@ OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is 
 
 
 def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
-    """Jobs to delete, the oldest first.
-
-    Parameters
-    ----------
-    entries : iterable of Entry
-        All jobs.
-    older : float, optional
-        Only those begun this many seconds ago or before.
-    total : int, optional
-        Only as many as it takes until all jobs together take this many bytes.
-
-    Returns
-    -------
-    list of Entry
-    """
+    """Jobs to delete, the oldest first."""
     entries = list(entries)
     latest = time.time() - (older or 0)
     found = sorted((each for each in entries if _loses_nothing(each)), key=lambda each: each.made)
@@ -65,20 +50,7 @@ def to_delete(entries: Iterable[Entry], older: float | None = None, total: int |
 
 
 def delete(store: Store, entries: Iterable[Entry]) -> int:
-    """Delete the results of jobs. No run may be in progress, see `idle_project`.
-
-    Parameters
-    ----------
-    store : Store
-        The project's.
-    entries : iterable of Entry
-        The jobs.
-
-    Returns
-    -------
-    int
-        How many bytes that freed.
-    """
+    """Delete the results of jobs. No run may be in progress, see `idle_project`."""
     freed = 0
     for each in entries:
         # In this order nobody uses a job of which some is gone, wherever this is interrupted.
@@ -107,10 +79,6 @@ def delete(store: Store, entries: Iterable[Entry]) -> int:
 def old_parts() -> list[Path]:
     """Files that were begun, and not finished when their process was cut off: in the project's cache, and
     arrays of jobs that nobody started again.
-
-    Returns
-    -------
-    list of Path
     """
     cache = cache_directory("jobs").parent
     before = time.time() - OLD_PARTS
@@ -124,24 +92,7 @@ def old_parts() -> list[Path]:
 
 
 def pipelines_of(store: Store, settings: str) -> list[Purpose]:
-    """Pipelines that were run with settings of a name, by this project and by those that are gone.
-
-    Parameters
-    ----------
-    store : Store
-        The project's.
-    settings : str
-        Name of the settings, or of the build script and the name of its settings.
-
-    Returns
-    -------
-    list of Purpose
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Pipelines that were run with settings of a name, by this project and by those that are gone."""
     names = store.index.settings_names()
     placed = {Purpose(place.pipeline, project) for project, place, _ in store.index.all_places()}
     known = sorted(placed | store.index.ended_pipelines())
@@ -149,14 +100,14 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
     found = [each for each in meant if not each.project or is_gone(each.project)]
     if not found and meant:
         raise InputError(
-            "these settings were run by another project, which is still there",
+            "these settings belong to another project, which still exists",
             found=" and ".join(map(str, meant)),
-            hint="give the command in the folder of that project",
+            hint="run the command in that project's folder",
         )
     if not found:
         ours = [each.pipeline for each in known if not each.project or is_gone(each.project)]
         raise InputError(
-            "no settings of that name were run here",
+            "no run with settings of this name",
             found=settings,
             expected=" or ".join(ours) or "none was",
         )
@@ -165,13 +116,7 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
 
 @contextmanager
 def idle_project() -> Iterator[None]:
-    """Hold the project and its workdirs so that no run begins.
-
-    Raises
-    ------
-    InputError
-        If one is in progress, or the server of another project, which may build a job, has a workdir.
-    """
+    """Hold the project and its workdirs so that no run begins."""
     with only_run("deleting jobs", wait=False):
         if answers() and not is_idle():
             raise InputError(
@@ -184,7 +129,7 @@ def idle_project() -> Iterator[None]:
                     f"the exax server of another project has the workdir {name}",
                     file=workdir,
                     found=server,
-                    hint="end that server, or give the command in the folder of that project",
+                    hint="end that server, or run the command in that project's folder",
                 )
         yield
 

@@ -1,4 +1,4 @@
-"""All jobs of the project, finished or not: what each is, what it takes, and whether anybody needs it."""
+"""Inventory of all jobs: state, size, and whether they are needed."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shortloop.jobs.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
-from shortloop.jobs.store.formats import BEFORE, is_outdated
-from shortloop.jobs.store.leftovers import BROKEN
-from shortloop.jobs.store.manifest import MANIFEST, read_manifest
-from shortloop.jobs.store.places import Purpose
-from shortloop.jobs.store.setup import setup_of, sources_of
-from shortloop.jobs.store.store import Store
+from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.store.crash_repair import BROKEN
+from shortloop.store.formats import BEFORE, is_outdated
+from shortloop.store.manifest import MANIFEST, read_manifest
+from shortloop.store.places import Purpose
+from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.store import Store
 
 __all__ = ["STATES", "Entry", "entry_of", "inventory", "needed"]
 
 STATES = {
-    "current": "in the last run of a pipeline",
-    "needed": "a current job was made from it, or its pipeline has not run to its end yet",
-    "superseded": "nothing rests on it",
-    "unrecorded": "finished, but not recorded: its run was cut off, or did not go through Shortloop",
-    "outdated": "kept in another format, by another version of Shortloop: built again when it is needed",
-    "damaged": "was found damaged, and is not used",
-    "unfinished": "did not finish, or still runs",
-    "deleted": "only what it was made of is left",
-    "unreadable": "its folder may not be read here",
+    "current": "in the latest run of a pipeline",
+    "needed": "a current job was made from it, or its pipeline has not finished yet",
+    "superseded": "no latest run uses it",
+    "unrecorded": "finished, but not recorded: its run was killed, or was not a Shortloop run",
+    "outdated": "in the format of another version of Shortloop; rebuilt when needed",
+    "damaged": "found damaged; not used",
+    "unfinished": "did not finish, or is still running",
+    "deleted": "only its record is left",
+    "unreadable": "you cannot read its folder",
 }
 
 
@@ -35,32 +35,18 @@ STATES = {
 class Entry:
     """A job, as a list shows it.
 
-    Parameters
-    ----------
-    job : str
-        Job id.
-    folder : Path
-        Its folder.
-    stage : str
-        Its method; of a build script its name.
-    partition : str
-        Which part of the data; empty: all.
-    pipelines : tuple of Purpose
-        Whose last run it is part of; else what it was built for.
-    made : float
-        When it was begun, seconds since 1970; 0 if that is not known.
-    seconds : float
-        How long it took.
-    size : int
-        Bytes.
-    state : str
-        One of `STATES`.
-    sources : tuple of str
-        Jobs that it was made from.
-    parent : str
-        Job of the build script that built it.
-    script : bool
-        Whether it is the job of a build script.
+    job: job id.
+    folder: its folder.
+    stage: its method; of a build script its name.
+    partition: which part of the data; empty: all.
+    pipelines: whose last run it is part of; else what it was built for.
+    made: when it was begun, seconds since 1970; 0 if that is not known.
+    seconds: how long it took.
+    size: Bytes.
+    state: one of `STATES`.
+    sources: jobs that it was made from.
+    parent: job of the build script that built it.
+    script: whether it is the job of a build script.
     """
 
     job: str
@@ -78,19 +64,7 @@ class Entry:
 
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
-    """All jobs, by workdir and number, whichever project made them.
-
-    Parameters
-    ----------
-    store : Store
-        The project's.
-    without : collection of Purpose
-        Pipelines whose last runs do not count.
-
-    Returns
-    -------
-    list of Entry
-    """
+    """All jobs, by workdir and number, whichever project made them."""
     workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
     of_job: dict[str, list[Purpose]] = {}
     for project, place, job in store.index.all_places():
@@ -112,23 +86,7 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
 
 
 def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Purpose]) -> set[str]:
-    """Jobs that something still rests on.
-
-    Parameters
-    ----------
-    entries : iterable of Entry
-        All jobs.
-    current : iterable of str
-        Jobs of the last run of each pipeline.
-    ended : iterable of Purpose
-        Pipelines that ran to their end: what the last run of another needs is not known, so all its jobs
-        are kept.
-
-    Returns
-    -------
-    set of str
-        Job ids, with what these jobs were made from, and the newest job of each build script.
-    """
+    """Jobs that something still rests on."""
     known = {each.job: each for each in entries}
     ended = set(ended)
     unknown = {
@@ -148,21 +106,7 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Pur
 
 
 def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose, int] | None) -> Entry:
-    """What a folder of a job says.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    current : tuple of Purpose
-        Pipelines whose last run it is part of.
-    indexed : tuple of (Purpose, int) or None
-        What it was made for and its bytes, as the index knows them.
-
-    Returns
-    -------
-    Entry
-    """
+    """What a folder of a job says."""
     made_for, size = indexed or (Purpose(""), 0)
     try:
         names = set(os.listdir(str(folder)))

@@ -1,4 +1,4 @@
-"""Checking that every job still is what it was when it was recorded, by reading all of it."""
+"""Verify all jobs by reading every byte."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.errors import InputError
-from shortloop.jobs.project import FINISHED, configuration
-from shortloop.jobs.store.formats import is_outdated
-from shortloop.jobs.store.inputs import changed_unseen, locate
-from shortloop.jobs.store.integrity import added_files, damage
-from shortloop.jobs.store.manifest import MANIFEST, OTHER_FORMAT, Manifest, manifest_problem, read_manifest
-from shortloop.jobs.store.places import Place
-from shortloop.jobs.store.store import Store
+from shortloop.base.errors import InputError
+from shortloop.project.project import FINISHED, configuration
+from shortloop.stages.records import RECORD
+from shortloop.store.formats import is_outdated
+from shortloop.store.inputs import changed_unseen, locate
+from shortloop.store.integrity import added_files, damage
+from shortloop.store.manifest import MANIFEST, OTHER_FORMAT, Manifest, manifest_problem, read_manifest
+from shortloop.store.places import Place
+from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Entry
-from shortloop.worker.records import RECORD
 
 __all__ = ["Problem", "check_all", "check_inputs", "missing"]
 
@@ -25,18 +25,12 @@ __all__ = ["Problem", "check_all", "check_inputs", "missing"]
 class Problem:
     """What is wrong with a job.
 
-    Parameters
-    ----------
-    job : str
-        Job id.
-    stage, partition : str
-        Whose result it is.
-    what : str
-        What is wrong.
-    damaged : bool
-        Whether its results can't be used; else it only has no manifest, or a file more that nobody reads.
-    key : str
-        Its key; empty if that is not known.
+    job: job id.
+    stage, partition: whose result it is.
+    what: what is wrong.
+    damaged: whether its results can't be used; else it only has no manifest, or a file more that nobody
+        reads.
+    key: its key; empty if that is not known.
     """
 
     job: str
@@ -48,20 +42,7 @@ class Problem:
 
 
 def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
-    """Read all bytes of all recorded jobs.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        The jobs.
-    tell : callable, optional
-        Is told each job after it was checked.
-
-    Returns
-    -------
-    list of Problem
-        Also jobs that are not recorded or did not finish.
-    """
+    """Read all bytes of all recorded jobs."""
     found = []
     for each in entries:
         problem = _check(each)
@@ -75,29 +56,12 @@ def check_inputs() -> list[Problem]:
     """Read all input files again that the project has read.
 
     Those that hold something else than is known of them are read again by the next run.
-
-    Returns
-    -------
-    list of Problem
-        Of files, without a job.
     """
     return [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]
 
 
 def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
-    """Jobs that the project knows, and whose folders are gone.
-
-    Parameters
-    ----------
-    store : Store
-        The project's.
-    entries : sequence of Entry
-        All jobs that are there.
-
-    Returns
-    -------
-    list of Problem
-    """
+    """Jobs that the project knows, and whose folders are gone."""
     there = {each.job for each in entries}
     places = {job: place for _, place, job in store.index.all_places()}
     found = []
@@ -113,7 +77,7 @@ def _check(each: Entry) -> Problem | None:
     if each.state == "unreadable":
         return _problem(each, "its folder may not be read here")
     if each.state == "unfinished":
-        return _problem(each, "did not finish, or still runs", damaged=False)
+        return _problem(each, "did not finish, or is still running", damaged=False)
     if each.state == "damaged":
         return _problem(each, "was set aside", damaged=False)
     manifest = read_manifest(each.folder)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks
 from shortloop.eeg.decoding.metrics.decisions import decide
@@ -18,7 +19,6 @@ from shortloop.eeg.decoding.selection.scaling import standardize
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
 from shortloop.eeg.decoding.votes import copy_features, count_votes
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "StackedWeights",
@@ -34,16 +34,10 @@ __all__ = [
 class StackedWeights:
     """The weights of all classifiers, those of one training bin as the left-hand side of one product.
 
-    Parameters
-    ----------
-    features : sequence of array of int
-        For each training bin, the features that any of its classifiers keeps.
-    weights : sequence of array of float64, each of shape (folds · classes, features of the bin)
-        Their weights.
-    single : sequence of array of float32
-        The same in single precision.
-    lengths : array of float, shape (bins, folds · classes)
-        Euclidean lengths of the weights.
+    features: sequence of array of int. For each training bin, the features that any of its classifiers keeps.
+    weights: sequence of array of float64, each of (folds · classes, features of the bin). Their weights.
+    single: sequence of array of float32. The same in single precision.
+    lengths: float, (bins, folds · classes). Euclidean lengths of the weights.
     """
 
     features: Sequence[IntArray]
@@ -55,14 +49,8 @@ class StackedWeights:
 def stack_weights(weights: FloatArray) -> StackedWeights:
     """Arrange weights for `apply_weights`.
 
-    Parameters
-    ----------
-    weights : array of float, shape (bins, folds, classes, features)
-        Weights of every classifier; 0 where a feature is not kept.
-
-    Returns
-    -------
-    StackedWeights
+    weights: float, (bins, folds, classes, features). Weights of every classifier; 0 where a feature is not
+        kept.
     """
     flat = np.asarray(weights).reshape(len(weights), -1, weights.shape[-1])
     features = [np.flatnonzero((each != 0).any(axis=0)) for each in flat]
@@ -147,20 +135,10 @@ def apply_weights_within(
 ) -> IntArray:
     """Votes on the trials of one bin of the training phase: each classifier sees its held-out trials only.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the test bin.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    weights : array of float, shape (bins, folds, classes, features)
-        Weights.
-    intercepts, has_model, scaling
-        As of `apply_weights`.
-
-    Returns
-    -------
-    array of uint8, shape (training bins, trials, classes)
+    x: float, (trials, features). Features of the test bin.
+    folds: int, (trials,). Fold that holds out each trial.
+    weights: float, (bins, folds, classes, features). Weights.
+    returns: uint8, (training bins, trials, classes)
     """
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
@@ -192,24 +170,12 @@ def refit_and_apply(
 
     The classifiers are trained again, as no pickle of them is kept.
 
-    Parameters
-    ----------
-    train_x : array of float, shape (trials, features)
-        Features of the training bin.
-    labels, folds : array of int, shape (trials,)
-        Class and fold of each training trial.
-    test : array of float, shape (test bins, test trials, features)
-        Features of the decoded phase.
-    within : bool
-        Whether the decoded trials are the training trials; each classifier then sees its held-out ones.
-    n_classes, decoding, estimator
-        As of `fold_models`.
-    ranks : array of int, shape (test bins, test trials, classes), of two classes (…, 1), optional
-        Ranks of the decisions are added to it; see `decision_ranks`.
-
-    Returns
-    -------
-    array of uint8, shape (test bins, test trials, classes)
+    train_x: float, (trials, features). Features of the training bin.
+    labels, folds: int, (trials,). Class and fold of each training trial.
+    test: float, (test bins, test trials, features). Features of the decoded phase.
+    ranks: int, (test bins, test trials, classes), of two classes (…, 1). Ranks of the decisions are added to
+        it; see `decision_ranks`.
+    returns: uint8, (test bins, test trials, classes)
     """
     odds = ranks is not None and estimator.gives_odds
     votes = np.zeros((*test.shape[:2], n_classes), dtype=np.uint8)
@@ -230,12 +196,7 @@ def refit_and_apply(
 def warm_up(like: FloatArray | None = None, scaling: str = "training") -> None:
     """Compile what `apply_weights` needs, so that processes forked later share it.
 
-    Parameters
-    ----------
-    like : array of float, shape (trials, features), optional
-        Features: only their type and order in memory count. Default: as features are that are computed here.
-    scaling : str, default "training"
-        As of `apply_weights`.
+    like: float, (trials, features). Features: only their type and order in memory count.
     """
     stacked, intercepts = stack_weights(np.ones((1, 1, 2, 2))), np.zeros((1, 1, 2))
     dtype = np.dtype(np.float32) if like is None else like.dtype

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.apply import (
     apply_weights,
     apply_weights_within,
@@ -20,7 +21,6 @@ from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within, rank
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["retrained_scores"]
 
@@ -80,10 +80,8 @@ def retrained_scores(
     curve = scores_of(score, held_out, labels[np.newaxis], folds)[0]
     if test is None:
         return curve, None
-    weights = np.stack([m.weights for m in models])
-    intercepts = np.stack([m.intercepts for m in models])
     ranks = None
-    if weights.shape[2] == 0:
+    if not all(m.weights.shape[1] for m in models):  # bins that keep no feature do not tell
         if ranked:
             shape = (*test.shape[:2], len(train), ranked_classes(n_classes))
             ranks = np.zeros(shape, dtype=rank_type(test.shape[1], decoding.folds))
@@ -113,6 +111,8 @@ def retrained_scores(
             of_bin = rank_weights_within if within else rank_weights
         else:
             of_bin = apply_weights_within if within else apply_weights
+        weights = np.stack([m.weights for m in models])
+        intercepts = np.stack([m.intercepts for m in models])
         has_model = np.stack([m.kept.any(axis=1) for m in models])
         stored = {"folds": folds, "weights": weights} if within else {"stacked": stack_weights(weights)}
         how |= {**stored, "intercepts": intercepts, "has_model": has_model}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["NO_MODEL", "BinModels", "Fitted"]
 
@@ -19,17 +19,11 @@ NO_MODEL = -1
 class Fitted:
     """One fitted classifier.
 
-    Parameters
-    ----------
-    weights : array of float, shape (classes, features), or None
-        The class of largest ``x @ weights.T + intercepts`` is predicted; None where the estimator's
-        decisions are no such product.
-    intercepts : array of float, shape (classes,), or None
-        See `weights`.
-    C : float
-        The chosen C; NaN where there is no choice.
-    estimator : object
-        The fitted scikit-learn estimator where `weights` is None.
+    weights: float, (classes, features), or None. The class of largest ``x @ weights.T + intercepts`` is
+        predicted; None where the estimator's decisions are no such product.
+    intercepts: float, (classes,), or None. See `weights`.
+    C: the chosen C; NaN where there is no choice.
+    estimator: the fitted scikit-learn estimator where `weights` is None.
     """
 
     weights: FloatArray | None
@@ -40,40 +34,29 @@ class Fitted:
     def predict(self, x: FloatArray) -> IntArray:
         """Class of each trial.
 
-        Parameters
-        ----------
-        x : array of float, shape (trials, features)
-            Scaled features.
-
-        Returns
-        -------
-        array of int, shape (trials,)
+        x: float, (trials, features). Scaled features.
+        returns: int, (trials,)
         """
         if self.weights is None or self.intercepts is None:
             return np.asarray(self.estimator.predict(x))
-        return np.argmax(x @ self.weights.T + self.intercepts, axis=1)
+        codes: IntArray = np.argmax(x @ self.weights.T + self.intercepts, axis=1)
+        return codes
 
 
 @dataclass(frozen=True)
 class BinModels:
     """What training one bin leaves.
 
-    Parameters
-    ----------
-    predicted : array of int8, shape (trials,)
-        Class predicted for each trial by the fold that held it out; −1 where that fold has no model.
-    kept : array of bool, shape (folds, features)
-        Selected features; none where a fold has no model.
-    C : array of float, shape (folds,)
-        The chosen C; NaN where none was chosen.
-    weights : array of float, shape (folds, classes, features)
-        Weights of the scaled features (scaling "separate") or of the features as they are ("training");
-        0 where a feature is not kept. Empty, shape (folds, 0, 0), for estimators without weights.
-    intercepts : array of float, shape (folds, classes)
-        Intercepts that go with them.
-    decisions : array of float, shape (trials, classes)
-        Decision for each class by the fold that held the trial out, the larger the likelier; NaN where that
-        fold has no model, or decisions were not asked for.
+    predicted: int8, (trials,). Class predicted for each trial by the fold that held it out; −1 where that
+        fold has no model.
+    kept: bool, (folds, features). Selected features; none where a fold has no model.
+    C: float, (folds,). The chosen C; NaN where none was chosen.
+    weights: float, (folds, classes, features). Weights of the scaled features (scaling "separate") or of the
+        features as they are ("training"); 0 where a feature is not kept. Empty, shape (folds, 0, 0), for
+        estimators without weights.
+    intercepts: float, (folds, classes). Intercepts that go with them.
+    decisions: float, (trials, classes). Decision for each class by the fold that held the trial out, the
+        larger the likelier; NaN where that fold has no model, or decisions were not asked for.
     """
 
     predicted: IntArray
@@ -85,17 +68,7 @@ class BinModels:
 
     @classmethod
     def empty(cls, n_trials: int, n_features: int, n_classes: int, n_folds: int) -> BinModels:
-        """Models of no fold, to be filled in.
-
-        Parameters
-        ----------
-        n_trials, n_features, n_classes, n_folds : int
-            Numbers of trials, features, classes and folds.
-
-        Returns
-        -------
-        BinModels
-        """
+        """Models of no fold, to be filled in."""
         return cls(
             predicted=np.full(n_trials, NO_MODEL, dtype=np.int8),
             kept=np.zeros((n_folds, n_features), dtype=bool),

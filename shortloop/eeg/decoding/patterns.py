@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["activation_patterns"]
 
@@ -19,35 +19,20 @@ def activation_patterns(
 ) -> FloatArray:
     """Activation patterns of the classifiers of one bin, mean over their folds.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the bin, as the classifiers were given them.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    weights : array of float, shape (folds, classes, features)
-        Weights of each fold's classifier; 0 where a feature is not kept.
-    kept : array of bool, shape (folds, features)
-        Features that each fold kept.
-    standardized : bool
-        Whether weights are of features that are z-scored over the fold's training trials.
-
-    Returns
-    -------
-    array of float64, shape (classes, features)
-        In the unit of the features: by how much a feature rises, over the training trials, as the decision
-        for a class rises by one of its standard deviations. NaN if no fold kept a feature.
-
-    Notes
-    -----
     Of each classifier of a class against the rest, A = cov(x) w / cov(s), where s = x w is what it says of
-    each trial [1]_; features that it does not use have a pattern, too. Decisions s are scaled to a standard
+    each trial; features that it does not use have a pattern, too. Decisions s are scaled to a standard
     deviation of 1, as those of different folds are on scales of their own.
 
-    References
-    ----------
-    .. [1] Haufe, Meinecke, Görgen, Dähne, Haynes, Blankertz & Bießmann (2014). On the interpretation of
-       weight vectors of linear models in multivariate neuroimaging. NeuroImage 87, 96-110.
+    Haufe, Meinecke, Görgen, Dähne, Haynes, Blankertz & Bießmann (2014). On the interpretation of
+    weight vectors of linear models in multivariate neuroimaging. NeuroImage 87, 96-110.
+
+    x: float, (trials, features). Features of the bin, as the classifiers were given them.
+    folds: int, (trials,). Fold that holds out each trial.
+    weights: float, (folds, classes, features). Weights of each fold's classifier; 0 where a feature is not
+        kept.
+    kept: bool, (folds, features). Features that each fold kept.
+    returns: float64, (classes, features). In the unit of the features: by how much a feature rises, over the
+        training trials, as the decision for a class rises by one of its standard deviations.
     """
     used = np.flatnonzero(kept.any(axis=1))
     n_classes, n_features = weights.shape[1:]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.seeds import seed_for
-from shortloop.types import IntArray
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import IntArray
 
 __all__ = ["permuted_labels"]
 
@@ -51,10 +51,16 @@ def permuted_labels(
     within: IntArray = folds if runs is None else runs  # a run is in one fold
     groups: list[IntArray] = [np.flatnonzero(within == each) for each in np.unique(within)]
     pure = [] if runs is None else _runs_of_one_class(labels, folds, groups)
+    together = np.concatenate(groups)
+    grouped = labels[together]
+    mixed = grouped.copy()
+    parts = np.split(mixed, np.cumsum([len(group) for group in groups])[:-1])  # views
     for i in range(count):
         rng = np.random.default_rng(seed_for(seed, "permutation", *names, first + i))
-        for group in groups:
-            shuffled[i, group] = rng.permutation(labels[group])
+        mixed[:] = grouped
+        for part in parts:
+            rng.shuffle(part)
+        shuffled[i, together] = mixed
         for alike in pure:
             for run, other in zip(alike, rng.permutation(len(alike)), strict=True):
                 shuffled[i, run] = labels[alike[other][0]]

@@ -5,26 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.apply import StackedWeights, stack_weights
 from shortloop.eeg.decoding.metrics.auc import log_odds, rank_rows, rank_type
 from shortloop.eeg.decoding.selection.scaling import zscore
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["rank_weights", "rank_weights_within", "ranked_classes"]
 
 
 def ranked_classes(n_classes: int) -> int:
-    """How many classes' decisions are ranked: of two classes one, as both say the same.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    int
-    """
+    """How many classes' decisions are ranked: of two classes one, as both say the same."""
     return 1 if n_classes == 2 else n_classes
 
 
@@ -39,24 +29,12 @@ def rank_weights(
 ) -> IntArray:
     """Ranks of all classifiers' decisions on the trials of one bin of another phase, summed over folds.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the test bin.
-    stacked, intercepts, has_model, scaling
-        As of `apply_weights`.
-    odds : bool
-        Whether decisions are logarithms of probabilities; see `EstimatorSettings.gives_odds`.
-
-    Returns
-    -------
-    array of int, shape (training bins, trials, classes), of two classes (training bins, trials, 1)
-        See `decision_ranks`.
-
-    Notes
-    -----
     In double precision throughout: no prediction depends on the order of two decisions that single
     precision cannot tell apart, but a rank does.
+
+    x: float, (trials, features). Features of the test bin.
+    returns: int, (training bins, trials, classes), of two classes (training bins, trials, 1). See
+        `decision_ranks`.
     """
     scaled = zscore(x) if scaling == "separate" else np.ascontiguousarray(x, dtype=np.float64)
     n_bins, n_folds, n_classes = intercepts.shape
@@ -89,16 +67,7 @@ def rank_weights_within(
 ) -> IntArray:
     """Ranks on the trials of one bin of the training phase, each fold's held-out trials among themselves.
 
-    Parameters
-    ----------
-    x, folds, weights, intercepts, has_model, scaling
-        As of `apply_weights_within`.
-    odds : bool
-        As of `rank_weights`.
-
-    Returns
-    -------
-    array of int, shape (training bins, trials, classes), of two classes (training bins, trials, 1)
+    returns: int, (training bins, trials, classes), of two classes (training bins, trials, 1)
     """
     n_bins, n_folds, n_classes = intercepts.shape
     ranks = np.zeros((n_bins, len(x), ranked_classes(n_classes)), dtype=rank_type(len(x)))

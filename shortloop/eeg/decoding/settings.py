@@ -50,12 +50,7 @@ class DecodingSettings(Settings):
     )
 
     def of_training(self) -> dict[str, Any]:
-        """What decides how classifiers are trained, plain data: options that are off are not in it.
-
-        Returns
-        -------
-        dict
-        """
+        """What decides how classifiers are trained, plain data: options that are off are not in it."""
         off = {"class_weight"} if self.class_weight is None else set()
         off |= {"fold_by"} if self.fold_by == "trial" else set()
         return self.model_dump(mode="json", exclude={"score", "subsample"} | off)

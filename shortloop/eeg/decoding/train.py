@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.decisions import decide
 from shortloop.eeg.decoding.models import BinModels, Fitted
@@ -15,7 +17,6 @@ from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.kernels import LAYOUTS
 from shortloop.eeg.decoding.selection.scaling import moments, zscore
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
 
@@ -24,16 +25,10 @@ __all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
 class FoldModel:
     """The classifier of one fold, with all that comes before it.
 
-    Parameters
-    ----------
-    kept : array of bool, shape (features,)
-        Selected features.
-    mean, std : array of float, shape (kept features,)
-        Moments over the training trials.
-    fitted : Fitted
-        The classifier of scaled, selected features.
-    scaling : str
-        ``"separate"`` or ``"training"``; see `DecodingSettings`.
+    kept: bool, (features,). Selected features.
+    mean, std: float, (kept features,). Moments over the training trials.
+    fitted: the classifier of scaled, selected features.
+    scaling: ``"separate"`` or ``"training"``; see `DecodingSettings`.
     """
 
     kept: np.ndarray
@@ -45,28 +40,16 @@ class FoldModel:
     def predict(self, x: FloatArray) -> IntArray:
         """Class of each of a set of trials that are scaled together.
 
-        Parameters
-        ----------
-        x : array of float, shape (trials, features)
-            All features, as they are in the file.
-
-        Returns
-        -------
-        array of int, shape (trials,)
+        x: float, (trials, features). All features, as they are in the file.
+        returns: int, (trials,)
         """
         return self.fitted.predict(self.scale(x))
 
     def scale(self, x: FloatArray) -> FloatArray:
-        """Selected features of a set of trials, scaled together.
+        """Select features of a set of trials, and scale them together.
 
-        Parameters
-        ----------
-        x : array of float, shape (trials, features)
-            All features, as they are in the file.
-
-        Returns
-        -------
-        array of float, shape (trials, kept features)
+        x: float, (trials, features). All features, as they are in the file.
+        returns: float, (trials, kept features)
         """
         chosen = x[:, self.kept]
         return zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
@@ -83,26 +66,9 @@ def fold_models(
 ) -> Iterator[tuple[int, FoldModel | None]]:
     """Fit the classifier of each fold of one bin.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the bin.
-    labels : array of int, shape (trials,)
-        Class of each trial.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    n_classes : int
-        Number of classes.
-    decoding : DecodingSettings
-        Folds, selection, scaling.
-    estimator : EstimatorSettings
-        The classifier.
-
-    Yields
-    ------
-    fold : int
-    model : FoldModel or None
-        None where no feature is kept: there is nothing to train on.
+    x: float, (trials, features). Features of the bin.
+    labels: int, (trials,). Class of each trial.
+    folds: int, (trials,). Fold that holds out each trial.
     """
     x = np.ascontiguousarray(x)  # trials are picked again and again
     kept = select_features(
@@ -179,20 +145,15 @@ def train_bin(
 
 
 def warm_up(estimator: EstimatorSettings | None = None) -> None:
-    """Import and compile what `train_bin` needs, so that processes forked later share it.
-
-    Parameters
-    ----------
-    estimator : EstimatorSettings, optional
-        The classifier. Default: what comes before and after any.
-
-    Raises
-    ------
-    InputError
-        If the estimator cannot be made.
-    """
+    """Import and compile what `train_bin` needs, so that processes forked later share it."""
     if estimator is not None:
         estimator.warm_up()
+    _warm_up_ends()
+
+
+@functools.cache
+def _warm_up_ends() -> None:
+    """Compile the code that runs before and after any classifier."""
     labels = np.tile([0, 1, 2], 8)
     settings = DecodingSettings(folds=2, select_alpha=0.5)
     for dtype, order in LAYOUTS:
@@ -206,6 +167,9 @@ class _Guess(EstimatorSettings):
     """Calls every trial the first class."""
 
     kind: Literal["guess"] = "guess"
+
+    def described(self, n_classes: int) -> str:
+        return "a guess"
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
         n_classes = int(labels.max()) + 1

@@ -12,16 +12,10 @@ __all__ = ["copy_features", "count_votes"]
 def copy_features(rows, features, some, squares):  # type: ignore[no-untyped-def]
     """Copy some features of all trials, and add up each trial's squares on the way.
 
-    Parameters
-    ----------
-    rows : array of float, shape (features, trials)
-        All features.
-    features : array of int, shape (kept features,)
-        Which to copy.
-    some : array of float, shape (kept features, trials)
-        Is filled.
-    squares : array of float, shape (trials,)
-        Is filled with the sums of squares.
+    rows: float, (features, trials). All features.
+    features: int, (kept features,). Which to copy.
+    some: float, (kept features, trials). Is filled.
+    squares: float, (trials,). Is filled with the sums of squares.
     """
     squares[:] = 0.0
     for j in range(len(features)):
@@ -44,33 +38,16 @@ def count_votes(  # type: ignore[no-untyped-def]
     may change the winner, the product is taken again in double precision. What is left then is the
     rounding of the features; where that may change it, the vote is left open.
 
-    Parameters
-    ----------
-    decisions : array of float, shape (folds · classes, trials)
-        Products of weights and features.
-    some : array of float, shape (features, trials)
-        The features.
-    squares : array of float, shape (trials,)
-        Their sums of squares.
-    weights : array of float64, shape (folds · classes, features)
-        The weights.
-    lengths : array of float, shape (folds · classes,)
-        Euclidean lengths of the weights.
-    intercepts : array of float, shape (folds, classes)
-        Intercepts.
-    has_model : array of bool, shape (folds,)
-        Folds that have a model; the others do not vote.
-    unit : float
-        Relative rounding of `some` and `decisions`.
-    votes : array of uint8, shape (trials, classes)
-        Votes are added.
-    left : array of int, shape (at least folds · trials, 2)
-        Gets fold and trial of votes that are left open; they are not counted.
-
-    Returns
-    -------
-    int
-        How many are left open.
+    decisions: float, (folds · classes, trials). Products of weights and features.
+    some: float, (features, trials). The features.
+    squares: float, (trials,). Their sums of squares.
+    weights: float64, (folds · classes, features). The weights.
+    lengths: float, (folds · classes,). Euclidean lengths of the weights.
+    intercepts: float, (folds, classes). Intercepts.
+    has_model: bool, (folds,). Folds that have a model; the others do not vote.
+    votes: uint8, (trials, classes). Votes are added.
+    left: int, (at least folds · trials, 2). Gets fold and trial of votes that are left open; they are not
+        counted.
     """
     n_folds, n_classes = intercepts.shape
     decision = np.empty(n_classes)

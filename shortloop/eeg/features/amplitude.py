@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import baseline_samples, bin_samples, check_bins_fit
 from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
 from shortloop.eeg.features.settings import AmplitudeSettings
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["amplitude_features", "warm_up"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
-from shortloop.errors import InputError
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["baseline_samples", "bin_centres", "bin_samples", "check_bins_fit"]
 
@@ -32,33 +32,8 @@ def bin_samples(
     The first index is the sample nearest to `start` (the earlier of two that are equally near); the bins
     follow each other without gap or overlap.
 
-    Parameters
-    ----------
-    times : array of float, shape (samples,)
-        Evenly spaced, ascending times in seconds.
-    start : float
-        Time of the first sample of the first bin, seconds.
-    bins : int
-        Number of bins.
-    size : int
-        Kept samples per bin.
-    step : int, default 1
-        Keep every `step`-th sample.
-    field : str, default "features"
-        Table of the study file that the settings come from, for the error.
-    unit : str, default "samples"
-        What `times` counts, for the error.
-    participant : str, optional
-        Whose epochs these are, for the error.
-
-    Returns
-    -------
-    array of int, shape (bins, size)
-
-    Raises
-    ------
-    InputError
-        When `start` is not within the epochs or the bins do not fit into them.
+    times: float, (samples,). Evenly spaced, ascending times in seconds.
+    returns: int, (bins, size)
     """
     if len(times) == 0:
         raise InputError("epochs without samples", participant=participant, field=field)
@@ -93,35 +68,18 @@ def bin_samples(
 def bin_centres(times: FloatArray, indices: IntArray) -> FloatArray:
     """Centre of each bin: the mean time of its samples.
 
-    Parameters
-    ----------
-    times : array of float, shape (samples,)
-        Time of each sample, seconds.
-    indices : array of int, shape (bins, size)
-        From `bin_samples`.
-
-    Returns
-    -------
-    array of float, shape (bins,)
-        Seconds.
+    times: float, (samples,). Time of each sample, seconds.
+    indices: int, (bins, size). From `bin_samples`.
+    returns: float, (bins,). Seconds.
     """
-    return np.asarray(times, dtype=np.float64)[indices].mean(axis=1)
+    centres: FloatArray = np.asarray(times, dtype=np.float64)[indices].mean(axis=1)
+    return centres
 
 
 def baseline_samples(times: FloatArray, baseline: tuple[float, float]) -> slice:
     """The samples of the baseline interval, both ends included.
 
-    Parameters
-    ----------
-    times : array of float, shape (samples,)
-        Evenly spaced, ascending times in seconds.
-    baseline : tuple of float
-        Start and end of the interval, seconds.
-
-    Returns
-    -------
-    slice
-        Empty when the interval lies between two samples, runs backwards or lies outside `times`.
+    times: float, (samples,). Evenly spaced, ascending times in seconds.
     """
     spacing = (times[-1] - times[0]) / max(len(times) - 1, 1)
     inside = (times >= baseline[0] - SLACK * spacing) & (times <= baseline[1] + SLACK * spacing)
@@ -143,26 +101,6 @@ def check_bins_fit(
 
     Checked are the bins; for amplitude also the baseline interval and the low-pass; for power also the
     frequencies and the length of the wavelets.
-
-    Parameters
-    ----------
-    kind : str
-        ``"amplitude"`` or ``"power"``: names the table of the study file in errors.
-    settings : AmplitudeSettings or PowerSettings
-        What is asked for.
-    tmin : float
-        Time of the first sample, seconds.
-    sfreq : float
-        Sampling rate, Hz.
-    samples : int
-        Samples per epoch.
-    participant, file : str, optional
-        Whose epochs these are, for the errors.
-
-    Raises
-    ------
-    InputError
-        Naming the setting, what the epochs have and what they would need.
     """
     times = tmin + np.arange(samples) / sfreq
     field = f"features.{kind}"

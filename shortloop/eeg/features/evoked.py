@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.data import Epochs
-from shortloop.types import FloatArray
 
 __all__ = ["mean_and_error"]
 
@@ -15,19 +15,7 @@ def mean_and_error(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean over the trials of a class, and its standard error.
 
-    Parameters
-    ----------
-    epochs : Epochs
-        The signal, which may be a memory map.
-    label : int
-        Which class.
-    baseline : slice, optional
-        Samples whose mean each trial and channel loses first.
-
-    Returns
-    -------
-    mean, error : array of float, shape (channels, samples)
-        In the unit of the epochs. The mean is NaN without trials, the error with fewer than two.
+    mean, error: float, (channels, samples). In the unit of the epochs.
     """
     trials = np.flatnonzero(epochs.labels == label)
     shape = epochs.data.shape[1:]

@@ -12,18 +12,7 @@ WITHIN = re.compile(r" (?:\S+ ms|\S+ Hz point \d+)$")
 
 
 def channels_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The channels of features that were computed here, channel by channel.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the features of a bin, such as ``"Cz 12 ms"``.
-
-    Returns
-    -------
-    tuple of str
-        Each has as many features. Empty where names say of no channel, or not so.
-    """
+    """The channels of features that were computed here, channel by channel."""
     found = [WITHIN.sub("", name) for name in names]
     channels = tuple(dict.fromkeys(found))
     if not names or any(channel == name for channel, name in zip(found, names, strict=True)):
@@ -34,19 +23,7 @@ def channels_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def frequencies_of(names: Sequence[str]) -> tuple[float, ...]:
-    """The frequencies of features of power.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the features of a bin, such as ``"Cz 10 Hz point 3"``.
-
-    Returns
-    -------
-    tuple of float
-        Hz, in the order of the features of each channel; each has as many. Empty where names say of no
-        frequency, or not so.
-    """
+    """The frequencies of features of power."""
     found = [float(each[1]) for name in names if (each := FREQUENCY.search(name))]
     frequencies, channels = tuple(dict.fromkeys(found)), channels_of(names)
     points = len(names) // max(1, len(channels) * len(frequencies))

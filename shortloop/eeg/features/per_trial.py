@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import bin_centres
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["OneTrial", "features_per_trial"]
 
@@ -28,34 +28,8 @@ def features_per_trial(
 ) -> Features:
     """Run one function over the trials and gather the features.
 
-    Parameters
-    ----------
-    epochs : Epochs
-        The signal. Only the selected trials are read.
-    indices : array of int, shape (bins, size)
-        Samples of each bin.
-    names : tuple of str, length features
-        Name of each feature.
-    make : callable
-        Called once, if there are trials, for the function that turns one trial, float64 of shape
-        (channels, samples), into its features, shape (bins, features). That function sees nothing but
-        its trial, so how the trials are split cannot change a bit of the result.
-    kind, unit : str
-        Of the features.
-    trials : slice, optional
-        The trials to compute; default all.
-    out : array of float, shape (bins, selected trials, features), optional
-        Where to write; default a new C-contiguous float32 array.
-
-    Returns
-    -------
-    Features
-        Of the selected trials; its data is `out`.
-
-    Raises
-    ------
-    ValueError
-        When `out` has another shape.
+    indices: int, (bins, size). Samples of each bin.
+    out: float, (bins, selected trials, features). Where to write; default a new C-contiguous float32 array.
     """
     chosen = range(*(trials or slice(None)).indices(len(epochs.labels)))
     shape = (len(indices), len(chosen), len(names))

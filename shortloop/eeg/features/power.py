@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import bin_samples, check_bins_fit
 from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
 from shortloop.eeg.features.power_unit import squared
 from shortloop.eeg.features.settings import PowerSettings
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["frequencies", "power_features", "power_of_trials", "warm_up"]
 
@@ -115,30 +115,7 @@ def power_features(
 def power_of_trials(data: FloatArray, sfreq: float, settings: PowerSettings, points: IntArray) -> FloatArray:
     """Morlet wavelet power at some samples.
 
-    Parameters
-    ----------
-    data : array of float, shape (trials, channels, samples)
-        The signal.
-    sfreq : float
-        Sampling rate, Hz.
-    settings : PowerSettings
-        Frequencies (Hz), cycles, and the spacing `every` of the points.
-    points : array of int, shape (points,)
-        Samples at which power is wanted: ascending, `settings.every` apart.
-
-    Returns
-    -------
-    array of float64, shape (trials, channels, frequencies, points)
-        In the unit of `data`, squared.
-
-    Raises
-    ------
-    ValueError
-        When `points` are spaced otherwise, or lie outside the epochs.
-
-    Notes
-    -----
-    Power is |signal ∗ wavelet|², the wavelet that of `mne.time_frequency.morlet` [1]_: ± 5 standard
+    Power is |signal ∗ wavelet|², the wavelet that of `mne.time_frequency.morlet`: ± 5 standard
     deviations of its Gaussian, mean zero, norm √2. The signal is taken as zero outside the epoch, as
     `mne.time_frequency.tfr_array_morlet` takes it; results agree with it to rounding.
 
@@ -148,10 +125,12 @@ def power_of_trials(data: FloatArray, sfreq: float, settings: PowerSettings, poi
     neighbouring frequencies in its columns. Every trial is multiplied by itself with matrices of the
     same shapes, so its bits do not depend on which other trials are computed along with it.
 
-    References
-    ----------
-    .. [1] Tallon-Baudry, Bertrand, Delpuech & Pernier (1997). Oscillatory γ-band (30-70 Hz) activity
-       induced by a visual search task in humans. Journal of Neuroscience 17(2), 722-734.
+    Tallon-Baudry, Bertrand, Delpuech & Pernier (1997). Oscillatory γ-band (30-70 Hz) activity
+    induced by a visual search task in humans. Journal of Neuroscience 17(2), 722-734.
+
+    data: float, (trials, channels, samples). The signal.
+    points: int, (points,). Samples at which power is wanted: ascending, `settings.every` apart.
+    returns: float64, (trials, channels, frequencies, points). In the unit of `data`, squared.
     """
     if len(points) == 0 or np.any(np.diff(points) != settings.every):
         raise ValueError(f"the points must be {settings.every} samples apart")
@@ -165,17 +144,10 @@ def power_of_trials(data: FloatArray, sfreq: float, settings: PowerSettings, poi
 
 
 def frequencies(settings: PowerSettings) -> FloatArray:
-    """The frequencies of the wavelets.
+    """List the frequencies of the wavelets.
 
-    Parameters
-    ----------
-    settings : PowerSettings
-        `fmin`, `fmax` and `fstep` in Hz.
-
-    Returns
-    -------
-    array of float, shape (frequencies,)
-        From `fmin` in steps of `fstep` up to `fmax`, which is included if a step falls on it; Hz.
+    returns: float, (frequencies,). From `fmin` in steps of `fstep` up to `fmax`, which is included if a step
+        falls on it; Hz.
     """
     steps = (settings.fmax - settings.fmin) / settings.fstep
     return settings.fmin + settings.fstep * np.arange(int(steps + 1e-9) + 1)

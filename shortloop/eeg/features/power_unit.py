@@ -9,18 +9,7 @@ WITHOUT = ("", "1", "a.u.")
 
 
 def squared(unit: str) -> str:
-    """The square of a unit.
-
-    Parameters
-    ----------
-    unit : str
-        E.g. ``"V"``, ``"T/m"``.
-
-    Returns
-    -------
-    str
-        E.g. ``"V²"``, ``"T²/m²"``; T/m² would be another quantity.
-    """
+    """The square of a unit."""
     if unit in WITHOUT:
         return unit
     above, _, below = unit.partition("/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
-from shortloop.eeg.formats.plausible import in_seconds
+from shortloop.eeg.checks.plausible import in_seconds
 from shortloop.settings.base import Settings, false_to_none
 
 __all__ = ["AmplitudeSettings", "FeatureSettings", "PowerSettings"]

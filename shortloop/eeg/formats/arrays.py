@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.plausible import FAR
 from shortloop.eeg.formats.base import all_named, none_other
 from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.numpy_files import array_in, as_text, declared
-from shortloop.eeg.formats.plausible import FAR
-from shortloop.eeg.formats.units import Unit
-from shortloop.errors import InputError
+from shortloop.eeg.formats.channel_units import Unit
+from shortloop.eeg.headers.numpy_files import array_in, as_text, declared
 
 if TYPE_CHECKING:
     import numpy as np

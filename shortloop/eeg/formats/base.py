@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field
 
-from shortloop.settings.tagged import Tagged
+from shortloop.eeg.formats.files import Named
+from shortloop.settings.record_by_kind import Tagged
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs
@@ -24,7 +25,6 @@ __all__ = [
     "FilesInput",
     "GeneratedInput",
     "InputSettings",
-    "Named",
     "Patterns",
     "RecordedInput",
     "all_named",
@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 Patterns = tuple[str, ...]
-Named = list[tuple[str, Path]]
-"""The files of one recording, itself first, each with the name by which the others know it; a name that is
-empty does not matter."""
 
 FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
 FILES = (
@@ -58,6 +55,7 @@ class InputSettings(Tagged):
     `FeaturesInput`, of which each format is one."""
 
     tag = "format"
+    group = "shortloop.formats"
     places: ClassVar[frozenset[str]] = frozenset()
     """Fields that say where the files are, and nothing of how they are read."""
     any_kind: ClassVar[bool] = False
@@ -70,32 +68,12 @@ class InputSettings(Tagged):
         """Raise ValueError if anything is said of somebody who is no participant."""
 
     def how_to_read(self, participant: str) -> dict[str, Any]:
-        """All that decides what comes of a file, and not where it is: plain data, to be validated again.
-
-        Parameters
-        ----------
-        participant : str
-            Whose file; what is said of others has no part in it.
-
-        Returns
-        -------
-        dict
-        """
+        """All that decides what comes of a file, and not where it is: plain data, to be validated again."""
         return self.model_dump(mode="json", exclude=set(self.places))
 
     @classmethod
     def to_read(cls, values: Mapping[str, object]) -> InputSettings:
-        """The settings again, without places.
-
-        Parameters
-        ----------
-        values : mapping
-            What `how_to_read` gave.
-
-        Returns
-        -------
-        InputSettings
-        """
+        """The settings again, without places."""
         has_files = "files" in cls.named(str(values[cls.tag])).model_fields
         places: dict[str, Any] = {"files": {}} if has_files else {}
         return InputSettings.model_validate({**values, **places})
@@ -111,23 +89,7 @@ class GeneratedInput(InputSettings):
     def generate(
         self, *, participant: str, phase: str, classes: Sequence[str], seed: int, training: bool
     ) -> Epochs:
-        """One participant's epochs in one phase.
-
-        Parameters
-        ----------
-        participant, phase : str
-            Whose and of which phase.
-        classes : sequence of str
-            Classes of the study.
-        seed : int
-            The study's seed.
-        training : bool
-            Whether this is the phase that trains.
-
-        Returns
-        -------
-        Epochs
-        """
+        """One participant's epochs in one phase."""
 
 
 class RecordedInput(InputSettings):
@@ -158,100 +120,25 @@ class RecordedInput(InputSettings):
         return self.events.get(name, (name,))
 
     def of_phase(self, phase: str) -> Self:
-        """How recordings of one phase are read.
-
-        Parameters
-        ----------
-        phase : str
-            Its name.
-
-        Returns
-        -------
-        RecordedInput
-            In which `events` are those of the phase.
-        """
+        """How recordings of one phase are read."""
         events = self.phase_events.get(phase, self.events)
         return self.model_copy(update={"events": events, "phase_events": {}})
 
     @abstractmethod
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
-        """Recordings of one participant in one phase; asked on every run, before anything is read.
-
-        Parameters
-        ----------
-        folder : Path
-            Folder of the recordings.
-        participant, phase : str
-            Whose and of which phase.
-
-        Returns
-        -------
-        list of Path
-            In the order in which they are joined.
-
-        Raises
-        ------
-        InputError
-            If there are none.
-        """
+        """Recordings of one participant in one phase; asked on every run, before anything is read."""
 
     def together(self, file: Path) -> Named:
-        """The files of a recording; asked on every run, before anything is read.
-
-        Parameters
-        ----------
-        file : Path
-            The recording.
-
-        Returns
-        -------
-        list of (str, Path)
-            Itself first. Names are paths below a folder that has nothing else when the recording is read.
-        """
+        """The files of a recording; asked on every run, before anything is read."""
         return [("", file)]
 
     @abstractmethod
     def declared(self, file: Path, participant: str) -> int:
-        """What a file says that it unpacks to; limits of the process that reads it follow from this.
-
-        Parameters
-        ----------
-        file : Path
-            The file.
-        participant : str
-            Whose file it is, for messages.
-
-        Returns
-        -------
-        int
-            Bytes.
-
-        Raises
-        ------
-        InputError
-            If it cannot hold what it says.
-        """
+        """What a file says that it unpacks to; limits of the process that reads it follow from this."""
 
     @abstractmethod
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
-        """Epochs of one file.
-
-        Parameters
-        ----------
-        file, participant
-            As of `declared`.
-        classes : sequence of str
-            Classes of the study.
-
-        Returns
-        -------
-        Part
-
-        Raises
-        ------
-        InputError
-            If anything is wrong with it. Of whatever else is raised, one is made that names the file.
-        """
+        """Epochs of one file."""
 
 
 class FilesInput(RecordedInput):
@@ -275,22 +162,7 @@ class FilesInput(RecordedInput):
 
 
 def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) -> None:
-    """Raise ValueError unless a table has all keys that are wanted.
-
-    Parameters
-    ----------
-    field : str
-        Where it is in the study file.
-    wanted : sequence of str
-        The keys.
-    table : mapping
-        The table.
-
-    Raises
-    ------
-    ValueError
-        Which names those that are missing.
-    """
+    """Raise ValueError unless a table has all keys that are wanted."""
     missing = [name for name in wanted if name not in table]
     if missing:
         have = ", ".join(table) or "none"
@@ -298,22 +170,7 @@ def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) ->
 
 
 def none_other(field: str, known: Sequence[str], table: Mapping[str, object]) -> None:
-    """Raise ValueError if a table has a key that is not known.
-
-    Parameters
-    ----------
-    field : str
-        Where it is in the study file.
-    known : sequence of str
-        The keys that it may have.
-    table : mapping
-        The table.
-
-    Raises
-    ------
-    ValueError
-        Which names those that it may have.
-    """
+    """Raise ValueError if a table has a key that is not known."""
     others = [name for name in table if name not in known]
     if others:
         raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known)}")

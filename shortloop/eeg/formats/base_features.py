@@ -12,9 +12,9 @@ from pydantic import Field
 from shortloop.eeg.formats.base import FOLDER, InputSettings, all_named
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray
     from shortloop.eeg.data import Features
     from shortloop.eeg.formats.feature_trials import Found
-    from shortloop.types import FloatArray
 
 __all__ = ["FeaturesInput"]
 
@@ -39,18 +39,7 @@ class FeaturesInput(InputSettings):
             all_named(f"input.{kind}", phases[:1], self.files_of(kind))
 
     def files_of(self, kind: str) -> Mapping[str, str]:
-        """Files of one kind of features.
-
-        Parameters
-        ----------
-        kind : str
-            ``"amplitude"`` or ``"power"``.
-
-        Returns
-        -------
-        mapping of str to str
-            A pattern for each phase that there is one for.
-        """
+        """Files of one kind of features."""
         return {"amplitude": self.amplitude, "power": self.power}[kind]
 
     def files_of_labels(self) -> Mapping[str, str]:
@@ -71,26 +60,7 @@ class FeaturesInput(InputSettings):
 
     @abstractmethod
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
-        """All trials of a participant in a phase.
-
-        Parameters
-        ----------
-        file : Path
-            The file of this phase.
-        labels : Path or None
-            That of the classes of its trials, if it is another.
-        participant, phase : str
-            Whose and of which phase.
-
-        Returns
-        -------
-        Found
-
-        Raises
-        ------
-        InputError
-            As from `RecordedInput.read_part`.
-        """
+        """All trials of a participant in a phase."""
 
     def read(
         self,
@@ -103,30 +73,9 @@ class FeaturesInput(InputSettings):
         classes: Sequence[str],
         allocate: Callable[[tuple[int, ...]], FloatArray],
     ) -> Features:
-        """Features of one participant in one phase.
-
-        Parameters
-        ----------
-        file, labels, participant, phase
-            As of `find_in`.
-        kind : {"amplitude", "power"}
-            Which features.
-        classes : sequence of str
-            Classes of the study. If all of them are in the file, trials of its other classes are dropped.
-        allocate : callable
-            Gives the float64 array of a shape that the data are read into, where they cannot be mapped.
-
-        Returns
-        -------
-        Features
-
-        Raises
-        ------
-        InputError
-            As from `RecordedInput.read_part`.
-        """
+        """Features of one participant in one phase."""
         from shortloop.eeg.formats.feature_trials import features_of
-        from shortloop.eeg.formats.guarded import reading
+        from shortloop.eeg.formats.read_in_process import reading
 
         with reading(file, participant):
             return features_of(

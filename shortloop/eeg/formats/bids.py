@@ -14,16 +14,17 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base import Named, Patterns
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import as_written, key_of, natural
+from shortloop.eeg.formats.base import Patterns
 from shortloop.eeg.formats.delimited import dialect_of, numbers, read_table
-from shortloop.eeg.formats.edf_header import in_its_encoding
 from shortloop.eeg.formats.eeglab_events import named_by_events
-from shortloop.eeg.formats.events_table import NOTHING
-from shortloop.eeg.formats.folders import files_in, is_recording
-from shortloop.eeg.formats.participants import as_written, key_of, natural
-from shortloop.eeg.formats.signals import SignalInput, events_beside
+from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.events_tsv import NOTHING
+from shortloop.eeg.formats.files import Named, files_in, is_recording
+from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.sizes import declared
-from shortloop.errors import InputError
+from shortloop.eeg.headers.edf_header import in_its_encoding
 
 __all__ = ["BidsInput", "choosing", "first_version", "recordings_of", "task_of", "versions_of"]
 
@@ -82,7 +83,7 @@ class BidsInput(SignalInput):
             return chosen
         seen = sorted({_without_participant(path) for path in found})
         raise InputError(
-            f"there is no recording of the {phase} phase",
+            f"no recording of the {phase} phase",
             participant=participant,
             file=own,
             field=f"input.tasks.{phase}",
@@ -120,7 +121,7 @@ class BidsInput(SignalInput):
             try:
                 return in_its_encoding(partial(_read, path))
             except (ValueError, IndexError):
-                _refuse_events(path, file, participant)
+                _refuse_events(file, participant)
                 raise
             except RuntimeError as error:
                 if "read_epochs_bids" in str(error):
@@ -148,7 +149,7 @@ def _read(path: Any, **more: str) -> Any:
     return mne_bids.read_raw_bids(path, extra_params=more)
 
 
-def _refuse_events(path: Any, file: Path, participant: str) -> None:
+def _refuse_events(file: Path, participant: str) -> None:
     """Say what is wrong in the table of events, if that is what MNE-BIDS cannot read."""
     import numpy as np
 
@@ -215,52 +216,18 @@ def _plain(name: str) -> str:
 
 
 def recordings_of(folder: Path) -> list[Path]:
-    """All recordings of a participant.
-
-    Parameters
-    ----------
-    folder : Path
-        The participant's folder, ``sub-LABEL``.
-
-    Returns
-    -------
-    list of Path
-        In natural order: run 2 before run 10.
-    """
+    """All recordings of a participant."""
     found = sorted(folder.rglob(f"{glob.escape(folder.name)}_*"), key=lambda path: (natural(str(path)), path))
     return [path for path in found if _is_recording(path)]
 
 
 def task_of(file: Path) -> str:
-    """The task that a recording is of.
-
-    Parameters
-    ----------
-    file : Path
-        The recording.
-
-    Returns
-    -------
-    str
-        Empty if its name has none.
-    """
+    """The task that a recording is of."""
     return _entities(file).get("task", "")
 
 
 def versions_of(files: Sequence[Path]) -> dict[str, list[str]]:
-    """Find entities of names that make recordings of one task more than its runs.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Recordings of one participant and task.
-
-    Returns
-    -------
-    dict of str to list of str
-        Values of each, ``""`` for recordings without it. Runs are among them if two recordings of a session
-        are of one run, or one is of none. Empty if the recordings are sessions and runs of one another.
-    """
+    """Find entities of names that make recordings of one task more than its runs."""
     labels = [_labels(path) for path in files]
     keys = sorted({key for each in labels for key in each} - JOINED)
     found = {key: sorted({each.get(key, "") for each in labels}) for key in keys}
@@ -273,38 +240,13 @@ def versions_of(files: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def first_version(files: Sequence[Path], versions: Mapping[str, Sequence[str]]) -> list[Path]:
-    """Choose recordings of the first of several versions.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Recordings of one participant and task.
-    versions : mapping of str to sequence of str
-        As of `versions_of`.
-
-    Returns
-    -------
-    list of Path
-    """
+    """Choose recordings of the first of several versions."""
     first = _first(versions)
     return [path for path in files if all(_labels(path).get(key, "") in first[key] for key in first)]
 
 
 def choosing(phase: str, versions: Mapping[str, Sequence[str]]) -> str:
-    """Write the setting that chooses the first of several versions of recordings.
-
-    Parameters
-    ----------
-    phase : str
-        Name of the phase.
-    versions : mapping of str to sequence of str
-        As of `versions_of`.
-
-    Returns
-    -------
-    str
-        A line of ``[input]``.
-    """
+    """Write the setting that chooses the first of several versions of recordings."""
     lists = {key: json.dumps(values) for key, values in _first(versions).items()}
     if [*lists] == ["run"]:
         return f"runs.{key_of(phase)} = {lists['run']}"

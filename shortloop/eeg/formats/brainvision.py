@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.brainvision_header import declared, pointed_to
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.headers.brainvision_header import declared, pointed_to
 
 __all__ = ["BrainvisionInput"]
 

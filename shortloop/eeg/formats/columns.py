@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.delimited import numbers
-from shortloop.eeg.formats.plausible import SECONDS, nominal
-from shortloop.errors import InputError
 
 __all__ = [
     "NOTHING",

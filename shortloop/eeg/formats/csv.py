@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.channel_units import VOLTS, VoltUnit
 from shortloop.eeg.formats.columns import (
     NOTHING,
     counter_in,
@@ -30,9 +32,8 @@ from shortloop.eeg.formats.delimited import (
     numbers,
     read_table,
 )
-from shortloop.eeg.formats.signals import SignalInput, events_beside
-from shortloop.eeg.formats.units import VOLTS, VoltUnit
-from shortloop.errors import InputError
+from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.signals import SignalInput
 
 __all__ = ["CsvInput"]
 
@@ -93,7 +94,7 @@ class CsvInput(SignalInput, FilesInput):
         dialect = dialect_of(file, self.separator)
         if dialect is None:
             raise InputError(
-                "the file has no line of names",
+                "the file has no header line",
                 **where,
                 expected="names of columns in one of the first lines, and below a row for each sample",
                 hint="add the line, or name what is between values (input.separator)",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 __all__ = [
     "ASK",

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.edf_header import EdfHeader, declared, in_its_encoding, is_bdf
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.errors import InputError
+from shortloop.eeg.headers.edf_header import EdfHeader, declared, in_its_encoding, is_bdf
 
 __all__ = ["EdfInput"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shortloop.eeg.formats.edf_header import READERS, EdfHeader
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.eeg.headers.edf_header import READERS, EdfHeader
 
 __all__ = ["MOVED", "at_samples"]
 
@@ -24,29 +24,7 @@ OFF = 0.02
 
 
 def at_samples(raw: Any, file: Path, participant: str, *, table: Path | None) -> None:
-    """Move annotations from the time of the clock to that of the samples, and mark pauses of the recording.
-
-    Parameters
-    ----------
-    raw : mne.io.BaseRaw
-        The recording; nothing is done unless it is EDF+ or BDF+ whose records do not follow each other.
-    file : Path
-        Its file.
-    participant : str
-        Whose it is, for messages.
-    table : Path or None
-        The table of events beside it, if that is read: nobody knows whether its onsets count pauses.
-
-    Raises
-    ------
-    InputError
-        If there are pauses and a table of events, or times of records are missing or go back.
-
-    Warns
-    -----
-    UserWarning
-        Of pauses, and of events within them.
-    """
+    """Move annotations from clock time to sample time, and mark pauses of the recording."""
     import mne
     import numpy as np
 

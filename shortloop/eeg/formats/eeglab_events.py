@@ -10,15 +10,7 @@ __all__ = ["listed", "name_of", "named_by_events", "read_dataset"]
 
 
 def named_by_events(epochs: Any, file: Path) -> None:
-    """Name epochs by the event at 0 ms; if all are locked to one, by all of the events that they have.
-
-    Parameters
-    ----------
-    epochs : mne.BaseEpochs
-        As MNE reads them, changed in place.
-    file : Path
-        Their dataset.
-    """
+    """Name epochs by the event at 0 ms; if all are locked to one, by all of the events that they have."""
     locked, every = _events_of(file)
     if len({*locked}) == 1 and len({*every}) > 1:  # a photodiode, or a response: classes are beside it
         locked = every
@@ -64,16 +56,6 @@ def listed(value: Any) -> list[Any]:
 
 
 def name_of(kind: Any) -> str:
-    """Write a type of event as text; MATLAB keeps whole numbers as floats.
-
-    Parameters
-    ----------
-    kind : str or number
-        The type.
-
-    Returns
-    -------
-    str
-    """
+    """Write a type of event as text; MATLAB keeps whole numbers as floats."""
     text = str(kind)
     return text.removesuffix(".0") if re.fullmatch(r"-?\d+\.0", text) else text

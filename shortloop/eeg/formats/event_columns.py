@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.eeglab_events import listed, name_of, read_dataset
-from shortloop.eeg.formats.pieces import is_mark
-from shortloop.eeg.formats.signals import events_beside
-from shortloop.errors import InputError
+from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.joined_pieces import is_mark
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shortloop.eeg.formats.signals import SignalInput
+    from shortloop.eeg.formats.epoching import EpochedInput
 
 __all__ = ["by_columns", "rows_that_pass"]
 
 SHOWN = 20  # names of columns in a message
 
 
-def by_columns(signal: Any, settings: SignalInput, file: Path, participant: str) -> Any:
+def by_columns(signal: Any, settings: EpochedInput, file: Path, participant: str) -> Any:
     """Name and choose the events of a recording by metadata of epochs or fields of EEGLAB, if that is asked.
 
     A table beside a continuous recording is left to who reads it.
@@ -91,7 +91,7 @@ def rows_that_pass(table: pd.DataFrame, query: str | None, file: Path, participa
 
 
 def _asked(
-    table: pd.DataFrame, settings: SignalInput, file: Path, participant: str
+    table: pd.DataFrame, settings: EpochedInput, file: Path, participant: str
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Names of events by the column, if one is named, and which of them are asked for."""
     kept = rows_that_pass(table, settings.event_query, file, participant)
@@ -100,7 +100,7 @@ def _asked(
         return None, kept
     if column not in table:
         raise InputError(
-            "there is no such column of events",
+            "no such event column",
             participant=participant,
             file=file,
             field="input.event_column",
@@ -151,7 +151,7 @@ def _plain(value: Any) -> Any:
     return flat[0].item() if flat.size == 1 and hasattr(flat[0], "item") else flat[0] if flat.size else np.nan
 
 
-def _nowhere(settings: SignalInput, file: Path, participant: str, found: str) -> InputError:
+def _nowhere(settings: EpochedInput, file: Path, participant: str, found: str) -> InputError:
     field = "event_column" if settings.event_column is not None else "event_query"
     return InputError(
         "events have no columns",

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.event_columns import rows_that_pass
-from shortloop.eeg.formats.events_table import read_events
-from shortloop.eeg.formats.pieces import is_mark, mark_gaps
-from shortloop.errors import InputError
+from shortloop.eeg.formats.events_tsv import read_events
+from shortloop.eeg.formats.joined_pieces import is_mark, mark_gaps
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from shortloop.eeg.formats.signals import SignalInput
+    from shortloop.eeg.formats.epoching import EpochedInput
 
 __all__ = ["Found", "find_events", "labels_of", "matching"]
 
@@ -30,16 +30,10 @@ NO_EVENTS = re.compile(r"(?i)bad|edge")  # what names begin with that MNE takes 
 class Found:
     """Events of a recording.
 
-    Parameters
-    ----------
-    source : str
-        Where they are.
-    events : array of int, shape (events, 3)
-        As MNE has them: sample, 0, number.
-    ids : dict of str to int
-        Number of each name.
-    seen : Counter
-        How many there are of each name.
+    source: where they are.
+    events: int, (events, 3). As MNE has them: sample, 0, number.
+    ids: number of each name.
+    seen: how many there are of each name.
     """
 
     source: str
@@ -53,33 +47,9 @@ class Found:
 
 
 def find_events(
-    raw: Any, settings: SignalInput, wanted: dict[str, int], file: Path, participant: str
+    raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path, participant: str
 ) -> Found:
-    """Events of a continuous recording.
-
-    Parameters
-    ----------
-    raw : mne.io.BaseRaw
-        The recording. If events are in a table, they become its annotations.
-    settings : SignalInput
-        Where they are.
-    wanted : dict of str to int
-        Names of the events of classes.
-    file : Path
-        The recording's file.
-    participant : str
-        Whose it is.
-
-    Returns
-    -------
-    Found
-        The first source that has an event of a class; if none has, what the first one has that has any.
-
-    Raises
-    ------
-    InputError
-        If the source that the study names is not there.
-    """
+    """Events of a continuous recording."""
     readers = {"tsv": _of_table, "annotations": _of_annotations, "stim": _of_channel}
     sources = [settings.event_source] if settings.event_source else list(readers)
     first: Found | None = None
@@ -107,7 +77,7 @@ _WORDS = {"tsv": "NAME_events.tsv beside it", "annotations": "annotations", "sti
 
 
 def _word(source: str, file: Path) -> str:
-    from shortloop.eeg.formats.signals import events_beside
+    from shortloop.eeg.formats.epoching import events_beside
 
     there = events_beside(file) if source == "tsv" else []
     return f"row with an onset and an event in {there[0].name}" if there else _WORDS[source]
@@ -116,30 +86,7 @@ def _word(source: str, file: Path) -> str:
 def labels_of(
     ids: dict[str, int], wanted: dict[str, int], classes: Sequence[str], file: Path, participant: str
 ) -> dict[int, int]:
-    """Numbers of events to classes.
-
-    Parameters
-    ----------
-    ids : dict of str to int
-        Number of each event's name.
-    wanted : dict of str to int
-        Class of each name in the study; one stands for all events that have its parts among theirs.
-    classes : sequence of str
-        Classes of the study.
-    file : Path
-        The recording's file, for messages.
-    participant : str
-        Whose it is.
-
-    Returns
-    -------
-    dict of int to int
-
-    Raises
-    ------
-    InputError
-        If an event belongs to two classes.
-    """
+    """Numbers of events to classes."""
     labels: dict[int, int] = {}
     for name, label in matching(ids, wanted):
         if labels.setdefault(ids[name], label) != label:
@@ -156,18 +103,7 @@ def labels_of(
 
 
 def matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, int]]:
-    """Events that names in a study stand for.
-
-    Parameters
-    ----------
-    ids, wanted : dict of str to int
-        As of `labels_of`.
-
-    Returns
-    -------
-    list of (str, int)
-        The name of each event, and what is wanted of it.
-    """
+    """Events that names in a study stand for."""
     import mne
 
     return [
@@ -179,7 +115,7 @@ def matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, int
 
 
 def _of_annotations(
-    raw: Any, settings: SignalInput, file: Path, participant: str, wanted: dict[str, int]
+    raw: Any, settings: EpochedInput, file: Path, participant: str, wanted: dict[str, int]
 ) -> Found | None:
     import mne
     import numpy as np
@@ -200,12 +136,12 @@ def _of_annotations(
 
 
 def _of_table(
-    raw: Any, settings: SignalInput, file: Path, participant: str, wanted: dict[str, int]
+    raw: Any, settings: EpochedInput, file: Path, participant: str, wanted: dict[str, int]
 ) -> Found | None:
     import mne
     import numpy as np
 
-    from shortloop.eeg.formats.signals import events_beside
+    from shortloop.eeg.formats.epoching import events_beside
 
     path = next(iter(events_beside(file)), None)
     if path is None:
@@ -236,7 +172,7 @@ def _of_table(
 
 
 def _of_channel(
-    raw: Any, settings: SignalInput, file: Path, participant: str, wanted: dict[str, int]
+    raw: Any, settings: EpochedInput, file: Path, participant: str, wanted: dict[str, int]
 ) -> Found | None:
     import mne
 

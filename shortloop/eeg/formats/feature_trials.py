@@ -10,10 +10,10 @@ from typing import cast
 
 import numpy as np
 
+from shortloop.base.errors import InputError
+from shortloop.base.mapped_array import Span
+from shortloop.base.types import FloatArray
 from shortloop.eeg.data import Features
-from shortloop.errors import InputError
-from shortloop.span import Span
-from shortloop.types import FloatArray
 
 __all__ = ["Found", "features_of", "refuse_labels_among_features"]
 
@@ -25,18 +25,11 @@ FEWEST = 10  # trials; in fewer, two numbers may go with two classes by chance
 class Found:
     """What a file holds of one participant in one phase.
 
-    Parameters
-    ----------
-    trials : list of str
-        The class of each trial.
-    features : tuple of str
-        Name of each feature.
-    cells : array or sequence of arrays
-        Of each bin, trials × features.
-    times : array, optional
-        Centre of each bin, s. None: bins are numbered from 0.
-    span : Span, optional
-        Where the cells lie in the file, if they are maps of it.
+    trials: the class of each trial.
+    features: name of each feature.
+    cells: or sequence of arrays. Of each bin, trials × features.
+    times: optional. Centre of each bin, s. None: bins are numbered from 0.
+    span: where the cells lie in the file, if they are maps of it.
     """
 
     trials: list[str]
@@ -58,35 +51,13 @@ def features_of(
     file: Path,
     allocate: Callable[[tuple[int, ...]], FloatArray],
 ) -> Features:
-    """The features of the classes of a study.
-
-    Parameters
-    ----------
-    found : Found
-        What is in the file. Its arrays fit together.
-    kind, unit : str
-        What the features are.
-    field : str
-        What the classes are called in the file, for messages.
-    classes, phase, participant, file, allocate
-        As of `FeaturesInput.read`.
-
-    Returns
-    -------
-    Features
-        Trials in the order of the file. The data are a map of it if `found` has one and no trial is dropped.
-
-    Raises
-    ------
-    InputError
-        If the study has a class that the file has not.
-    """
+    """The features of the classes of a study."""
     names = found.trials
     index = _classes(names, classes, phase, field, file, participant)
     chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
     span = found.span if len(chosen) == len(names) else None
     if span is not None:
-        data = cast(FloatArray, found.cells)
+        data = cast("FloatArray", found.cells)
     else:
         data = allocate((len(found.cells), len(chosen), len(found.features)))
         for values, cell in zip(data, found.cells):
@@ -105,22 +76,7 @@ def features_of(
 
 
 def refuse_labels_among_features(found: Found, *, participant: str, file: Path, hint: str) -> None:
-    """Refuse features that are the class under another name, or count the trials.
-
-    Parameters
-    ----------
-    found : Found
-        What is in the file.
-    participant, file
-        As of `FeaturesInput.read`.
-    hint : str
-        What to do.
-
-    Raises
-    ------
-    InputError
-        If a classifier would only have to read the class, or its place in the file, from a feature.
-    """
+    """Refuse features that are the class under another name, or count the trials."""
     if len(found.trials) < FEWEST:
         return
     _, labels = np.unique(found.trials, return_inverse=True)

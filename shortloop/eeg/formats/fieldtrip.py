@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.mat73 import read_struct, variables
-from shortloop.eeg.formats.mat_header import declared
+from shortloop.eeg.formats.channel_units import VOLTS, VoltUnit, voltages
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.trialinfo import codes_of, table_of
-from shortloop.eeg.formats.units import VOLTS, VoltUnit, voltages
-from shortloop.errors import InputError
+from shortloop.eeg.headers.mat73 import read_struct, variables
+from shortloop.eeg.headers.mat_header import declared
 
 __all__ = ["FieldtripInput"]
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.fif_tags import EPOCHS, EVOKED, RAW, blocks, declared
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.errors import InputError
+from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks, declared
 
 __all__ = ["FifInput"]
 

@@ -5,17 +5,33 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Collection, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.eeg.formats.folders import ENDINGS, is_recording
-from shortloop.eeg.formats.participants import as_written, composed, natural
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import as_written, composed, natural
 
-__all__ = ["PLACE", "find_files"]
+__all__ = [
+    "ENDINGS",
+    "PLACE",
+    "Named",
+    "files_in",
+    "find_files",
+    "is_recording",
+    "may_be_recording",
+    "placed",
+    "whole",
+]
 
 PLACE = "{participant}"
 ACCENTED = re.compile(r"[^\x00-\x7f]+")
+Named = list[tuple[str, Path]]
+"""The files of one recording, itself first, each with the name by which the others know it; a name that is
+empty does not matter."""
+PLAIN = "recording"  # what the folder is called where it is read: its own name says nothing
 
 
 def find_files(
@@ -29,34 +45,6 @@ def find_files(
 ) -> list[Path]:
     """Files of one participant in one phase.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the recordings.
-    patterns : sequence of str
-        Paths below `folder`. ``{participant}`` stands for the participant's name; ``*`` and ``?`` match
-        within a name, ``**`` matches folders. A path without ``*`` and ``?`` must exist.
-    participant : str
-        Name of the participant.
-    phase : str
-        Name of the phase, for messages.
-    field : str, optional
-        Where the study file names the patterns, for messages; default: ``input.files.<phase>``.
-    folders : collection of str, default ()
-        Endings of folders that are recordings, and are found as files are.
-
-    Returns
-    -------
-    list of Path
-        In the order of `patterns`, within each in natural order (run 2 before run 10), no file twice.
-
-    Raises
-    ------
-    InputError
-        If the folder or a file is missing, or a pattern matches nothing.
-
-    Notes
-    -----
     ``{participant}*`` of participant S1 does not match files of S10: a digit at the end (or the start)
     of the name is the last (the first) of its number where a wildcard adjoins it.
     """
@@ -163,3 +151,87 @@ def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
         elif piece not in wildcards:
             pieces[index] = re.escape(piece)
     return "".join(wildcards.get(piece, piece) for piece in pieces)
+
+
+@contextmanager
+def placed(recordings: Sequence[Named]) -> Iterator[list[Path]]:
+    """Put recordings where they can be read."""
+    with tempfile.TemporaryDirectory(prefix="shortloop-") as folder:
+        yield [_place(Path(folder) / str(number), each) for number, each in enumerate(recordings)]
+
+
+def _place(folder: Path, recording: Named) -> Path:
+    if not recording[0][0]:
+        return recording[0][1]
+    for name, path in recording:
+        link = folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path.absolute())
+    return whole(folder / recording[0][0])
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A format whose recordings are folders.
+
+    header: pattern of the name of the one file that every such folder has.
+    files: pattern of the names of all files that are read; ``STEM`` stands for the name of the header.
+    """
+
+    header: str
+    files: str
+
+
+KINDS = {
+    ".mff": _Kind(
+        r"info\.xml",
+        r"(info\d*|epochs|sensorLayout|coordinates|pnsSet|categories|Events.*)\.xml|signal\d+\.bin",
+    ),
+    ".ds": _Kind(
+        r"[^.].*\.res4",
+        r"STEM\.(res4|meg4|[1-9]\d*_meg4|hc|eeg)|[^.].*\.pos|MarkerFile\.mrk|BadChannels|bad\.segments",
+    ),
+}
+"""By the ending of the folder: of EGI, and of CTF, as MNE reads them."""
+ENDINGS = frozenset(KINDS)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a path is a folder that is a recording."""
+    return path.suffix.lower() in KINDS and path.is_dir() and _header(path) is not None
+
+
+def may_be_recording(path: Path) -> bool:
+    """Whether a path is a folder with some files of a recording."""
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None or not path.is_dir():
+        return False
+    wanted = re.compile(kind.files.replace("STEM", r"[^.].*"))
+    try:
+        return any(wanted.fullmatch(each.name) for each in path.iterdir())
+    except PermissionError:
+        return True  # and what is in it cannot be read
+
+
+def files_in(folder: Path) -> Named:
+    """The files of a recording that is a folder."""
+    header = _header(folder)
+    assert header is not None
+    stem = header.stem if folder.suffix.lower() == ".ds" else PLAIN  # CTF's files are called as the folder
+    wanted = KINDS[folder.suffix.lower()].files.replace("STEM", re.escape(header.stem))
+    others = sorted(path for path in folder.iterdir() if re.fullmatch(wanted, path.name) and path.is_file())
+    files = [header, *(path for path in others if path != header)]
+    return [(f"{stem}{folder.suffix.lower()}/{path.name}", path) for path in files]
+
+
+def whole(file: Path) -> Path:
+    """The recording that a file stands for."""
+    kind = KINDS.get(file.parent.suffix.lower())
+    return file.parent if kind is not None and re.fullmatch(kind.header, file.name) else file
+
+
+def _header(folder: Path) -> Path | None:
+    """The file that makes a folder a recording, if there is one and no other."""
+    header = KINDS[folder.suffix.lower()].header
+    found = [path for path in folder.iterdir() if re.fullmatch(header, path.name) and path.is_file()]
+    return found[0] if len(found) == 1 else None

@@ -6,9 +6,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from shortloop.eeg.formats.brainvision_header import units_of
-from shortloop.eeg.formats.edf_header import READERS, EdfHeader
-from shortloop.eeg.formats.units import VOLTS, unit_named
+from shortloop.eeg.formats.channel_units import VOLTS, unit_named
+from shortloop.eeg.headers.brainvision_header import units_of
+from shortloop.eeg.headers.edf_header import READERS, EdfHeader
 
 __all__ = ["in_volts"]
 
@@ -29,22 +29,7 @@ NO_VOLTAGE = TEMPERATURES | PRESSURES | FLOWS | OTHERS
 
 
 def in_volts(raw: Any, file: Path, participant: str) -> None:
-    """Scale channels to volts by their units, and take those of other units out of the EEG.
-
-    Parameters
-    ----------
-    raw : mne.io.BaseRaw
-        The recording, which is changed, and perhaps loaded; nothing is done if its format is another.
-    file : Path
-        Its file.
-    participant : str
-        Whose it is, for messages.
-
-    Warns
-    -----
-    UserWarning
-        Of channels that are no EEG by their units.
-    """
+    """Scale channels to volts by their units, and take those of other units out of the EEG."""
     kind = type(raw).__name__
     if kind not in (*READERS, "RawGDF", "RawBrainVision"):
         return
@@ -83,7 +68,7 @@ def _written(raw: Any, kind: str, file: Path) -> list[tuple[bytes, float]]:
         return [
             (unit.encode(), float(each["range"])) for unit, each in zip(units, raw.info["chs"], strict=True)
         ]
-    chosen = [raw._raw_extras[0]["sel"][each["logno"] - 1] for each in raw.info["chs"]]
+    chosen = [raw._raw_extras[0]["sel"][each["logno"] - 1] for each in raw.info["chs"]]  # noqa: SLF001  MNE has it there
     if kind in READERS:
         texts = EdfHeader.read(file).units
         return [(texts[at], OF_MNE.get(texts[at].decode("latin-1"), 1.0)) for at in chosen]

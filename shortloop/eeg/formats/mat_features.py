@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.feature_trials import Found
-from shortloop.eeg.formats.mat5 import NotMappable, open_struct
-from shortloop.eeg.formats.mat73 import is_hdf5, variables
-from shortloop.errors import InputError
+from shortloop.eeg.headers.mat5 import NotMappable, open_struct
+from shortloop.eeg.headers.mat73 import is_hdf5, variables
 
 __all__ = ["find_in"]
 
@@ -21,26 +21,7 @@ FIELDS = ("category_name", "feature_name", "feature")
 
 
 def find_in(file: Path, participant: str) -> Found:
-    """All trials of a file.
-
-    Parameters
-    ----------
-    file : Path
-        The file: a struct named like the file, with ``category_name`` (trials), ``feature_name``
-        (features) and ``feature``, a cell of trials × features for each bin.
-    participant : str
-        Whose it is, for messages.
-
-    Returns
-    -------
-    Found
-        The file names no times. Its cells are maps of it if it is not compressed.
-
-    Raises
-    ------
-    InputError
-        If the file is unreadable, lacks the struct or a field, or its arrays do not fit together.
-    """
+    """All trials of a file."""
     content = _mapped(file) or _loaded(file, participant)
     found = content.found
     _check_shapes(found.cells, len(found.trials), len(found.features), file, participant)

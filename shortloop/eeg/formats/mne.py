@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base import FilesInput, Named
-from shortloop.eeg.formats.folders import ENDINGS, files_in, is_recording
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.files import ENDINGS, Named, files_in, is_recording
 from shortloop.eeg.formats.recognised import recognised
-from shortloop.eeg.formats.signals import SignalInput, events_beside
+from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.formats.sizes import declared
-from shortloop.errors import InputError
 
 __all__ = ["MneInput"]
 

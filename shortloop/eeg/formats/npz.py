@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
-from shortloop.eeg.formats.numpy_files import array_in, as_text, declared
-from shortloop.eeg.formats.plausible import SECONDS, check_rate
+from shortloop.eeg.formats.channel_units import Unit
 from shortloop.eeg.formats.selection import class_of_event, kept_channels
-from shortloop.eeg.formats.units import Unit
-from shortloop.errors import InputError
+from shortloop.eeg.headers.numpy_files import array_in, as_text, declared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class NpzInput(FilesInput):
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
 
-        from shortloop.eeg.formats.quality import warn_of_codes
+        from shortloop.eeg.checks.quality import warn_of_codes
         from shortloop.eeg.formats.sessions import Part
 
         wanted = class_of_event(self, classes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["mean_positions", "positions_of"]
 
@@ -19,18 +19,8 @@ FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
     """Positions of channels of EEG, and of sensors of MEG.
 
-    Parameters
-    ----------
-    signal : mne.io.BaseRaw or mne.BaseEpochs
-        The recording, after a montage was set, if one was.
-    channels : sequence of str
-        Of which channels.
-
-    Returns
-    -------
-    array of float, shape (channels, 3), or None
-        Metres to the right, to the front and upwards, from between the ears, of sensors of MEG from the
-        middle of the helmet; NaN where it is not known. None if it is known of none.
+    returns: float, (channels, 3), or None. Metres to the right, to the front and upwards, from between the
+        ears, of sensors of MEG from the middle of the helmet; NaN where it is not known.
     """
     found = np.full((len(channels), 3), np.nan)
     by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
@@ -46,15 +36,8 @@ def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
 def mean_positions(every: Sequence[FloatArray | None]) -> FloatArray | None:
     """The mean of positions in several recordings.
 
-    Parameters
-    ----------
-    every : sequence of array of float, shape (channels, 3), or of None
-        Of the same channels, as of `positions_of`.
-
-    Returns
-    -------
-    array of float, shape (channels, 3), or None
-        Of each channel over the recordings that know it.
+    every: sequence of array of float, (channels, 3), or of None. Of the same channels, as of `positions_of`.
+    returns: float, (channels, 3), or None. Of each channel over the recordings that know it.
     """
     known = [each for each in every if each is not None]
     if not known:
@@ -63,4 +46,5 @@ def mean_positions(every: Sequence[FloatArray | None]) -> FloatArray | None:
     there = np.isfinite(stacked)
     count = there.sum(axis=0)
     total = np.where(there, stacked, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import Participant, key_of
+from shortloop.eeg.checks.plausible import in_seconds
 from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.participants import Participant, key_of
-from shortloop.eeg.formats.plausible import in_seconds
-from shortloop.errors import InputError
 from shortloop.settings.base import Settings
 
 if TYPE_CHECKING:
@@ -106,24 +106,7 @@ class Preprocessing(Settings):
 
 
 def marked(signal: Any, settings: Preprocessing, file: Path, participant: str) -> None:
-    """Give channels their positions, and mark bad ones.
-
-    Parameters
-    ----------
-    signal : mne.io.BaseRaw or mne.BaseEpochs
-        The recording, which is changed.
-    settings : Preprocessing
-        What to do.
-    file : Path
-        The recording's file, for messages.
-    participant : str
-        Whose it is.
-
-    Raises
-    ------
-    InputError
-        If there is no such montage or channel.
-    """
+    """Give channels their positions, and mark bad ones."""
     import mne
 
     if settings.montage is not None:
@@ -131,7 +114,7 @@ def marked(signal: Any, settings: Preprocessing, file: Path, participant: str) -
             montage = mne.channels.make_standard_montage(settings.montage)
         except ValueError:
             raise InputError(
-                "there is no such montage",
+                "unknown montage",
                 field="input.preprocessing.montage",
                 found=settings.montage,
                 expected=", ".join(mne.channels.get_builtin_montages()),
@@ -154,20 +137,7 @@ def marked(signal: Any, settings: Preprocessing, file: Path, participant: str) -
 def filtered(
     signal: Any, settings: Preprocessing, channels: Sequence[str], file: Path, participant: str
 ) -> None:
-    """Filter a recording, if that is asked for.
-
-    Parameters
-    ----------
-    signal, settings, file, participant
-        As of `marked`.
-    channels : sequence of str
-        Those that matter.
-
-    Raises
-    ------
-    InputError
-        If a filter is above half the sampling rate, or would spread values that are not finite numbers.
-    """
+    """Filter a recording, if that is asked for."""
     import mne
 
     nyquist = signal.info["sfreq"] / 2
@@ -238,18 +208,7 @@ def _check_finite(raw: Any, channels: Sequence[str], file: Path, participant: st
 
 
 def referenced(signal: Any, settings: Preprocessing, file: Path, participant: str) -> None:
-    """Interpolate bad channels and give the EEG a new reference, if that is asked for.
-
-    Parameters
-    ----------
-    signal, settings, file, participant
-        As of `marked`.
-
-    Raises
-    ------
-    InputError
-        If positions or a channel of the reference are missing.
-    """
+    """Interpolate bad channels and give the EEG a new reference, if that is asked for."""
     import mne
     import numpy as np
 
@@ -278,18 +237,7 @@ def referenced(signal: Any, settings: Preprocessing, file: Path, participant: st
 
 
 def not_finite(signal: Any, settings: Preprocessing) -> list[str]:
-    """Find channels that a reference would spread to others: those with NaN or infinite values.
-
-    Parameters
-    ----------
-    signal, settings
-        As of `marked`.
-
-    Returns
-    -------
-    list of str
-        None if the recording keeps its reference.
-    """
+    """Find channels that a reference would spread to others: those with NaN or infinite values."""
     import numpy as np
 
     if settings.reference is None:
@@ -303,19 +251,7 @@ def not_finite(signal: Any, settings: Preprocessing) -> list[str]:
 def refuse_spread(data: Any, odd: Sequence[str], file: Path, participant: str) -> None:
     """Refuse trials that a new reference filled with NaN, and name the channels that had it.
 
-    Parameters
-    ----------
-    data : array of float
-        The trials.
-    odd : sequence of str
-        What `not_finite` gave.
-    file, participant
-        As of `marked`.
-
-    Raises
-    ------
-    InputError
-        If a trial has values that are not finite numbers.
+    data: float. The trials.
     """
     import numpy as np
 

@@ -10,17 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray
+from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import GeneratedInput, InputSettings, Named, RecordedInput
+from shortloop.eeg.formats.base import GeneratedInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.checks import check_epochs, check_features
-from shortloop.eeg.formats.folders import whole
-from shortloop.eeg.formats.guarded import begun, read_apart, reading
-from shortloop.eeg.formats.placed import placed
+from shortloop.eeg.formats.files import Named, placed, whole
+from shortloop.eeg.formats.read_in_process import begun, read_apart, reading
 from shortloop.eeg.formats.recognised import named_for_what_it_is
 from shortloop.eeg.formats.sessions import join
-from shortloop.errors import InputError
-from shortloop.types import FloatArray
 
 __all__ = ["features_begun", "read_epochs", "read_features"]
 
@@ -158,36 +157,7 @@ def features_begun(
     classes: Sequence[str],
     allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
 ) -> Iterator[Callable[[], Features]]:
-    """Begin to read and check one participant's ready-made features in one phase.
-
-    Parameters
-    ----------
-    settings : FeaturesInput
-        The study's input.
-    file : Path
-        The file of this kind and phase.
-    labels : Path, optional
-        That of the classes of its trials, if it is another.
-    kind : {"amplitude", "power"}
-        Which features.
-    participant, phase : str
-        Whose and of which phase.
-    classes : sequence of str
-        Classes of the study.
-    allocate : callable, default numpy.empty
-        Gives the float64 array of a shape that the data are read into, where they cannot be mapped. It is
-        called in the process that reads; what it gives stays where it is if it is a map of a file.
-
-    Yields
-    ------
-    callable
-        Waits and returns the features.
-
-    Raises
-    ------
-    InputError
-        From the callable: if anything is wrong that a later stage would trip over.
-    """
+    """Begin to read and check one participant's ready-made features in one phase."""
     if not isinstance(settings, FeaturesInput):
         raise _of_the_other_sort(settings, "epochs, not features", "read_epochs", participant)
     settings.warm_up()
@@ -216,8 +186,10 @@ def features_begun(
 
 
 def _own_header(recording: Named) -> Path:
-    """Where a recording lies, for messages: its header may be known by the path of another one of the same
-    content, its samples are nobody else's."""
+    """Return the file of a recording, for messages.
+
+    Its header may be known by the path of another file of the same content; its samples are nobody else's.
+    """
     name, file = recording[0]
     if whole(file) != file:
         return whole(file)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.eeg.formats.folders import is_recording
-from shortloop.eeg.formats.mat73 import is_hdf5, variables
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.files import is_recording
+from shortloop.eeg.headers.mat73 import is_hdf5, variables
 
 __all__ = ["ONE_ARRAY", "Kind", "named_for_what_it_is", "recognised"]
 
@@ -19,16 +19,10 @@ __all__ = ["ONE_ARRAY", "Kind", "named_for_what_it_is", "recognised"]
 class Kind:
     """A kind of file.
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    format : str, default ""
-        Format of a study that reads it; empty: none.
-    hint : str, default ""
-        What to do, where the format is not all.
-    vague : bool, default False
-        Whether formats that read such files, too, can say more.
+    name: what it is called.
+    format: format of a study that reads it; empty: none.
+    hint: what to do, where the format is not all.
+    vague: whether formats that read such files, too, can say more.
     """
 
     name: str
@@ -85,18 +79,7 @@ EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
 
 
 def recognised(file: Path) -> Kind | None:
-    """What a file is.
-
-    Parameters
-    ----------
-    file : Path
-        The file, or a folder.
-
-    Returns
-    -------
-    Kind or None
-        None if it is not known.
-    """
+    """What a file is."""
     if is_recording(file):
         return Kind(f"a folder {file.suffix.lower()}", "mne")
     with file.open("rb") as stream:
@@ -171,22 +154,7 @@ def _fields(file: Path, names: list[str]) -> set[str]:
 
 @contextlib.contextmanager
 def named_for_what_it_is(file: Path, participant: str, wanted: str) -> Iterator[None]:
-    """If reading fails, say what the file is, where that is something else than what the study says.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    participant : str
-        Whose it is.
-    wanted : str
-        Format that the study says.
-
-    Raises
-    ------
-    InputError
-        In place of whatever was raised.
-    """
+    """If reading fails, say what the file is, where that is something else than what the study says."""
     try:
         yield
     except MemoryError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from shortloop.eeg.formats.summary import RecordingSummary
+from shortloop.eeg.checks.summary import RecordingSummary
 
 __all__ = ["in_one_run", "runs_said", "table_of", "told_by_runs"]
 
@@ -73,4 +73,4 @@ def _beyond_chance(table: Sequence[Sequence[int]]) -> bool:
         if rows[i] and columns[j]
     )
     freedom = (len(rows) - 1) * (len(columns) - 1)
-    return chi2 > freedom + DEVIATIONS * math.sqrt(2 * freedom)
+    return bool(chi2 > freedom + DEVIATIONS * math.sqrt(2 * freedom))

@@ -8,64 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from shortloop.errors import InputError
-from shortloop.settings.base import Settings
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.epoching import Edge, Section
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.events import Found
 
-__all__ = ["Section", "events_within"]
-
-Edge = str | float
-
-
-class Section(Settings):
-    """Where a phase is in a recording."""
-
-    start: Edge | None = Field(
-        None,
-        description="event with which it begins, each time that it is there, or time in s; default: the "
-        "beginning of the recording",
-    )
-    stop: Edge | None = Field(
-        None,
-        description="event before which it ends, or time in s; default: where a section of any phase begins, "
-        "else the end of the recording",
-    )
+__all__ = ["events_within"]
 
 
 def events_within(
     found: Found, raw: Any, sections: Mapping[str, Section], phase: str, file: Path, participant: str
 ) -> tuple[Found, list[list[float]]]:
-    """Events that are in the sections of a phase.
-
-    Parameters
-    ----------
-    found : Found
-        Events of the recording.
-    raw : mne.io.BaseRaw
-        The recording.
-    sections : mapping of str to Section
-        Of all phases.
-    phase : str
-        Which phase.
-    file, participant
-        As of `RecordedInput.read_part`.
-
-    Returns
-    -------
-    Found
-        Those that are there. One at the start of a section is in it, one at its end is not.
-    list of [float, float]
-        Begin and end of each section, s.
-
-    Raises
-    ------
-    InputError
-        If a section does not begin, or does not end where the study says.
-    """
+    """Events that are in the sections of a phase."""
     import numpy as np
 
     own = sections[phase]

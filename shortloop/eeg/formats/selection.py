@@ -5,32 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import RecordedInput
-from shortloop.errors import InputError
 
 __all__ = ["class_of_event", "kept_channels"]
 
 
 def class_of_event(settings: RecordedInput, classes: Sequence[str]) -> dict[str, int]:
-    """The class that each event's name stands for.
-
-    Parameters
-    ----------
-    settings : RecordedInput
-        The study's input.
-    classes : sequence of str
-        Classes of the study.
-
-    Returns
-    -------
-    dict of str to int
-        Event names to indices into `classes`.
-
-    Raises
-    ------
-    InputError
-        If one event stands for two classes.
-    """
+    """The class that each event's name stands for."""
     found: dict[str, int] = {}
     for index, name in enumerate(classes):
         for event in settings.events_of(name):
@@ -48,30 +30,7 @@ def class_of_event(settings: RecordedInput, classes: Sequence[str]) -> dict[str,
 def kept_channels(
     names: Sequence[str], drop: Sequence[str], *, known: Sequence[str], file: Path, participant: str
 ) -> list[str]:
-    """The channels that are left after the study's `drop`.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Channels that could be used.
-    drop : sequence of str
-        Channels to leave out.
-    known : sequence of str
-        All channels of the file: a name in `drop` that is none of them is a mistake.
-    file : Path
-        The file.
-    participant : str
-        Whose file it is.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    InputError
-        If `drop` names an unknown channel, or nothing is left.
-    """
+    """The channels that are left after the study's `drop`."""
     unknown = [name for name in drop if name not in known]
     kept = [name for name in names if name not in drop]
     if unknown or not kept:

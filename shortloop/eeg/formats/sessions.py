@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.checks.participants import key_of
+from shortloop.eeg.checks.plausible import same_rate
+from shortloop.eeg.checks.same_trials import trial_digests
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.left_out import left_out
-from shortloop.eeg.formats.participants import key_of
-from shortloop.eeg.formats.plausible import same_rate
+from shortloop.eeg.formats.empty_classes import left_out
 from shortloop.eeg.formats.positions import mean_positions
-from shortloop.eeg.formats.same_trials import trial_digests
-from shortloop.errors import InputError
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Part", "join"]
 
@@ -31,34 +31,20 @@ SHARED = 0.9  # of the trials: a few may be left out of one of them
 class Part:
     """Epochs of one file.
 
-    Parameters
-    ----------
-    file : Path
-        The file.
-    data : array of float, shape (trials, channels, samples)
-        The signal.
-    labels : array of int, shape (trials,)
-        Index of each trial's class.
-    times : array of float, shape (samples,)
-        Time of each sample, s.
-    sfreq : float
-        Sampling rate, Hz.
-    channels : tuple of str
-        Channel names.
-    seen : mapping of str to int
-        Number of trials of every event in the file, also of those that belong to no class.
-    info : mapping of str to array, shape (trials, ...)
-        Anything else known of each trial.
-    unit : str, default "V"
-        Unit of the data.
-    account : mapping, optional
-        Plain data: what was recorded, what was done, how many trials were left out, and why.
-    positions : array of float, shape (channels, 3), optional
-        As of `Epochs`.
-    onsets : mapping of str to array, optional
-        Of a continuous recording, samples at which there are events of each name.
-    moments : array of int, shape (trials,), optional
-        Sample of each trial's event in the recording that it was cut from.
+    file: the file.
+    data: float, (trials, channels, samples). The signal.
+    labels: int, (trials,). Index of each trial's class.
+    times: float, (samples,). Time of each sample, s.
+    sfreq: sampling rate, Hz.
+    channels: channel names.
+    seen: number of trials of every event in the file, also of those that belong to no class.
+    info: mapping of str to array, (trials, ...). Anything else known of each trial.
+    unit: unit of the data.
+    account: plain data: what was recorded, what was done, how many trials were left out, and why.
+    positions: float, (channels, 3), optional
+    onsets: mapping of str to array, optional. Of a continuous recording, samples at which there are events of
+        each name.
+    moments: int, (trials,), optional. Sample of each trial's event in the recording that it was cut from.
     """
 
     file: Path
@@ -77,34 +63,7 @@ class Part:
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
-    """Epochs of all files, in the order of the files.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        At least one.
-    participant, phase : str
-        Whose and of which phase, for messages.
-    classes : sequence of str
-        Classes of the study.
-
-    Returns
-    -------
-    Epochs
-        ``trial_info["file"]`` is the number of each trial's file, from 0. Positions are the mean over files.
-
-    Raises
-    ------
-    InputError
-        If files differ in channels, whatever their order, in sampling rate or times, there is a trial under
-        two classes, or no trial of a class.
-
-    Warns
-    -----
-    UserWarning
-        If trials of a file are left out because the same samples are there already, or trials of two files
-        share onsets and classes.
-    """
+    """Epochs of all files, in the order of the files."""
     first = parts[0]
     parts = [first, *(_in_order(part, first.channels) for part in parts[1:])]
     for part in parts[1:]:
@@ -242,9 +201,9 @@ def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: 
     # A trial that is there twice would be in training and held-out trials alike.
     seen: dict[bytes, tuple[Part, int]] = {}
     kept = []
-    for part in parts:
+    for part, digests in zip(parts, trial_digests(*(part.data for part in parts)), strict=True):
         copies: dict[int, tuple[Part, int]] = {}
-        for index, digest in enumerate(trial_digests(part.data)):
+        for index, digest in enumerate(digests):
             first = (part, index) if digest is None else seen.setdefault(digest, (part, index))
             if first[0] is not part or first[1] != index:
                 copies[index] = first

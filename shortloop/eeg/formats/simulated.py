@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import GeneratedInput
-from shortloop.errors import InputError
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray
     from shortloop.eeg.data import Epochs
-    from shortloop.types import FloatArray
 
 __all__ = ["SimulatedInput"]
 
@@ -41,11 +41,6 @@ class SimulatedInput(GeneratedInput):
     ) -> Epochs:
         """One participant's epochs in one phase, in V: patterns of the classes come at ``onset`` … ``offset``
         in the phase that trains, in others later by ``delay`` and scaled by ``weakening``.
-
-        Raises
-        ------
-        InputError
-            If the window of the patterns is empty or outside the epochs.
         """
         from shortloop.eeg.data import Epochs
         from shortloop.eeg.formats.simulation import channel_names, simulate

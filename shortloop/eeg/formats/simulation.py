@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.seeds import seed_for
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["channel_names", "simulate"]
 
@@ -38,39 +38,16 @@ def simulate(
 ) -> tuple[FloatArray, IntArray]:
     """Simulate one participant's trials in one phase.
 
-    Parameters
-    ----------
-    times : array of float, shape (samples,)
-        Time of each sample, s.
-    window : array of float, shape (samples,)
-        Time course of the class patterns, 0 where they are not.
-    strength : float
-        Their size; of 1, they reach about one standard deviation of the noise.
-    sfreq : float
-        Sampling rate, Hz.
-    channels, n_classes, trials : int
-        Numbers of channels, of classes, and of trials of each class.
-    participant, phase : str
-        Whose and of which phase: each has its own noise. Classes have an evoked and an induced pattern over
-        the channels, the same in all phases of a participant.
-    seed : int
-        The study's seed.
-
-    Returns
-    -------
-    data : array of float, shape (trials of all classes, channels, samples)
-        In V. Outside the window, and everywhere if `strength` is 0, the signal is the same noise whatever
-        the classes are.
-    labels : array of int
-        Class of each trial, in random order.
-
-    Notes
-    -----
     Noise: one source a channel, with power falling as 1/f, mixed at random, plus white noise of each
     sensor. Effect: *evoked*, a pattern over the channels, phase-locked, rising and falling as a squared
     sine; *induced*, a burst of 20 Hz whose phase is random in each trial and whose amplitude over the
     channels tells the class, so that it is in the power and not in the average (Tallon-Baudry & Bertrand
     1999, Trends Cogn. Sci. 3(4):151).
+
+    times: float, (samples,). Time of each sample, s.
+    window: float, (samples,). Time course of the class patterns, 0 where they are not.
+    data: float, (trials of all classes, channels, samples). In V.
+    labels: int. Class of each trial, in random order.
     """
     patterns = np.random.default_rng(seed_for(seed, "simulated", participant, "patterns"))
     mixing = _mixing(channels, patterns)
@@ -92,17 +69,7 @@ def simulate(
 
 
 def channel_names(count: int) -> tuple[str, ...]:
-    """Names of channels, those of the 10-20 system first.
-
-    Parameters
-    ----------
-    count : int
-        How many.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Names of channels, those of the 10-20 system first."""
     return NAMES[:count] + tuple(f"E{number}" for number in range(len(NAMES) + 1, count + 1))
 
 
@@ -110,14 +77,16 @@ def _mixing(channels: int, rng: np.random.Generator) -> FloatArray:
     """Sources to channels; each channel has the same power."""
     mixing = rng.standard_normal((channels, channels))
     mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
-    return np.sqrt(NOISE_RMS**2 - SENSOR_RMS**2) * mixing
+    noise: FloatArray = np.sqrt(NOISE_RMS**2 - SENSOR_RMS**2) * mixing
+    return noise
 
 
 def _evoked_patterns(classes: int, mixing: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Classes × channels: of the brain's sources, as the noise is; root mean square 1."""
     patterns = rng.standard_normal((classes, len(mixing))) @ mixing.T
     patterns -= patterns.mean(axis=0)
-    return patterns / np.sqrt(np.mean(patterns**2, axis=1, keepdims=True))
+    scaled: FloatArray = patterns / np.sqrt(np.mean(patterns**2, axis=1, keepdims=True))
+    return scaled
 
 
 def _induced_patterns(classes: int, channels: int, rng: np.random.Generator) -> FloatArray:

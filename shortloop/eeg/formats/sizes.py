@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shortloop.eeg.formats import brainvision_header, edf_header, fif_tags
+from shortloop.eeg.headers import brainvision_header, edf_header, fif_tags
 
 __all__ = ["declared"]
 
@@ -18,22 +18,6 @@ OF_ENDING = {
 
 
 def declared(file: Path, participant: str) -> int | None:
-    """Bytes that a recording unpacks to, after it was found to be whole.
-
-    Parameters
-    ----------
-    file, participant
-        As of `RecordedInput.declared`.
-
-    Returns
-    -------
-    int or None
-        None where nothing is known of files with this ending.
-
-    Raises
-    ------
-    InputError
-        If it is not whole.
-    """
+    """Bytes that a recording unpacks to, after it was found to be whole."""
     of = OF_ENDING.get(file.suffix.lower())
     return None if of is None else of(file, participant)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import composed
 from shortloop.eeg.formats.base import Patterns
 from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.channel_units import Unit
 from shortloop.eeg.formats.delimited import (
     ASK,
     MISSING,
@@ -18,9 +21,6 @@ from shortloop.eeg.formats.delimited import (
     numbers,
     read_table,
 )
-from shortloop.eeg.formats.participants import composed
-from shortloop.eeg.formats.units import Unit
-from shortloop.errors import InputError
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.feature_trials import Found
@@ -96,18 +96,7 @@ class TableInput(FeaturesInput):
         return found
 
     def whose(self, file: Path) -> list[tuple[str, str]]:
-        """Whose rows a file has, and of which phase.
-
-        Parameters
-        ----------
-        file : Path
-            The file.
-
-        Returns
-        -------
-        list of (str, str)
-            Participants and phases, in the order of the file; empty where it has no column of them.
-        """
+        """Whose rows a file has, and of which phase."""
         table = self._table(file, "")
         columns = [
             _texts(table[name]) if name else [""] * len(table) for name in (self.participant, self.phase)
@@ -123,7 +112,7 @@ class TableInput(FeaturesInput):
         dialect = dialect_of(file, self.separator)
         if dialect is None:
             raise InputError(
-                "the file is no table",
+                "the file is not a table",
                 participant=participant,
                 file=file,
                 expected="names of columns in one of the first lines, and below a row for each trial",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.mat_header import declared
+from shortloop.eeg.headers.mat_header import declared
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.feature_trials import Found

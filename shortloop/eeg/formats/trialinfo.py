@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,15 +19,7 @@ SHOWN = 6  # codes of a column that are listed
 def table_of(struct: dict[str, Any]) -> np.ndarray:
     """The matrix trialinfo.
 
-    Parameters
-    ----------
-    struct : dict
-        FieldTrip's struct.
-
-    Returns
-    -------
-    array, shape (trials, columns)
-        Empty if there is none.
+    returns: (trials, columns). Empty if there is none.
     """
     import numpy as np
 
@@ -38,16 +30,7 @@ def table_of(struct: dict[str, Any]) -> np.ndarray:
 def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
     """Columns that could be codes.
 
-    Parameters
-    ----------
-    table : array, shape (trials, columns)
-        What `table_of` gave.
-
-    Returns
-    -------
-    dict of int to Counter
-        Of each column of whole numbers, numbered from 1, how often it has each; of columns that are the same,
-        of the first.
+    table: (trials, columns). What `table_of` gave.
     """
     import numpy as np
 
@@ -65,42 +48,15 @@ def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
 
 
 def in_words(columns: dict[int, Counter[int]]) -> str:
-    """The codes of columns, and how often they are there.
-
-    Parameters
-    ----------
-    columns : dict of int to Counter
-        What `code_columns` gave.
-
-    Returns
-    -------
-    str
-    """
+    """The codes of columns, and how often they are there."""
     return "; ".join(f"column {number}: {_few(codes)}" for number, codes in columns.items())
 
 
 def codes_of(table: np.ndarray, column: int | None, trials: int, file: Path, participant: str) -> np.ndarray:
     """A code of each trial.
 
-    Parameters
-    ----------
-    table : array, shape (trials, columns)
-        What `table_of` gave.
-    column : int or None
-        Which column the study names.
-    trials : int
-        How many there are.
-    file, participant
-        As of `RecordedInput.read_part`.
-
-    Returns
-    -------
-    array of int, shape (trials,)
-
-    Raises
-    ------
-    InputError
-        If there are none, or several columns could be meant.
+    table: (trials, columns). What `table_of` gave.
+    returns: int, (trials,)
     """
     found = code_columns(table) if len(table) == trials else {}
     if column is None and len(found) > 1:
@@ -117,7 +73,7 @@ def codes_of(table: np.ndarray, column: int | None, trials: int, file: Path, par
     fits = table.ndim == 2 and wanted <= table.shape[1] and len(table) == trials
     if not fits or not code_columns(table[:, wanted - 1 : wanted]):
         raise InputError(
-            "there is no code of an event for each trial",
+            "no event code for each trial",
             participant=participant,
             file=file,
             field="input.column",

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
+from shortloop.base.extras import need
+from shortloop.eeg.checks.plausible import nominal, same_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
-from shortloop.eeg.formats.plausible import nominal, same_rate
+from shortloop.eeg.formats.channel_units import VOLTS, VoltUnit, unit_named
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.formats.units import VOLTS, VoltUnit, unit_named
-from shortloop.errors import InputError
-from shortloop.extras import need
 
 __all__ = ["XdfInput", "eeg_streams"]
 
@@ -139,7 +139,7 @@ class XdfInput(SignalInput, FilesInput):
         unknown = {*self.markers} - {name for each in chosen for name in _names(each)}
         if unknown:
             raise InputError(
-                "there is no such stream of markers",
+                "no such marker stream",
                 **where,
                 field="input.markers",
                 found=", ".join(map(_described, streams)),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import generate_binary_structure, label
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["label_clusters", "max_cluster_mass"]
 
@@ -16,27 +19,14 @@ __all__ = ["label_clusters", "max_cluster_mass"]
 def label_clusters(t: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
     """Find the clusters of one t map.
 
-    Parameters
-    ----------
-    t : array of float, shape (\\*map)
-        t values; a curve over bins or a plane.
-    threshold : float
-        A cell is in a cluster if its \\|t\\| is above this (not equal).
-
-    Returns
-    -------
-    labels : array of int, shape (\\*map)
-        Positive clusters from 1 up, negative ones from -1 down, each from the heaviest to the lightest;
-        0 outside clusters.
-    masses : array of float, shape (1 + positive clusters + negative clusters,)
-        Sum of \\|t\\| of each cluster, in the order 0, 1, 2, … , -2, -1: the mass of cluster `label` is
-        ``masses[label]``, also for negative labels, and ``masses[0]`` is 0.
-
-    Notes
-    -----
     Cells are neighbours along the axes only (two in a curve, four in a plane) and clusters of opposite sign
     never join: Maris & Oostenveld (2007), Nonparametric statistical testing of EEG- and MEG-data,
     J Neurosci Methods 164, section 3.1.1.
+
+    t: float, (\\*map). t values; a curve over bins or a plane.
+    labels: int, (\\*map). Positive clusters from 1 up, negative ones from -1 down, each from the heaviest to
+        the lightest; 0 outside clusters.
+    masses: float, (1 + positive clusters + negative clusters,)
     """
     labels = np.zeros(t.shape, dtype=np.intp)
     both = []
@@ -53,21 +43,10 @@ def label_clusters(t: FloatArray, threshold: float) -> tuple[IntArray, FloatArra
 def max_cluster_mass(t_maps: FloatArray, threshold: float) -> FloatArray:
     """Mass of the heaviest cluster of each of many t maps, of either sign.
 
-    Parameters
-    ----------
-    t_maps : array of float, shape (n, \\*map)
-        t maps, e.g. one for each permutation.
-    threshold : float
-        As in :func:`label_clusters`.
-
-    Returns
-    -------
-    array of float, shape (n,)
-        Largest sum of \\|t\\| over the clusters of each map; 0 where it has none.
-
-    Notes
-    -----
     All maps are labelled in one call, with a neighbourhood that does not reach from map to map.
+
+    t_maps: float, (n, \\*map). t maps, e.g. one for each permutation.
+    returns: float, (n,). Largest sum of \\|t\\| over the clusters of each map; 0 where it has none.
     """
     heaviest = np.zeros(len(t_maps))
     for sign in (1, -1):

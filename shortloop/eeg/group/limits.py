@@ -29,25 +29,7 @@ def limits_note(
     null: Literal["permutations", "sign-flips"],
     draws: int | None = None,
 ) -> str:
-    """Say what these statistics cannot say.
-
-    Parameters
-    ----------
-    participants, permutations : int
-        How many there are.
-    alpha : float
-        Family-wise error rate.
-    null : {'permutations', 'sign-flips'}
-        The null distribution of the group.
-    draws : int, optional
-        Null maps that are drawn from each participant's true and permuted maps; see
-        `shortloop.eeg.group.statistics.group_statistics`.
-
-    Returns
-    -------
-    str
-        A sentence for each limit; empty if there is none.
-    """
+    """Say what these statistics cannot say."""
     sentences = []
     if participants == 1:
         sentences.append(

@@ -32,18 +32,5 @@ TEST_LABELS = (
 
 
 def error_rate(null: NullName, cross_validated: bool) -> str:
-    """What is known of the rate at which a group's null calls noise significant.
-
-    Parameters
-    ----------
-    null : str
-        One of `NULLS`.
-    cross_validated : bool
-        Whether the scores are of held-out trials of the phase that trains.
-
-    Returns
-    -------
-    str
-        A sentence or two; empty where it is alpha.
-    """
+    """What is known of the rate at which a group's null calls noise significant."""
     return TEST_LABELS if cross_validated and null == "test-labels" else ""

@@ -19,43 +19,28 @@ FloatArray = NDArray[np.floating]
 class MapStatistics:
     """Statistics of one kind of map over participants; a map is a curve over bins or a plane.
 
-    Parameters
-    ----------
-    scores : array of float, shape (participants, \\*map)
-        Observed scores, not smoothed.
-    mean : array of float, shape (\\*map)
-        Mean over participants of the smoothed scores.
-    t : array of float, shape (\\*map)
-        One-sample t of the smoothed scores against chance, `participants` − 1 degrees of freedom. With
-        one participant: the z-score of its smoothed map in its own permutation distribution.
-    p_max : array of float, shape (\\*map)
-        Two-sided p, corrected for all cells by the distribution of the maximum statistic.
-    p_cluster : array of float, shape (\\*map)
-        Two-sided p, corrected by the distribution of the maximum cluster mass; 1 outside clusters.
-    clusters : array of int, shape (\\*map)
-        Number of the cluster of each cell, positive clusters from 1 up, negative from -1 down; 0: none.
-    significant : array of bool, shape (\\*map)
-        Cells of clusters with p_cluster of at most alpha.
-    null_max, null_mass : array of float, shape (permutations,)
-        The null distributions: largest |t| and largest cluster mass of each permutation.
-    threshold : float
-        |t| above which a cell can be in a cluster.
-    chance : float
-        Chance level, in the unit of the scores; where it differs, the mean of `expected`.
-    alpha : float
-        Family-wise error rate.
-    level : str
-        ``"group"``, or ``"participant"`` when there is only one.
-    note : str
-        What these statistics cannot say; empty when there is nothing to add.
-    expected : array of float, shape (\\*map), or None
-        Mean over participants of the chance level, where it differs between cells; None: `chance`.
-    score : str
-        What the scores are: ``"balanced-accuracy"`` or ``"accuracy"``, percent; ``"auc"``, 0 to 1.
-    null : str
-        What the null maps are, one of `shortloop.eeg.group.null.NULLS`.
-    error_rate : str
-        What is known of the rate at which that calls noise significant; empty where it is `alpha`.
+    scores: float, (participants, \\*map). Observed scores, not smoothed.
+    mean: float, (\\*map). Mean over participants of the smoothed scores.
+    t: float, (\\*map). One-sample t of the smoothed scores against chance, `participants` − 1 degrees of
+        freedom. With one participant: the z-score of its smoothed map in its own permutation distribution.
+    p_max: float, (\\*map). Two-sided p, corrected for all cells by the distribution of the maximum statistic.
+    p_cluster: float, (\\*map). Two-sided p, corrected by the distribution of the maximum cluster mass; 1
+        outside clusters.
+    clusters: int, (\\*map). Number of the cluster of each cell, positive clusters from 1 up, negative from -1
+        down; 0: none.
+    significant: bool, (\\*map). Cells of clusters with p_cluster of at most alpha.
+    null_max, null_mass: float, (permutations,). The null distributions: largest |t| and largest cluster mass
+        of each permutation.
+    threshold: |t| above which a cell can be in a cluster.
+    chance: chance level, in the unit of the scores; where it differs, the mean of `expected`.
+    alpha: Family-wise error rate.
+    level: ``"group"``, or ``"participant"`` when there is only one.
+    note: what these statistics cannot say; empty when there is nothing to add.
+    expected: float, (\\*map), or None. Mean over participants of the chance level, where it differs between
+        cells; None: `chance`.
+    score: what the scores are: ``"balanced-accuracy"`` or ``"accuracy"``, percent; ``"auc"``, 0 to 1.
+    null: what the null maps are, one of `shortloop.eeg.group.null.NULLS`.
+    error_rate: what is known of the rate at which that calls noise significant; empty where it is `alpha`.
     """
 
     scores: FloatArray

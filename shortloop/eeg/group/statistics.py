@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.clusters import label_clusters, max_cluster_mass
-from shortloop.eeg.group.draws import draw_rows, drawn_maps
+from shortloop.eeg.group.draws import draw_rows, drawn_maps, sign_flips
 from shortloop.eeg.group.limits import limits_note
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.settings import GroupSettings
-from shortloop.eeg.group.sign_flips import sign_flips
-from shortloop.eeg.group.smooth import smooth_maps
 from shortloop.eeg.group.t_values import leave_one_out_z, one_sample_t
 from shortloop.eeg.score import Score
-from shortloop.types import FloatArray, IntArray
 
-__all__ = ["TIE_TOLERANCE", "group_statistics"]
+__all__ = ["TIE_TOLERANCE", "group_statistics", "smooth_maps"]
 
 TIE_TOLERANCE = 1e-10
 """Null statistics that fall short of the observed one by less than this, relatively, count as equal to it.
@@ -39,16 +38,16 @@ def group_statistics(
     score: Score = "balanced-accuracy",
     draws: int | None = None,
 ) -> MapStatistics:
-    """Test maps of scores against chance, corrected for all their cells.
+    r"""Test maps of scores against chance, corrected for all their cells.
 
     Parameters
     ----------
-    observed : array of float, shape (participants, \\*map)
+    observed : array of float, shape (participants, \*map)
         Scores, not smoothed; a map is a curve over bins or a plane.
-    permuted : sequence of arrays of float, each of shape (permutations, \\*map)
+    permuted : sequence of arrays of float, each of shape (permutations, \*map)
         The same scores under each permutation, an array for each participant. May be read-only memory maps:
         they are read in pieces. With ``null = 'sign-flips'`` only their number is used.
-    chance : float or array of float, shape (participants, \\*map)
+    chance : float or array of float, shape (participants, \*map)
         Chance level, in the unit of the scores; where it differs, that of each participant and cell.
     settings : GroupSettings
         Smoothing (bins), `alpha`, `cluster_alpha` and the null distribution.
@@ -145,7 +144,7 @@ def _check(observed: FloatArray, permuted: Sequence[FloatArray]) -> int:
                 f"permuted maps of participant {index}: expected {max(1, expected[0])} permutations of "
                 f"{expected[1:]}, as many for all, not {maps.shape}"
             )
-    return expected[0]
+    return int(expected[0])
 
 
 def _check_finite(scores: FloatArray, name: str) -> None:
@@ -239,3 +238,24 @@ def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArra
     observed = 0 if exact else 1  # among the null already if that is exact
     p: FloatArray = (larger + observed) / (len(null) + observed)
     return p
+
+
+def smooth_maps(
+    maps: FloatArray, *, sigma: float, truncate: float, axes: tuple[int, ...] = (-2, -1)
+) -> FloatArray:
+    """Smooth maps with a truncated Gaussian, edges repeated.
+
+    The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1; beyond
+    an edge the outermost bin repeats (:func:`scipy.ndimage.gaussian_filter` with ``mode="nearest"``).
+
+    maps: float, (..., test bins, train bins) or (..., bins). Scores, in any unit.
+    returns: float64, same shape. The smoothed maps.
+    """
+    if sigma < 0 or truncate <= 0:
+        raise ValueError(f"sigma must be 0 or more and truncate above 0, not {sigma} and {truncate}")
+    # gaussian_filter keeps the type it is given, and would round whole-number scores.
+    values = np.asarray(maps, dtype=np.float64)
+    if sigma == 0:
+        return values.copy()
+    smoothed: FloatArray = gaussian_filter(values, sigma, mode="nearest", truncate=truncate, axes=axes)
+    return smoothed

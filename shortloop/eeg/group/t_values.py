@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["MEAN_RESOLUTION", "SD_RESOLUTION", "leave_one_out_z", "one_sample_t"]
 
@@ -19,24 +19,15 @@ MEAN_RESOLUTION = 1e-9
 def one_sample_t(deviations: FloatArray) -> FloatArray:
     """One-sample t over participants, of every cell of every map.
 
-    Parameters
-    ----------
-    deviations : array of float, shape (participants, ...)
-        Score minus chance, percentage points; two participants or more.
-
-    Returns
-    -------
-    array of float, shape (...)
-        t with `participants` − 1 degrees of freedom. Always finite.
-
-    Notes
-    -----
     Where all participants have the same score, t is undefined. Here the standard deviation is taken to be
     at least `SD_RESOLUTION`, so t is 0 where that score is chance, and otherwise large, finite, of the right
     sign, and the larger the farther the score is from chance: a cell where everybody decodes without error
     must count as evidence, but no single cell may give a cluster infinite mass. It is the same function for
     observed and for null maps, so p values stay exact. A floor on the variance has a precedent in Ridgway et
     al. (2012), The problem of low variance voxels in statistical parametric mapping, NeuroImage 59.
+
+    deviations: float, (participants, ...). Score minus chance, percentage points; two participants or more.
+    returns: float, (...). t with `participants` − 1 degrees of freedom.
     """
     mean = deviations.mean(axis=0)
     mean = np.where(np.abs(mean) < MEAN_RESOLUTION, 0.0, mean)
@@ -48,23 +39,13 @@ def one_sample_t(deviations: FloatArray) -> FloatArray:
 def leave_one_out_z(maps: FloatArray) -> FloatArray:
     """z-score of each map in the distribution that all the other maps make, cell by cell.
 
-    Parameters
-    ----------
-    maps : array of float, shape (maps, ...)
-        Scores or deviations, percentage points.
-
-    Returns
-    -------
-    array of float, same shape
-        (map − mean of the others) / standard deviation of the others (n − 1 form); 0 where the others do not
-        vary (standard deviation below `SD_RESOLUTION`) and where there are fewer than two others.
-
-    Notes
-    -----
     Put the observed map first and its permutations after it: its z-scores are those in its permutation
     distribution, and every permuted map is treated exactly as the observed one is. Scoring permuted maps in a
     distribution that they are themselves part of would bound them (by (P − 1)/√P for P permutations) and
     make the observed map look special when it is not.
+
+    maps: float, (maps, ...). Scores or deviations, percentage points.
+    returns: float, same shape
     """
     count = len(maps)
     if count < 3:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.features.power_unit import squared
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
@@ -17,8 +18,7 @@ from shortloop.eeg.report.positions import measured_of
 from shortloop.eeg.report.sensors import Sensors, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
-from shortloop.types import FloatArray
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 __all__ = ["Made", "collect", "collect_evoked", "collect_patterns"]
 
@@ -26,14 +26,10 @@ __all__ = ["Made", "collect", "collect_evoked", "collect_patterns"]
 class Made(NamedTuple):
     """Jobs beside those of the group stage, by the names of their stages.
 
-    Parameters
-    ----------
-    evoked, train, apply, intervals, patterns : sequence of Result
-        Of each participant, and but for the first of each kind of features; there may be none.
-    individual : sequence of Result
-        Of each kind of features.
-    check : sequence of Result
-        The one job that has compared the recordings, or none.
+    evoked, train, apply, intervals, patterns: of each participant, and but for the first of each kind of
+        features; there may be none.
+    individual: of each kind of features.
+    check: the one job that has compared the recordings, or none.
     """
 
     evoked: Sequence[Result] = ()
@@ -46,7 +42,7 @@ class Made(NamedTuple):
 
     def of_kind(self, kind: str) -> Made:
         """Those of one kind of features."""
-        every = ([job for job in jobs if job.facts["kind"] == kind] for jobs in self[1:-1])
+        every = ([job for job in jobs if job.record["facts"]["kind"] == kind] for jobs in self[1:-1])
         return Made(self.evoked, *every)
 
 
@@ -57,26 +53,7 @@ def collect(
     made: Made | None = None,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> ReportContent:
-    """Gather what a report shows.
-
-    Parameters
-    ----------
-    groups : sequence of Result
-        Jobs of the group stage, one for each kind of features.
-    imported : sequence of Result
-        Jobs of the import stages, for their notes. Jobs that the groups were made from may be older: of
-        recordings that gave the same numbers.
-    settings : dict
-        The study as plain data.
-    made : Made, optional
-        The other jobs; what is not there is not shown.
-    names : mapping of str to sequence of str, optional
-        As of `recordings_of`; default: files are called as they were when they were imported.
-
-    Returns
-    -------
-    ReportContent
-    """
+    """Gather what a report shows."""
     made = made or Made()
     chains = [list(upstream(group)) for group in groups]
     return ReportContent(
@@ -171,20 +148,7 @@ def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list
 
 
 def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:
-    """What classifiers go by, of one kind of features.
-
-    Parameters
-    ----------
-    jobs : sequence of Result
-        Jobs of the stage `patterns`, of each participant.
-    imported : sequence of Result
-        Jobs of the import.
-
-    Returns
-    -------
-    Patterns or None
-        With its parts, where there are sensors of several types; None without jobs.
-    """
+    """What classifiers go by, of one kind of features."""
     if not jobs:
         return None
     facts, arrays = jobs[0].facts, jobs[0].arrays
@@ -227,20 +191,7 @@ def _mean(jobs: Sequence[Result], name: str) -> FloatArray:
 
 
 def collect_evoked(jobs: Sequence[Result], imported: Sequence[Result]) -> Iterator[Evoked]:
-    """Event-related potentials or fields.
-
-    Parameters
-    ----------
-    jobs : sequence of Result
-        Jobs of the stage `evoked`, of each participant.
-    imported : sequence of Result
-        Jobs of the import.
-
-    Yields
-    ------
-    Evoked
-        Of each phase, and of each type of sensors where there are several.
-    """
+    """Event-related potentials or fields."""
     facts: Any = jobs[0].facts if jobs else {"phases": ()}
     for phase in facts["phases"]:
         whole = Evoked(

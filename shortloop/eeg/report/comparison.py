@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.cli.analyses import Compared, Comparison
+from shortloop.analyses import Compared, Comparison
+from shortloop.base.text import one_line
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.labels import NAMES
 from shortloop.eeg.report.panels import colour_limits, draw_map
 from shortloop.eeg.report.times import MS_UP_TO, TimeScale, bin_edges
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
-from shortloop.text import one_line
-from shortloop.types import FloatArray
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,20 +31,12 @@ PERCENT = NAMES["balanced-accuracy"]
 class Scores:
     """Scores of a job over time.
 
-    Parameters
-    ----------
-    values : array of float, shape (bins,) or (test bins, bins)
-        A curve, or a plane of testing by training time.
-    train_times : array of float, shape (bins,)
-        Centres of bins.
-    test_times : array of float, shape (test bins,), or None
-        Of a plane.
-    time_unit : str
-        Unit of the times.
-    label : str
-        What the values are, with their unit.
-    chance : float or None
-        Score of a guess, if that is one number.
+    values: float, (bins,) or (test bins, bins). A curve, or a plane of testing by training time.
+    train_times: float, (bins,). Centres of bins.
+    test_times: float, (test bins,), or None. Of a plane.
+    time_unit: unit of the times.
+    label: what the values are, with their unit.
+    chance: score of a guess, if that is one number.
     """
 
     values: FloatArray
@@ -72,18 +64,7 @@ class Scores:
 
 
 def compare_scores(first: Result, second: Result) -> Comparison | None:
-    """The scores of two jobs, as far as both have them.
-
-    Parameters
-    ----------
-    first, second : Result
-        Jobs of one stage.
-
-    Returns
-    -------
-    Comparison or None
-        None if they have none in common.
-    """
+    """The scores of two jobs, as far as both have them."""
     one, other = scores_in(first), scores_in(second)
     pairs = {shape: (one[shape], other[shape]) for shape in one if shape in other}
     if not pairs:
@@ -96,18 +77,7 @@ def compare_scores(first: Result, second: Result) -> Comparison | None:
 
 
 def scores_in(result: Result) -> dict[str, Scores]:
-    """The scores that a job holds.
-
-    Parameters
-    ----------
-    result : Result
-        A job of any stage.
-
-    Returns
-    -------
-    dict of str to Scores
-        ``"curve"`` and ``"plane"``, as far as there are such.
-    """
+    """The scores that a job holds."""
     arrays, facts = result.arrays, result.facts
     unit = str(facts.get("time_unit", "s"))
     found = {}
@@ -138,20 +108,7 @@ def scores_in(result: Result) -> dict[str, Scores]:
 
 
 def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
-    """Curves of both jobs, and maps of both, with the differences.
-
-    Parameters
-    ----------
-    title : str
-    names : tuple of str
-        What the jobs are called.
-    pairs : dict of str to tuple of Scores
-        ``"curve"`` and ``"plane"`` of both, at least one.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Curves of both jobs, and maps of both, with the differences."""
     heights = {"curve": 2.6, "plane": 2.8}
     with styled():
         figure = new_figure(height=0.3 + sum(heights[shape] for shape in pairs))

@@ -8,55 +8,37 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.report.provenance import Source
-from shortloop.types import FloatArray
 
-__all__ = ["KindResult", "ReportContent"]
+__all__ = ["WORDS", "KindResult", "ReportContent"]
+
+WORDS = "words"
+"""Key of the settings with what they are called in a methods section; see `Study.for_report`."""
 
 
 @dataclass(frozen=True)
 class KindResult:
     """Everything the report shows of one kind of features.
 
-    Parameters
-    ----------
-    kind : str
-        ``"amplitude"`` or ``"power"``.
-    participants : tuple of str
-        Names, in the order of the scores.
-    train_times : array of float, shape (bins,)
-        Centres of the training bins, in `time_unit`, increasing.
-    test_times : array of float, shape (test bins,), or None
-        Centres of the decoded bins; None where nothing was decoded by the trained classifiers.
-    time_unit : str
-        ``"s"``, or ``"bin"`` where the recordings name no times.
-    curve : MapStatistics, map of shape (bins,)
-        Cross-validated decoding of the training phase.
-    generalization : MapStatistics, map of shape (test bins, bins), or None
-        Decoding of the test phase by the classifiers of each training bin.
-    sources : tuple of Source
-        Where the numbers come from.
-    left_out : int
-        Number of folds that kept no feature and gave no model, over all participants and bins.
-    train_phase, test_phase : str
-        Names of the phases.
-    classes : tuple of str, default ()
-        Names of the classes.
-    alone : tuple of Alone, default ()
-        Each participant, tested alone.
-    confusions : tuple of Confusion, default ()
-        At the peak of the curve, and of the map if there is one.
-    patterns : Patterns, optional
-        What classifiers go by.
-    smoothed : bool, default True
-        Whether maps were smoothed before they were tested.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not agree, or times do not increase.
+    kind: ``"amplitude"`` or ``"power"``.
+    participants: Names, in the order of the scores.
+    train_times: float, (bins,). Centres of the training bins, in `time_unit`, increasing.
+    test_times: float, (test bins,), or None. Centres of the decoded bins; None where nothing was decoded by
+        the trained classifiers.
+    time_unit: ``"s"``, or ``"bin"`` where the recordings name no times.
+    curve: Cross-validated decoding of the training phase.
+    generalization: decoding of the test phase by the classifiers of each training bin.
+    sources: where the numbers come from.
+    left_out: number of folds that kept no feature and gave no model, over all participants and bins.
+    train_phase, test_phase: names of the phases.
+    classes: names of the classes.
+    alone: each participant, tested alone.
+    confusions: at the peak of the curve, and of the map if there is one.
+    patterns: what classifiers go by.
+    smoothed: whether maps were smoothed before they were tested.
     """
 
     kind: str
@@ -106,24 +88,15 @@ class KindResult:
 class ReportContent:
     """A whole report.
 
-    Parameters
-    ----------
-    study : str
-        Name of the study.
-    settings : dict of str to object
-        The study file as plain data.
-    kinds : tuple of KindResult
-        One for each kind of features.
-    versions : dict of str to str
-        Versions of the libraries that the report was made with.
-    thread_note : str
-        What was found of the number of threads where the work ran; may be empty.
-    notes : tuple of str, default ()
-        What was noticed of the recordings when they were imported.
-    recordings : tuple of mappings, default ()
-        What is known of each, as the import left it: plain data of `RecordingSummary`, and its `warnings`.
-    evoked : tuple of Evoked, default ()
-        Event-related potentials, of each phase.
+    study: name of the study.
+    settings: the study file as plain data, and `WORDS`.
+    kinds: one for each kind of features.
+    versions: versions of the libraries that the report was made with.
+    thread_note: what was found of the number of threads where the work ran; may be empty.
+    notes: what was noticed of the recordings when they were imported.
+    recordings: what is known of each, as the import left it: plain data of `RecordingSummary`, and its
+        `warnings`.
+    evoked: Event-related potentials, of each phase.
     """
 
     study: str

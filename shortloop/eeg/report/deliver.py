@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shortloop.base.terminal import table_lines, wrapped
+from shortloop.base.text import one_line
 from shortloop.eeg.group.limits import TOO_SMALL
 from shortloop.eeg.mne_scores import SUMMARY_AXES
 from shortloop.eeg.pipeline import StudyRun
-from shortloop.jobs.pipeline import Built
-from shortloop.jobs.progress import terminal_width
+from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
-from shortloop.text import one_line
+from shortloop.run.progress import terminal_width
 
 __all__ = ["deliver", "left_out"]
 
+INDENT = "  "
+
 
 def deliver(run: StudyRun, report: Built, seconds: float) -> None:
-    """Put what a run made where its user looks for it.
-
-    Parameters
-    ----------
-    run : StudyRun
-        The finished run.
-    report : Built
-        The job of the report stage.
-    seconds : float
-        How long the run took.
-    """
+    """Put what a run made where its user looks for it."""
     name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)
@@ -51,22 +43,7 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
 def left_out(
     findings: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]], folds: int | None
 ) -> list[str]:
-    """How many classifiers of how many are missing, as their folds kept no feature.
-
-    Parameters
-    ----------
-    findings : sequence of dict
-        What was found, as in the summary, for each kind of features.
-    scores : sequence of dict
-        Scores of each participant and kind, as in the summary.
-    folds : int or None
-        Folds of each bin; None if participants differ.
-
-    Returns
-    -------
-    list of str
-        A line for each kind that misses some.
-    """
+    """How many classifiers of how many are missing, as their folds kept no feature."""
     lines = []
     for found in findings:
         kind, missing = found["kind"], found["group"]["left_out"]
@@ -91,34 +68,28 @@ def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
 
 
 def _print_tables(findings: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from shortloop.eeg.report.labels import score_text
 
     width = terminal_width()
-    console = Console(file=sys.stdout, force_terminal=width is not None, width=width or 100)
+    room = None if width is None else width - len(INDENT)
     for found in findings:
         group = found["group"]
-        unit = group["time_unit"]
-        text = partial(score_text, group["score"])
-        table = Table(title=f"{found['kind']} (chance {text(group['chance'])})", title_justify="left")
-        table.add_column("participant")
-        for column in ("peak", "at", "generalization peak", "trained at", "tested at"):
-            if group["generalization"] is not None or column in ("peak", "at"):
-                table.add_column(column, justify="right")
-        for row in found["participants"]:
-            cells = [row["participant"], text(row["peak"]), _at(row["peak_time"], unit)]
-            if group["generalization"] is not None:
+        text, at = partial(score_text, group["score"]), partial(_at, unit=group["time_unit"])
+        columns = ["participant", "peak", "at"]
+        people = found["participants"]
+        rows = [[each["participant"], text(each["peak"]), at(each["peak_time"])] for each in people]
+        if group["generalization"] is not None:
+            columns += ["generalization peak", "trained at", "tested at"]
+            for cells, row in zip(rows, people, strict=True):
                 cells.append(text(row["generalization_peak"]))
-                cells.append(_at(row["generalization_train_time"], unit))
-                cells.append(_at(row["generalization_test_time"], unit))
-            table.add_row(*map(one_line, cells))
-        console.print(table)
-        for name in ("curve", "generalization"):
+                cells += [at(row[f"generalization_{each}_time"]) for each in ("train", "test")]
+        lines = table_lines(columns, [[*map(one_line, row)] for row in rows], columns[1:], room)
+        print(f"{found['kind']} (chance {text(group['chance'])})")
+        print("\n".join(INDENT + line for row in lines for line in row))
+        for name, what in (("curve", "over time"), ("generalization", "generalization")):
             if group[name] is not None:
-                what = "over time" if name == "curve" else "generalization"
-                console.print(f"  {what}: {_verdict(group[name], group['alpha'])}")
+                said = f"{INDENT}{what}: {_verdict(group[name], group['alpha'])}"
+                print("\n".join([said] if width is None else wrapped(said, width)))
 
 
 def _verdict(found: dict[str, Any], alpha: float) -> str:

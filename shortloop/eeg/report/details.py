@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.positions import Measured
 from shortloop.report.provenance import Source
-from shortloop.types import FloatArray
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Alone", "Confusion", "Evoked", "Patterns"]
 
@@ -19,19 +21,11 @@ __all__ = ["Alone", "Confusion", "Evoked", "Patterns"]
 class Alone:
     """One participant, tested alone against its own permutations.
 
-    Parameters
-    ----------
-    participant : str
-    curve : MapStatistics, map of shape (bins,)
-    plane : MapStatistics, map of shape (test bins, bins), or None
-    curve_ends : array of float, shape (2, bins)
-        Lower and upper end of the interval over trials of the curve's scores, not smoothed.
-    plane_ends : array of float, shape (2, test bins, bins), or None
-        The same of the map.
-    level : float
-        Coverage of the intervals.
-    draws : int
-        How often trials were drawn for them.
+    curve_ends: float, (2, bins). Lower and upper end of the interval over trials of the curve's scores, not
+        smoothed.
+    plane_ends: float, (2, test bins, bins), or None. The same of the map.
+    level: coverage of the intervals.
+    draws: how often trials were drawn for them.
     """
 
     participant: str
@@ -47,13 +41,8 @@ class Alone:
 class Confusion:
     """Confusions at one cell, summed over participants.
 
-    Parameters
-    ----------
-    counts : array of float, shape (classes, classes)
-        Trials; rows are the true class.
-    train_bin : int
-    test_bin : int or None
-        None: of the cross-validated curve.
+    counts: float, (classes, classes). Trials; rows are the true class.
+    test_bin: None: of the cross-validated curve.
     """
 
     counts: FloatArray
@@ -65,32 +54,21 @@ class Confusion:
 class Patterns:
     """What classifiers go by.
 
-    Parameters
-    ----------
-    kept : array of float, shape (participants, bins)
-        Share of the features that folds kept.
-    features : int
-        Features of a bin.
-    channels : tuple of str
-        Empty where features are of no channels.
-    kept_channels : array of float, shape (bins, channels), or None
-        The share of each channel's features, mean over participants.
-    patterns : array of float, shape (bins, shown classes, channels), or None
-        Activation patterns, mean over participants; None where classifiers are not linear.
-    shown : tuple of str
-        Classes whose patterns are shown: of two, the second.
-    unit : str
-        Unit of the features, and so of the patterns.
-    measured : Measured, optional
-        Positions of the channels, if recordings have them.
-    frequencies : array of float, shape (frequencies,), optional
-        Of features of power, Hz.
-    of_frequencies : array of float, shape (bins, shown classes, channels, frequencies), optional
-        Their patterns, mean over participants.
-    sensors : str, optional
-        What the channels are, where a study has sensors of several types.
-    parts : mapping of str to Patterns
-        The same of the sensors of each type, where there are several.
+    kept: float, (participants, bins). Share of the features that folds kept.
+    features: features of a bin.
+    channels: empty where features are of no channels.
+    kept_channels: float, (bins, channels), or None. The share of each channel's features, mean over
+        participants.
+    patterns: float, (bins, shown classes, channels), or None. Activation patterns, mean over participants;
+        None where classifiers are not linear.
+    shown: classes whose patterns are shown: of two, the second.
+    unit: unit of the features, and so of the patterns.
+    measured: positions of the channels, if recordings have them.
+    frequencies: float, (frequencies,), optional. Of features of power, Hz.
+    of_frequencies: float, (bins, shown classes, channels, frequencies), optional. Their patterns, mean over
+        participants.
+    sensors: what the channels are, where a study has sensors of several types.
+    parts: the same of the sensors of each type, where there are several.
     """
 
     kept: FloatArray
@@ -111,25 +89,13 @@ class Patterns:
 class Evoked:
     """Event-related potentials of all participants in one phase.
 
-    Parameters
-    ----------
-    phase : str
-    participants, classes, channels : tuple of str
-    times : array of float, shape (samples,)
-        Seconds.
-    means : array of float, shape (participants, classes, channels, samples)
-        Mean over trials, in `unit`.
-    errors : array of float, same shape
-        Its standard error over trials.
-    unit : str
-    trials : array of int, shape (participants, classes)
-        How many trials there were.
-    baseline : tuple of float or None
-        What was subtracted, s.
-    sources : tuple of Source
-        Where the numbers come from.
-    name, sensors : str, optional
-        Which sensors, where a study has some of several types: of files, and in words.
+    times: float, (samples,). Seconds.
+    means: float, (participants, classes, channels, samples). Mean over trials, in `unit`.
+    errors: float, same shape. Its standard error over trials.
+    trials: int, (participants, classes). How many trials there were.
+    baseline: what was subtracted, s.
+    sources: where the numbers come from.
+    name, sensors: which sensors, where a study has some of several types: of files, and in words.
     """
 
     phase: str

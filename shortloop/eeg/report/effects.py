@@ -17,12 +17,8 @@ LARGEST = 100  # d that is printed
 class Effect(NamedTuple):
     """A standardized difference from chance.
 
-    Parameters
-    ----------
-    d : float
-        Cohen's d: mean over participants of score − chance, divided by its standard deviation.
-    low, high : float or None
-        Ends of its 95 % interval.
+    d: Cohen's d: mean over participants of score − chance, divided by its standard deviation.
+    low, high: ends of its 95 % interval.
     """
 
     d: float
@@ -33,20 +29,6 @@ class Effect(NamedTuple):
 def cohens_d(t: float, participants: int) -> Effect:
     """Cohen's d of a one-sample t, with its interval.
 
-    Parameters
-    ----------
-    t : float
-        One-sample t over participants.
-    participants : int
-        Their number, two or more.
-
-    Returns
-    -------
-    Effect
-        The interval is exact for normal scores: of the noncentrality of the t distribution.
-
-    References
-    ----------
     Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
     are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
     """
@@ -59,19 +41,7 @@ def cohens_d(t: float, participants: int) -> Effect:
 
 
 def effect_at(stats: MapStatistics, at: tuple[int, ...]) -> Effect | None:
-    """Cohen's d in one cell of a map.
-
-    Parameters
-    ----------
-    stats : MapStatistics
-    at : tuple of int
-        The cell.
-
-    Returns
-    -------
-    Effect or None
-        None for one participant, where t is not finite, and where scores of participants do not differ.
-    """
+    """Cohen's d in one cell of a map."""
     t = float(stats.t[at])
     if stats.level != "group" or not math.isfinite(t):
         return None
@@ -83,18 +53,7 @@ def effect_at(stats: MapStatistics, at: tuple[int, ...]) -> Effect | None:
 
 
 def effect_text(effect: dict[str, Any] | None) -> str:
-    """Cohen's d at the end of a sentence.
-
-    Parameters
-    ----------
-    effect : dict or None
-        An `Effect` as plain data.
-
-    Returns
-    -------
-    str
-        E.g. ``" (Cohen's d = 1.20, 95 % CI 0.35 to 2.02)"``; empty for None.
-    """
+    """Cohen's d at the end of a sentence."""
     if effect is None:
         return ""
     d, ends = effect_parts(effect)
@@ -103,19 +62,7 @@ def effect_text(effect: dict[str, Any] | None) -> str:
 
 
 def effect_parts(effect: dict[str, Any]) -> tuple[str, str]:
-    """Cohen's d and the ends of its interval, as they are printed.
-
-    Parameters
-    ----------
-    effect : dict
-        An `Effect` as plain data.
-
-    Returns
-    -------
-    (str, str)
-        E.g. ``("1.20", "0.35 to 2.02")``; ``("> 100", "")`` where participants hardly differ, as at the
-        ceiling of a score, and d says no more than that. The second is empty where there is no interval.
-    """
+    """Cohen's d and the ends of its interval, as they are printed."""
     if abs(effect["d"]) > LARGEST:
         return f"> {LARGEST}" if effect["d"] > 0 else f"< −{LARGEST}", ""
     ends = ""

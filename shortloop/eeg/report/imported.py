@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from shortloop.worker.renamed import renamed
-from shortloop.worker.results import Result
+from shortloop.stages.renamed import renamed
+from shortloop.stages.results import Result
 
 __all__ = ["notes_of", "recordings_of"]
 
@@ -17,23 +17,7 @@ Names = Mapping[str, Sequence[str]]
 def recordings_of(
     imported: Sequence[Result], checked: Sequence[Result], names: Names
 ) -> list[dict[str, Any]]:
-    """What is known of each recording.
-
-    Parameters
-    ----------
-    imported : sequence of Result
-        Jobs of the import stages.
-    checked : sequence of Result
-        Jobs of the check, which knows of warnings that only show when recordings are compared.
-    names : mapping of str to sequence of str
-        Of each participant, the names of all files that these jobs were given, in their order; of nobody
-        else, files are named as they were when they were imported.
-
-    Returns
-    -------
-    list of dict
-        Plain data of `RecordingSummary`.
-    """
+    """What is known of each recording."""
     compared = {
         _whose(each): each["warnings"] for result in checked for each in result.facts.get("recordings", ())
     }
@@ -52,21 +36,10 @@ def recordings_of(
 
 
 def notes_of(imported: Sequence[Result], checked: Sequence[Result], names: Names) -> list[str]:
-    """What was noticed of recordings.
-
-    Parameters
-    ----------
-    imported, checked, names
-        As of `recordings_of`.
-
-    Returns
-    -------
-    list of str
-        Sorted, none twice.
-    """
-    notes = [note for result in checked for note in result.facts.get("notes", ())]
+    """What was noticed of recordings."""
+    notes = [note for result in checked for note in _said(result, "notes", ())]
     for result, now in _with_names(imported, names):
-        notes += [renamed(note, now) for note in result.facts.get("notes", ())]
+        notes += [renamed(note, now) for note in _said(result, "notes", ())]
     return sorted(set(notes))
 
 
@@ -74,11 +47,16 @@ def _whose(recording: Mapping[str, Any]) -> tuple[str, str, str]:
     return recording["participant"], recording["phase"], recording["kind"]
 
 
+def _said(result: Result, name: str, default: Any) -> Any:
+    """One fact of a job, not to be changed: `facts` copies all of them."""
+    return result.record["facts"].get(name, default)
+
+
 def _with_names(imported: Sequence[Result], names: Names) -> Iterator[tuple[Result, dict[str, str]]]:
     """Each job, and what its files are called today, by what they were called when it was built."""
     following = {who: iter(every) for who, every in names.items()}
     for result in imported:
-        then = [each["name"] for every in result.facts.get("files", {}).values() for each in every]
+        then = [each["name"] for every in _said(result, "files", {}).values() for each in every]
         now = [name for _, name in zip(then, following.get(result.partition or "", ()))]
         pairs = zip((PurePath(name).name for name in then), now, strict=False)
         yield result, {old: new for old, new in pairs if old != new}

@@ -9,17 +9,7 @@ __all__ = ["limits"]
 
 
 def limits(content: ReportContent) -> list[str]:
-    """What cannot be said from these results.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    list of str
-        A sentence or two for each limit, and at the end the notes of the import.
-    """
+    """What cannot be said from these results."""
     both = [stats for kind in content.kinds for stats in (kind.curve, kind.generalization)]
     parts = [stats for stats in both if stats is not None]
     notes = list(dict.fromkeys(stats.note for stats in parts if stats.note))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["mean_of_known"]
 
@@ -12,16 +12,11 @@ __all__ = ["mean_of_known"]
 def mean_of_known(values: FloatArray) -> FloatArray:
     """Mean over participants, of those that have a number.
 
-    Parameters
-    ----------
-    values : array of float, shape (participants, ...)
-
-    Returns
-    -------
-    array of float, shape (...)
-        NaN only where nobody has one.
+    values: float, (participants, ...)
+    returns: float, (...). NaN only where nobody has one.
     """
     known = np.isfinite(values)
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.panels import confidence_half_width
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray
 
 __all__ = ["curve_csv", "map_csv", "participants_csv"]
 
@@ -19,49 +19,18 @@ Row = list[str | float | bool | None]
 
 
 def curve_csv(result: KindResult) -> str:
-    """The curve of the group, or of the only participant, with its statistics.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    str
-        A row for each bin. Means are smoothed as the statistics are; ``low`` and ``high`` are ends of the
-        95 % interval of the mean over participants by Student's t.
-    """
+    """The curve of the group, or of the only participant, with its statistics."""
     return _statistics(result, result.curve)
 
 
 def map_csv(result: KindResult) -> str:
-    """The same of the generalization map, with a row for each cell.
-
-    Parameters
-    ----------
-    result : KindResult
-        With a map.
-
-    Returns
-    -------
-    str
-    """
+    """The same of the generalization map, with a row for each cell."""
     assert result.generalization is not None
     return _statistics(result, result.generalization)
 
 
 def participants_csv(result: KindResult) -> str:
-    """Scores of each participant, not smoothed, with their intervals over trials where these are known.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    str
-        A row for each participant and bin, and for each participant and cell of the map.
-    """
+    """Scores of each participant, not smoothed, with their intervals over trials where these are known."""
     columns = ["participant", "scores", *_times(result, True), "score", "low", "high"]
     return csv_text(columns, _scores(result))
 

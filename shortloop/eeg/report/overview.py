@@ -18,17 +18,7 @@ SCORES = {
 
 
 def overview(content: ReportContent) -> str:
-    """First words of a report: who was decoded, into what, and the level of chance.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    str
-        Two sentences.
-    """
+    """First words of a report: who was decoded, into what, and the level of chance."""
     names = sorted({name for kind in content.kinds for name in kind.participants})
     whose = f"participant {names[0]}" if len(names) == 1 else f"{len(names)} participants"
     classes = [str(name) for name in content.settings.get("classes", ())]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from shortloop.eeg.report.content import KindResult, ReportContent
+from shortloop.eeg.report.content import WORDS, KindResult, ReportContent
 from shortloop.eeg.report.details import Evoked
 from shortloop.eeg.report.limits import limits
 from shortloop.eeg.report.methods.text import methods_file, methods_text
@@ -37,19 +37,10 @@ APART = ("individual", "intervals", "patterns")
 class Panel:
     """One figure of a report.
 
-    Parameters
-    ----------
-    name : str
-        Its file name without ending.
-    number : int
-        Its number on the page.
-    title : str
-    figure : SectionFigure
-        How it is drawn, and what is said of it.
-    result : KindResult or Evoked
-        What it shows.
-    stages : tuple of str
-        As of `Section`.
+    name: its file name without ending.
+    number: its number on the page.
+    figure: how it is drawn, and what is said of it.
+    result: what it shows.
     """
 
     name: str
@@ -76,16 +67,7 @@ class Panel:
 
 
 def panels(content: ReportContent) -> list[Panel]:
-    """The figures of a report, in the order of the page; each can be drawn on its own.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    list of Panel
-    """
+    """The figures of a report, in the order of the page; each can be drawn on its own."""
     found: list[Panel] = []
     for evoked in content.evoked:
         name = "_".join(filter(None, ["evoked", slug(evoked.phase), evoked.name]))
@@ -103,31 +85,12 @@ def panels(content: ReportContent) -> list[Panel]:
 
 
 def findings(result: KindResult) -> list[str]:
-    """What was found of one kind of features.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    list of str
-        A sentence or two of each section that has something to say.
-    """
+    """What was found of one kind of features."""
     return [said for section in _sections(result) if (said := section.finding(result))]
 
 
 def page_of(content: ReportContent) -> Page:
-    """What is on the page.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    Page
-    """
+    """What is on the page."""
     drawn = panels(content)
     evoked = [each for each in drawn if isinstance(each.result, Evoked)]
     return Page(
@@ -146,7 +109,7 @@ def page_of(content: ReportContent) -> Page:
             *_methods(content),
         ),
         limits=tuple(limits(content)),
-        settings=content.settings,
+        settings={name: each for name, each in content.settings.items() if name != WORDS},
         versions=content.versions,
         thread_note=content.thread_note,
     )

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.times import TimeScale
 from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage, PcolorImage
+    from numpy.typing import NDArray
 
 __all__ = [
     "colour_bar",
@@ -34,21 +34,10 @@ NARROW = 1.6  # inches: a shorter bar has room for three numbers
 def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArray:
     """Half-width of the confidence interval of the mean over participants, by Student's t.
 
-    Parameters
-    ----------
-    stats : MapStatistics
-    level : float, default 0.95
-        Coverage.
-
-    Returns
-    -------
-    array of float, shape of the map
-        Percent; NaN with fewer than two participants.
-
-    Notes
-    -----
     The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
     the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
+
+    returns: float, shape of the map. Percent; NaN with fewer than two participants.
     """
     from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
 
@@ -59,7 +48,8 @@ def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArr
     known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
     error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
     error[np.isinf(stats.t)] = 0.0
-    return np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
+    half: FloatArray = np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
+    return half
 
 
 def outline_segments(
@@ -67,17 +57,10 @@ def outline_segments(
 ) -> NDArray[np.floating]:
     """Segments that separate cells of a mask from the others, along the edges of the cells.
 
-    Parameters
-    ----------
-    mask : array of bool, shape (rows, columns)
-        Rows along y, columns along x.
-    x_edges : array of float, shape (columns + 1,)
-    y_edges : array of float, shape (rows + 1,)
-
-    Returns
-    -------
-    array of float, shape (segments, 2, 2)
-        Both ends of each segment as x, y; one segment for each cell edge.
+    mask: bool, (rows, columns). Rows along y, columns along x.
+    x_edges: float, (columns + 1,)
+    y_edges: float, (rows + 1,)
+    returns: float, (segments, 2, 2). Both ends of each segment as x, y; one segment for each cell edge.
     """
     padded = np.pad(np.asarray(mask, dtype=bool), 1)
     # Between two neighbours in a row lies a vertical edge, between two in a column a horizontal one.
@@ -96,19 +79,7 @@ def outline_segments(
 def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) -> tuple[float, float, bool]:
     """Limits symmetric about a centre, and whether values lie outside them.
 
-    Parameters
-    ----------
-    values : array of float
-        Any shape; only finite values count.
-    centre : float
-        Middle of the scale.
-    percentile : float, default 100.0
-        Of the distances from the centre that the limits take in; less than 100 keeps a few extreme values
-        from stretching the scale.
-
-    Returns
-    -------
-    tuple of float, float, bool
+    values: float. Any shape; only finite values count.
     """
     distance = np.abs(values[np.isfinite(values)] - centre)
     if distance.size == 0 or distance.max() == 0:
@@ -127,22 +98,12 @@ def draw_cells(
 ) -> AxesImage | PcolorImage:
     """The cells of a map alone, white where there is no value.
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    values : array of float, shape (rows, columns)
-    x_edges, y_edges : array of float, shapes (columns + 1,) and (rows + 1,)
-    limits : tuple
-        As `colour_limits` gives them.
-
-    Returns
-    -------
-    matplotlib.image.AxesImage or matplotlib.image.PcolorImage
-        For the colour bar; the second where cells differ in size.
+    values: float, (rows, columns)
     """
     shown = np.ma.masked_where(np.isnan(values), values)
     image: Any = axes.pcolorfast(x_edges, y_edges, shown, cmap=DIVERGING, vmin=limits[0], vmax=limits[1])
-    return image
+    drawn: AxesImage | PcolorImage = image  # with edges of equal steps, and other ones
+    return drawn
 
 
 def draw_map(
@@ -156,22 +117,8 @@ def draw_map(
 ) -> AxesImage | PcolorImage:
     """A map of training time (x) by testing time (y), with an outline, the diagonal and the event.
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    values : array of float, shape (test bins, bins)
-    x_edges, y_edges : array of float, shapes (bins + 1,) and (test bins + 1,)
-    limits : tuple
-        As `colour_limits` gives them.
-    mask : array of bool, shape (test bins, bins), optional
-        Cells to outline.
-    scale : TimeScale, optional
-        Unit of the edges; default: one of time.
-
-    Returns
-    -------
-    matplotlib.image.AxesImage or matplotlib.image.PcolorImage
-        For the colour bar; the second where bins differ in width.
+    values: float, (test bins, bins)
+    mask: bool, (test bins, bins). Cells to outline.
     """
     image = draw_cells(axes, values, x_edges, y_edges, limits)
     axes.set_facecolor("#FFFFFF")
@@ -198,20 +145,7 @@ def colour_bar(
     label: str,
     figure: Figure | None = None,
 ) -> None:
-    """A colour bar, pointed where values lie outside its limits.
-
-    Parameters
-    ----------
-    image : matplotlib.cm.ScalarMappable
-        As `draw_map` gives it, or another whose colours it explains.
-    place : tuple of float
-        Left, bottom, width and height as fractions of the figure's.
-    limits : tuple
-        As `colour_limits` gives them.
-    label : str
-    figure : matplotlib.figure.Figure, optional
-        Default: that of the image.
-    """
+    """A colour bar, pointed where values lie outside its limits."""
     figure = figure or image.get_figure(root=True)  # type: ignore[attr-defined]
     assert figure is not None  # maps are drawn in one
     bar = figure.colorbar(
@@ -228,17 +162,7 @@ def colour_bar(
 
 
 def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
-    """Height of a map over its width, on which one second is as long in both directions.
-
-    Parameters
-    ----------
-    x_edges, y_edges : array of float
-
-    Returns
-    -------
-    float or None
-        None where the map would be too flat or too narrow to read.
-    """
+    """Height of a map over its width, on which one second is as long in both directions."""
     shape = float(np.ptp(y_edges) / np.ptp(x_edges))
     return shape if 0.5 <= shape <= 2 else None
 

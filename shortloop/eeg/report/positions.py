@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.formats.positions import mean_positions
-from shortloop.types import FloatArray
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 __all__ = ["Measured", "Place", "known_names", "measured_of", "place_of"]
 
@@ -30,16 +30,10 @@ AGREEING = 0.7  # mean cosine of the angle, seen from above, between a position 
 class Measured:
     """Positions that recordings have.
 
-    Parameters
-    ----------
-    at : array of float, shape (channels, 3), or None
-        As of `positions_of`, mean over participants; None if there are none that could be.
-    source : str
-        ``"file"``, or the name of the montage that the study names.
-    turned : bool, default False
-        Whether some were left out, as they are not where the names of the channels say.
-    sensors : {"eeg", "mag", "grad"}, default "eeg"
-        What they are of, as MNE calls it: axial gradiometers, as of CTF, are ``"mag"``.
+    at: float, (channels, 3), or None
+    source: ``"file"``, or the name of the montage that the study names.
+    turned: whether some were left out, as they are not where the names of the channels say.
+    sensors: what they are of, as MNE calls it: axial gradiometers, as of CTF, are ``"mag"``.
     """
 
     at: FloatArray | None
@@ -52,16 +46,10 @@ class Measured:
 class Place:
     """Positions to draw at.
 
-    Parameters
-    ----------
-    channels : tuple of str
-        Channels that have one.
-    info : mne.Info
-        Of these, with their positions.
-    said : str
-        Where the positions are from, and of what.
-    pairs : bool, default False
-        Whether two channels, planar gradiometers, are at each place, one behind the other.
+    channels: channels that have one.
+    info: of these, with their positions.
+    said: where the positions are from, and of what.
+    pairs: whether two channels, planar gradiometers, are at each place, one behind the other.
     """
 
     channels: tuple[str, ...]
@@ -72,42 +60,20 @@ class Place:
     def values_of(self, values: FloatArray) -> FloatArray:
         """What is drawn at the places.
 
-        Parameters
-        ----------
-        values : array of float, shape (..., channels)
-            Of those that have a place, in the order of `channels`.
-
-        Returns
-        -------
-        array of float, shape (..., places)
-            Of pairs the root mean square, as one alone has no place in a topography.
+        values: float, (..., channels). Of those that have a place, in the order of `channels`.
+        returns: float, (..., places). Of pairs the root mean square, as one alone has no place in a
+            topography.
         """
         if not self.pairs:
             return values
-        return np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1))
+        norms: FloatArray = np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1))
+        return norms
 
 
 def measured_of(
     imported: Sequence[Result], phase: str, channels: Sequence[str], unit: str = ""
 ) -> Measured | None:
-    """Positions of channels in the recordings of a study.
-
-    Parameters
-    ----------
-    imported : sequence of Result
-        Jobs of the import.
-    phase : str
-        Of which phase.
-    channels : sequence of str
-        Of which channels.
-    unit : str, optional
-        Of what they measure; default: of all that is in the recordings.
-
-    Returns
-    -------
-    Measured or None
-        None if no recording has any that are those of a head.
-    """
+    """Positions of channels in the recordings of a study."""
     imported = [job for job in imported if f"positions_{phase}" in job.arrays]
     units = {unit or str(job.facts["phases"][phase].get("unit")) for job in imported}
     sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
@@ -123,20 +89,7 @@ def measured_of(
 
 
 def place_of(channels: tuple[str, ...], measured: Measured | None) -> Place | None:
-    """Where to draw channels.
-
-    Parameters
-    ----------
-    channels : tuple of str
-        Their names.
-    measured : Measured or None
-        What recordings say.
-
-    Returns
-    -------
-    Place or None
-        None where too few positions are known to draw a topography.
-    """
+    """Where to draw channels."""
     if measured is not None and measured.at is not None and measured.sensors != "eeg":
         return _of_sensors(channels, measured.at, measured.sensors)
     if measured is not None and measured.at is not None:
@@ -156,18 +109,7 @@ def place_of(channels: tuple[str, ...], measured: Measured | None) -> Place | No
 
 @lru_cache(maxsize=8)
 def known_names(channels: tuple[str, ...]) -> dict[str, str]:
-    """Channels that are named after the international 10-05 system.
-
-    Parameters
-    ----------
-    channels : tuple of str
-        Names; case does not matter, nor do ``EEG`` in front and ``-REF`` or dots behind.
-
-    Returns
-    -------
-    dict of str to str
-        What the system calls each; empty where too few are known to draw a topography.
-    """
+    """Channels that are named after the international 10-05 system."""
     if len(channels) < FEWEST:
         return {}
     by_name = {name.lower(): name for name in _system().ch_names}

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.details import Evoked
+from shortloop.eeg.report.display_units import readable, scaled
 from shortloop.eeg.report.means import mean_of_known
 from shortloop.eeg.report.sections.section import SectionFigure
 from shortloop.eeg.report.sensors import responses
 from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.units import readable, scaled
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,12 +35,9 @@ ACROSS = 4  # names in a row of the legend
 class Course(NamedTuple):
     """The signal over time, of each class.
 
-    Parameters
-    ----------
-    name : str
-        Of the channel, or what is taken over all of them.
-    mean, low, high : array of float, shape (classes, samples)
-        With the ends of its 95 % interval; NaN where there is none. In the unit of the data.
+    name: of the channel, or what is taken over all of them.
+    mean, low, high: float, (classes, samples). With the ends of its 95 % interval; NaN where there is none.
+        In the unit of the data.
     """
 
     name: str
@@ -52,19 +49,6 @@ class Course(NamedTuple):
 def courses(evoked: Evoked) -> list[Course]:
     """What is shown: global field power, and the channels in which classes differ most.
 
-    Parameters
-    ----------
-    evoked : Evoked
-
-    Returns
-    -------
-    list of Course
-        Of several participants the mean of their means, with Student's t interval over participants; of one,
-        the mean over trials, with that over trials. Global field power is the standard deviation over
-        channels of each participant's mean; of one participant it has no interval.
-
-    References
-    ----------
     Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked multichannel
     potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
     """
@@ -81,16 +65,7 @@ def courses(evoked: Evoked) -> list[Course]:
 
 
 def evoked_figure(evoked: Evoked) -> Figure:
-    """The courses of each class, with their intervals.
-
-    Parameters
-    ----------
-    evoked : Evoked
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """The courses of each class, with their intervals."""
     shown = courses(evoked)
     columns = min(2, len(shown))
     whose = f"group of {len(evoked.participants)}"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shortloop.eeg.report.content import ReportContent
+from shortloop.eeg.report.display_units import limit_text
 from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.units import limit_text
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow
 from shortloop.report.tables import csv_text
@@ -34,17 +34,7 @@ FORMATS = {
 
 
 def recordings_table(content: ReportContent) -> PageTable:
-    """A row for each recording of a participant in a phase.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    PageTable
-        With a file that has more columns.
-    """
+    """A row for each recording of a participant in a phase."""
     epochs = any(each["kind"] == "epochs" for each in content.recordings)
     heads = ["Phase", "Format", "Trials", "Left out"]
     heads += ["Channels", "Rate (Hz)", "Epoch (s)", "Pass band (Hz)"] if epochs else ["Bins", "Features"]
@@ -72,18 +62,7 @@ def recordings_table(content: ReportContent) -> PageTable:
 
 
 def prepared(settings: Mapping[str, Any]) -> str:
-    """What was asked to be done to all recordings before they were decoded.
-
-    Parameters
-    ----------
-    settings : mapping
-        The study as plain data; what it lacks is not said.
-
-    Returns
-    -------
-    str
-        A sentence; that nothing was done if there was nothing.
-    """
+    """What was asked to be done to all recordings before they were decoded."""
     asked = settings.get("input", {})
     steps = asked.get("preprocessing")
     if asked.get("format") == "simulated":
@@ -113,17 +92,7 @@ def prepared(settings: Mapping[str, Any]) -> str:
 
 
 def dropped_trials(recording: Recording) -> Counter[str]:
-    """How many trials were left out, by reason.
-
-    Parameters
-    ----------
-    recording : mapping
-        Its summary, as the import left it.
-
-    Returns
-    -------
-    Counter
-    """
+    """How many trials were left out, by reason."""
     reasons: Counter[str] = Counter()
     for account in recording.get("accounts", ()):
         for each in account.get("dropped", ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 __all__ = ["Sensors", "measures", "responses", "sensors_of", "types_of"]
 
@@ -17,16 +17,10 @@ ELECTRODES = {"eeg": "EEG", "seeg": "sEEG", "ecog": "ECoG", "dbs": "DBS"}
 class Sensors(NamedTuple):
     """Those of one type.
 
-    Parameters
-    ----------
-    name : str
-        Of files.
-    called : str
-        E.g. ``"magnetometers"``.
-    unit : str
-        Of what they measure.
-    at : list of int
-        Which of the channels.
+    name: of files.
+    called: E.g. ``"magnetometers"``.
+    unit: of what they measure.
+    at: which of the channels.
     """
 
     name: str
@@ -36,24 +30,10 @@ class Sensors(NamedTuple):
 
 
 def types_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> tuple[str, ...]:
-    """Types of channels, as recordings say.
-
-    Parameters
-    ----------
-    imported : sequence of Result
-        Jobs of the import.
-    phase : str
-        Of which phase.
-    channels : sequence of str
-        Of which channels.
-
-    Returns
-    -------
-    tuple of str
-        As MNE calls them; empty where recordings say nothing, or not all the same.
-    """
+    """Types of channels, as recordings say."""
     found = set()
-    for recording in (each for job in imported for each in job.facts.get("recordings", ())):
+    facts: list[Any] = [job.record["facts"] for job in imported]  # as they are: `Result.facts` copies them
+    for recording in (each for known in facts for each in known.get("recordings", ())):
         if recording.get("phase") == phase:
             for account in recording.get("accounts", ()):
                 known = dict(zip(recording["channels"], account.get("types", ()), strict=False))
@@ -63,18 +43,7 @@ def types_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) ->
 
 
 def sensors_of(types: Sequence[str]) -> list[Sensors]:
-    """Sensors that measure in several units, apart.
-
-    Parameters
-    ----------
-    types : sequence of str
-        As of `types_of`.
-
-    Returns
-    -------
-    list of Sensors
-        MEG first; empty where all measure in one unit.
-    """
+    """Sensors that measure in several units, apart."""
     units = [UNITS.get(each, "V") for each in types]
     there = [unit for unit in NAMES if unit in units]
     if len(there) < 2:
@@ -87,19 +56,7 @@ def sensors_of(types: Sequence[str]) -> list[Sensors]:
 
 
 def measures(recordings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was recorded.
-
-    Parameters
-    ----------
-    recordings : sequence of mapping
-        As of `recordings_of`.
-
-    Returns
-    -------
-    list of str
-        Of ``"MEG"``, ``"EEG"`` and the like; ``"EEG"`` where recordings say no more, and nothing where none
-        are epochs, as of features that were computed before.
-    """
+    """What was recorded."""
     epochs = [each for each in recordings if each["kind"] == "epochs"]
     types = {
         kind for each in epochs for account in each.get("accounts", ()) for kind in account.get("types", ())
@@ -112,17 +69,7 @@ def measures(recordings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def responses(unit: str) -> str:
-    """What the mean signal over trials is called.
-
-    Parameters
-    ----------
-    unit : str
-        Of the signal.
-
-    Returns
-    -------
-    str
-    """
+    """What the mean signal over trials is called."""
     return f"event-related {'fields' if 'T' in unit else 'potentials'}"
 
 

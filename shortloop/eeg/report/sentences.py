@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from shortloop.base.text import listed
 from shortloop.eeg.group.limits import TOO_SMALL
 from shortloop.eeg.group.null import NULLS
 from shortloop.eeg.group.result import MapStatistics
@@ -26,52 +27,19 @@ __all__ = [
 
 
 def p_text(p: float | None) -> str:
-    """A p value as journals print it.
-
-    Parameters
-    ----------
-    p : float or None
-
-    Returns
-    -------
-    str
-        E.g. ``"p = 0.012"`` or ``"p < 0.001"``; ``"p unknown"`` for None.
-    """
+    """A p value as journals print it."""
     if p is None:
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def p_alone(p: float | None) -> str:
-    """A p value in a column of such.
-
-    Parameters
-    ----------
-    p : float or None
-
-    Returns
-    -------
-    str
-        E.g. ``"0.012"`` or ``"< 0.001"``.
-    """
+    """A p value in a column of such."""
     return p_text(p).removeprefix("p ").removeprefix("= ")
 
 
 def folds_without(kinds: Iterable[KindResult], settings: dict[str, Any]) -> str:
-    """How many folds have no model, of how many.
-
-    Parameters
-    ----------
-    kinds : iterable of KindResult
-        At least one.
-    settings : dict
-        The study as plain data; without its number of folds, or by run, it is not said of how many.
-
-    Returns
-    -------
-    str
-        E.g. ``"1 fold"``, ``"237 of 2,000 folds"``.
-    """
+    """How many folds have no model, of how many."""
     every = [(kind.left_out, len(kind.participants) * len(kind.train_times)) for kind in kinds]
     lost, trained = (sum(each) for each in zip(*every, strict=True))
     decoding = settings.get("decoding", {})
@@ -80,40 +48,8 @@ def folds_without(kinds: Iterable[KindResult], settings: dict[str, Any]) -> str:
     return f"{said}fold" if lost == 1 and folds is None else f"{said}folds"
 
 
-def listed(items: list[str]) -> str:
-    """Items in a sentence.
-
-    Parameters
-    ----------
-    items : list of str
-
-    Returns
-    -------
-    str
-        ``"a"``, ``"a and b"``, ``"a, b and c"``; empty without items.
-    """
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
-
-
 def significance(start: str, clusters: list[str], found: dict[str, Any], alpha: float) -> str:
-    """Whether something differs from chance.
-
-    Parameters
-    ----------
-    start : str
-        What differs or does not.
-    clusters : list of str
-        Where it does, each with direction and p value.
-    found : dict
-        Of `group_findings`, with the smallest ``p`` by clusters, and ``p_max`` by the maximum statistic.
-    alpha : float
-        The largest p that is significant.
-
-    Returns
-    -------
-    str
-        A sentence.
-    """
+    """Whether something differs from chance."""
     caution = f" But {TOO_SMALL}." if found["too_small"] else ""
     if clusters:
         return f"{start} was significantly {listed(clusters)}.{caution}"
@@ -128,68 +64,25 @@ def significance(start: str, clusters: list[str], found: dict[str, Any], alpha: 
 
 
 def during(scale: TimeScale, start: float, end: float) -> str:
-    """A span of time within a sentence.
-
-    Parameters
-    ----------
-    scale : TimeScale
-    start, end : float
-        Centres of bins.
-
-    Returns
-    -------
-    str
-        E.g. ``"from 100 to 400 ms"``, ``"at 100 ms"``.
-    """
+    """A span of time within a sentence."""
     return f"at {scale.point(start)}" if start == end else f"from {scale.span(start, end)}"
 
 
 def mean_score(result: KindResult) -> str:
-    """What the map of scores holds.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    str
-    """
+    """What the map of scores holds."""
     if result.curve.level == "group":
         return "mean score"
     return "smoothed score" if result.smoothed else "score"
 
 
 def statistic(result: KindResult) -> str:
-    """Which statistic the maps hold.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    str
-    """
+    """Which statistic the maps hold."""
     alone = result.curve.level == "participant"
     return "z in the participant's own permutations" if alone else "one-sample t against chance"
 
 
 def corrected(stats: MapStatistics, settings: dict[str, Any]) -> str:
-    """How p values are corrected.
-
-    Parameters
-    ----------
-    stats : MapStatistics
-        Statistics of a map.
-    settings : dict
-        The study as plain data; what it lacks is not said.
-
-    Returns
-    -------
-    str
-        A sentence.
-    """
+    """How p values are corrected."""
     return (
         f"Corrected for all cells with {len(stats.null_max):,} {null_word(stats, settings)} "
         f"(two-sided, family-wise α = {stats.alpha:g})."
@@ -197,20 +90,7 @@ def corrected(stats: MapStatistics, settings: dict[str, Any]) -> str:
 
 
 def null_word(stats: MapStatistics, settings: dict[str, Any]) -> str:
-    """What the null distribution is made of.
-
-    Parameters
-    ----------
-    stats : MapStatistics
-        Statistics of a map.
-    settings : dict
-        The study as plain data; what it lacks is not said.
-
-    Returns
-    -------
-    str
-        E.g. ``"sign flips"``, ``"permutations of the test labels"``.
-    """
+    """What the null distribution is made of."""
     if stats.null:
         return NULLS[stats.null]
     if stats.level == "group" and settings.get("group", {}).get("null") == "sign-flips":

@@ -6,32 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_at
-from shortloop.types import FloatArray
 
 __all__ = ["group_findings", "participant_scores", "participant_table"]
 
 
 def participant_table(result: KindResult) -> list[dict[str, Any]]:
-    """Best score of each participant, not smoothed.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    list of dict
-        For each participant: ``participant``; ``peak`` of the curve, ``peak_time`` and ``chance``;
-        with a generalization map also ``generalization_peak``, ``generalization_train_time`` and
-        ``generalization_test_time``. Where participants were tested alone also ``low`` and ``high``, ends of
-        the peak's interval over trials, and ``p``, the smallest one corrected by the maximum statistic, and
-        with a map the same with ``generalization_`` in front. Times in ``result.time_unit``. None where no
-        score is a number.
-    """
+    """Best score of each participant, not smoothed."""
     rows = []
     for index, participant in enumerate(result.participants):
         peak, at = _peak(result.curve.scores[index])
@@ -66,19 +51,7 @@ def _alone(result: KindResult, participant: str, index: int) -> dict[str, Any]:
 
 
 def participant_scores(result: KindResult) -> list[dict[str, Any]]:
-    """All scores of each participant, not smoothed.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    list of dict
-        JSON-able. For each participant: ``participant``, ``kind``, ``score`` (its name), ``time_unit``,
-        ``train_times`` and the ``curve`` at these; ``test_times`` and the ``generalization`` at these and
-        ``train_times``, None where there is none.
-    """
+    """All scores of each participant, not smoothed."""
     plane = result.generalization
     return [
         {
@@ -96,33 +69,7 @@ def participant_scores(result: KindResult) -> list[dict[str, Any]]:
 
 
 def group_findings(result: KindResult) -> dict[str, Any]:
-    """What the statistics say of the curve and of the generalization map.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    dict
-        JSON-able. ``kind``, ``level``, ``participants`` (number), ``time_unit``, ``score``, ``chance`` and
-        ``alpha``;
-        ``curve`` and ``generalization`` (None where there is none), each with
-
-        - ``significant``: whether any cell is;
-        - ``p`` and ``p_max``: smallest p corrected by clusters and by the maximum statistic;
-        - ``too_small``: whether the labels were shuffled after training though folds share training trials;
-        - ``peak``: largest mean score, smoothed as the statistics are, and its ``effect``: Cohen's ``d``
-          and the ends of its 95 % interval, ``low`` and ``high``; None for one participant;
-        - of the curve ``peak_time``, ``windows`` as ``[start, end]`` and ``clusters`` with ``start``,
-          ``end``, ``direction`` (``"above"`` or ``"below"`` chance), ``p``, and the score that lies farthest
-          from chance that way: ``peak``, ``effect`` and ``peak_time``;
-        - of the map ``peak_train_time``, ``peak_test_time`` and ``regions`` with ``train`` and ``test`` as
-          ``[start, end]``, ``cells``, ``direction``, ``p``, ``peak``, ``effect`` and both times of the peak.
-
-        Starts and ends are centres of bins, in ``time_unit``. ``left_out`` is the number of folds without
-        a model.
-    """
+    """What the statistics say of the curve and of the generalization map."""
     return {
         "kind": result.kind,
         "level": result.curve.level,

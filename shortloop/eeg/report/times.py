@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -22,12 +22,8 @@ MS_UP_TO = 2.0  # seconds: longer epochs read better in seconds
 class TimeScale:
     """Unit in which times are shown.
 
-    Parameters
-    ----------
-    unit : str
-        ``"ms"``, ``"s"`` or ``"bin"``.
-    factor : float
-        Shown times are stored times multiplied by this.
+    unit: ``"ms"``, ``"s"`` or ``"bin"``.
+    factor: shown times are stored times multiplied by this.
     """
 
     unit: str
@@ -73,18 +69,7 @@ class TimeScale:
 
 
 def time_scale(result: KindResult) -> TimeScale:
-    """The unit that suits all times of a result.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    TimeScale
-        Milliseconds if no time lies further than 2 s from 0, else seconds; bins where the recordings name
-        no times.
-    """
+    """The unit that suits all times of a result."""
     if result.time_unit != "s":
         return TimeScale(result.time_unit, 1.0)
     latest = float(np.abs(result.train_times).max())
@@ -96,20 +81,13 @@ def time_scale(result: KindResult) -> TimeScale:
 def bin_edges(centres: FloatArray, alone: float = 1.0) -> FloatArray:
     """Edges halfway between bin centres, the outer ones as far out as the inner ones.
 
-    Parameters
-    ----------
-    centres : array of float, shape (bins,)
-        Increasing.
-    alone : float, default 1.0
-        Width where there is only one bin, in the unit of `centres`.
-
-    Returns
-    -------
-    array of float, shape (bins + 1,)
+    centres: float, (bins,). Increasing.
+    returns: float, (bins + 1,)
     """
     centres = np.asarray(centres, dtype=float)
     if len(centres) == 1:
-        return centres[0] + np.array([-alone / 2, alone / 2])
+        edges: FloatArray = centres[0] + np.array([-alone / 2, alone / 2])
+        return edges
     inner = (centres[1:] + centres[:-1]) / 2
     first, last = 2 * centres[0] - inner[0], 2 * centres[-1] - inner[-1]
     return np.concatenate([[first], inner, [last]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Index, Job, Out, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
+    from shortloop.base.plain import Plain
+    from shortloop.eeg.checks.consistency import Refuse
+    from shortloop.eeg.checks.summary import RecordingSummary
     from shortloop.eeg.features.settings import FeatureSettings
-    from shortloop.eeg.formats.consistency import Refuse
-    from shortloop.eeg.formats.summary import RecordingSummary
-    from shortloop.plain import Plain
 
 __all__ = ["CheckRecordings"]
 
@@ -28,26 +28,15 @@ class CheckRecordings(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Compare the recordings; the first problem ends it."""
-        from shortloop.eeg.formats.consistency import first_ends
+        from shortloop.eeg.checks.consistency import first_ends
 
         return Finished(self.compare(first_ends))
 
     def compare(self, refuse: Refuse) -> dict[str, Plain]:
-        """Compare the recordings.
-
-        Parameters
-        ----------
-        refuse : callable
-            Is told of each problem.
-
-        Returns
-        -------
-        dict
-            What is odd about recordings, but no problem.
-        """
-        from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials, uneven_classes
+        """Compare the recordings."""
+        from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials, uneven_classes
+        from shortloop.eeg.checks.summary import RecordingSummary
         from shortloop.eeg.formats.runs import told_by_runs
-        from shortloop.eeg.formats.summary import RecordingSummary
 
         summaries = [
             RecordingSummary.from_dict(each) for job in self.imported for each in job.facts["recordings"]
@@ -89,8 +78,8 @@ class CheckRecordings(Stage):
 
     def _check_runs(self, summary: RecordingSummary, refuse: Refuse) -> None:
         """Refuse runs that cannot be held out: each fold must train on every class."""
+        from shortloop.base.errors import InputError
         from shortloop.eeg.formats.runs import in_one_run, runs_said, table_of
-        from shortloop.errors import InputError
 
         table = table_of(summary)
         alone = in_one_run(summary)
@@ -135,8 +124,8 @@ class CheckRecordings(Stage):
         )
 
     def _check_bins(self, summary: RecordingSummary, refuse: Refuse) -> None:
+        from shortloop.base.errors import InputError
         from shortloop.eeg.features.bins import check_bins_fit
-        from shortloop.errors import InputError
 
         for kind, settings in self.features.kinds.items():
             try:

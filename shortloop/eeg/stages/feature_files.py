@@ -8,13 +8,13 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
-from shortloop.worker.stage import Outputs, Values
+from shortloop.stages.stage import Outputs, Values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from shortloop.plain import Plain
-    from shortloop.worker.results import Result
+    from shortloop.base.plain import Plain
+    from shortloop.stages.results import Result
 
 __all__ = [
     "epoch_coordinates",
@@ -24,6 +24,7 @@ __all__ = [
     "feature_coordinates",
     "feature_facts",
     "feature_values",
+    "keep_epochs",
     "load_epochs",
     "load_features",
 ]
@@ -31,26 +32,16 @@ __all__ = [
 LABELS = "class of each trial, an index into the classes"
 
 
-def epoch_values(epochs: Epochs, phase: str, out: Outputs) -> dict[str, Values]:
-    """The arrays of the epochs of one phase; their data are written at once, so that they can be let go.
-
-    Parameters
-    ----------
-    epochs : Epochs
-        The epochs.
-    phase : str
-        Their phase, part of the arrays' names.
-    out : Outputs
-        Of the job.
-
-    Returns
-    -------
-    dict of str to Values
-        By the name of the array.
-    """
-    trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))
+def keep_epochs(epochs: Epochs, phase: str, out: Outputs) -> np.ndarray:
+    """Write the data of the epochs of one phase, so that they can be let go, and map what was written."""
     data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
     data[...] = epochs.data
+    return data
+
+
+def epoch_values(epochs: Epochs, phase: str) -> dict[str, Values]:
+    """The arrays of the epochs of one phase; their data are those of `keep_epochs`."""
+    trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))
     values = {
         f"data_{phase}": Values(
             None, f"{trials} × {channels} × {samples}", f"epochs of the {phase} phase", epochs.unit
@@ -72,34 +63,12 @@ def epoch_values(epochs: Epochs, phase: str, out: Outputs) -> dict[str, Values]:
 
 
 def epoch_coordinates(phase: str) -> dict[str, str]:
-    """What stands along the axes of the arrays of the epochs of one phase.
-
-    Parameters
-    ----------
-    phase : str
-        Their phase.
-
-    Returns
-    -------
-    dict of str to str
-        As of ``Finished``.
-    """
+    """What stands along the axes of the arrays of the epochs of one phase."""
     return {_axis("channels", phase): f"channels_{phase}", _axis("samples", phase): f"times_{phase}"}
 
 
 def epoch_facts(epochs: Epochs) -> dict[str, Plain]:
-    """The rest of epochs, beside their arrays.
-
-    Parameters
-    ----------
-    epochs : Epochs
-        Of one phase.
-
-    Returns
-    -------
-    dict
-        Plain data.
-    """
+    """The rest of epochs, beside their arrays."""
     return {
         "classes": list(epochs.classes),
         "sfreq": float(epochs.sfreq),
@@ -109,19 +78,7 @@ def epoch_facts(epochs: Epochs) -> dict[str, Plain]:
 
 
 def load_epochs(result: Result, phase: str) -> Epochs:
-    """The epochs of one phase that a job holds, their data mapped from its file.
-
-    Parameters
-    ----------
-    result : Result
-        A job of the stage ``import_epochs``.
-    phase : str
-        Which phase.
-
-    Returns
-    -------
-    Epochs
-    """
+    """The epochs of one phase that a job holds, their data mapped from its file."""
     facts = result.facts["phases"][phase]
     info = _info(phase)
     return Epochs(
@@ -157,21 +114,8 @@ def feature_values(
 ) -> dict[str, Values]:
     """The arrays of the features of one phase beside the features themselves.
 
-    Parameters
-    ----------
-    phase : str
-        Their phase, part of the arrays' names.
-    labels : array-like of int, shape (trials,)
-        Class of each trial.
-    features : Features
-        Of any trials of the phase.
-    runs : array-like of int, shape (trials,), optional
-        File that each trial is from.
-
-    Returns
-    -------
-    dict of str to Values
-        By the name of the array.
+    labels: int, (trials,). Class of each trial.
+    runs: int, (trials,). File that each trial is from.
     """
     centre = "centre of each bin, 0 at the event"
     trials = _axis("trials", phase)
@@ -185,49 +129,17 @@ def feature_values(
 
 
 def feature_axes(phase: str) -> str:
-    """Axes of the features of one phase.
-
-    Parameters
-    ----------
-    phase : str
-        Their phase.
-
-    Returns
-    -------
-    str
-    """
+    """Axes of the features of one phase."""
     return f"{_axis('bins', phase)} × {_axis('trials', phase)} × features"
 
 
 def feature_coordinates(phase: str) -> dict[str, str]:
-    """What stands along the axes of the arrays of the features of one phase.
-
-    Parameters
-    ----------
-    phase : str
-        Their phase.
-
-    Returns
-    -------
-    dict of str to str
-        As of ``Finished``.
-    """
+    """What stands along the axes of the arrays of the features of one phase."""
     return {_axis("bins", phase): f"times_{phase}", "features": "names"}
 
 
 def feature_facts(features: Features) -> dict[str, Plain]:
-    """The rest of features, beside their arrays; it is the same in all phases.
-
-    Parameters
-    ----------
-    features : Features
-        Of any phase.
-
-    Returns
-    -------
-    dict
-        Plain data.
-    """
+    """The rest of features, beside their arrays; it is the same in all phases."""
     return {
         "classes": list(features.classes),
         "names": list(features.names),
@@ -238,19 +150,7 @@ def feature_facts(features: Features) -> dict[str, Plain]:
 
 
 def load_features(result: Result, phase: str) -> Features:
-    """The features of one phase that a job holds, their data mapped from its file.
-
-    Parameters
-    ----------
-    result : Result
-        A job of a feature stage.
-    phase : str
-        Which phase.
-
-    Returns
-    -------
-    Features
-    """
+    """The features of one phase that a job holds, their data mapped from its file."""
     facts = result.facts
     return Features(
         data=result.arrays[f"data_{phase}"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Index, Job, Out, Outputs, Stage
+from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,19 +27,7 @@ class FeatureStage(Stage):
 
     @abstractmethod
     def of_trials(self, epochs: Epochs, trials: slice) -> Features:
-        """Features of some trials.
-
-        Parameters
-        ----------
-        epochs : Epochs
-            The epochs of a phase.
-        trials : slice
-            Which of them.
-
-        Returns
-        -------
-        Features
-        """
+        """Features of some trials."""
 
     def open(self) -> None:
         """Map the epochs, and compute one trial of each phase, which gives the shape."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from shortloop.eeg.group.null import NullName
@@ -58,11 +58,11 @@ def statistics_of(
 
     import numpy as np
 
-    from shortloop.eeg.group.chance import own_level
+    from shortloop.base.seeds import seed_for
+    from shortloop.eeg.group.draws import own_level
     from shortloop.eeg.group.limits import SHARED_TRAINING
     from shortloop.eeg.group.null import error_rate
     from shortloop.eeg.group.statistics import group_statistics
-    from shortloop.seeds import seed_for
 
     facts = permuted[0].facts
     cross_validated = shape == "curve" or facts["test_phase"] == facts["train_phase"]

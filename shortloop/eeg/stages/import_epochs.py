@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
+from shortloop.stages.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray
     from shortloop.eeg.data import Epochs
-    from shortloop.types import FloatArray
 
 __all__ = ["ImportEpochs"]
 
@@ -24,18 +24,23 @@ class ImportEpochs(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Read and check."""
-        from shortloop.eeg.formats.folders import whole
-        from shortloop.eeg.formats.same_trials import refuse_shared, trial_digests
-        from shortloop.eeg.formats.summary import summarize
-        from shortloop.eeg.stages.feature_files import epoch_coordinates, epoch_facts, epoch_values
-        from shortloop.worker.records import noted
+        from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
+        from shortloop.eeg.checks.summary import summarize
+        from shortloop.eeg.formats.files import whole
+        from shortloop.eeg.stages.feature_files import (
+            epoch_coordinates,
+            epoch_facts,
+            epoch_values,
+            keep_epochs,
+        )
+        from shortloop.stages.records import noted
 
         who = self.partition or ""
         arrays: dict[str, Values] = {}
         along: dict[str, str] = {}
         phases, recordings, sources = {}, [], {}
         notes: list[str] = []
-        digests, names, onsets, seconds = {}, {}, {}, 0.0
+        kept, names, onsets, seconds = {}, {}, {}, 0.0
         for phase in self.phases:
             files = [recording[0][1] for recording in self.recordings.get(phase, [])]
             said: list[str] = []
@@ -43,10 +48,10 @@ class ImportEpochs(Stage):
             with noted(what, said):
                 epochs = self._read(phase)
             notes += said
-            digests[phase] = trial_digests(epochs.data)
             onsets[phase] = self._onsets(epochs, phase)
             seconds = float(epochs.times[-1] - epochs.times[0])
-            arrays.update(epoch_values(epochs, phase, out))
+            kept[phase] = keep_epochs(epochs, phase, out)
+            arrays.update(epoch_values(epochs, phase))
             along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
             each_name = [whole(file.path).name for file in files]
@@ -61,6 +66,7 @@ class ImportEpochs(Stage):
                 for recording in self.recordings.get(phase, [])
                 for name, file in recording
             ]
+        digests = dict(zip(kept, trial_digests(*kept.values()), strict=True))
         refuse_shared(digests, participant=who, files=names, field="input.files")
         notes += self._overlaps(onsets, seconds)
         return Finished(
@@ -80,7 +86,7 @@ class ImportEpochs(Stage):
         return found
 
     def _overlaps(self, onsets: dict[str, dict[str, FloatArray]], seconds: float) -> list[str]:
-        from shortloop.eeg.formats.same_trials import overlaps
+        from shortloop.eeg.checks.same_trials import overlaps
 
         training, *others = self.phases
         found = {phase: overlaps(onsets[training], onsets[phase], seconds) for phase in others}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import File, Finished, Outputs, Stage, Values
+from shortloop.stages.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from shortloop.base.plain import Plain
     from shortloop.eeg.data import Features
     from shortloop.eeg.formats.base import InputSettings
-    from shortloop.plain import Plain
 
 __all__ = ["ImportFeatures"]
 
@@ -30,26 +30,26 @@ class ImportFeatures(Stage):
         """Read and check; two files are read at the same time."""
         from contextlib import ExitStack
 
-        from shortloop.eeg.formats.same_trials import feature_digests, refuse_shared
-        from shortloop.eeg.formats.summary import summarize
+        from shortloop.eeg.checks.same_trials import feature_digests, refuse_shared
+        from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.stages.feature_files import (
             feature_axes,
             feature_coordinates,
             feature_facts,
             feature_values,
         )
-        from shortloop.worker.records import Outside
+        from shortloop.stages.records import Outside
 
         arrays: dict[str, Values] = {}
         along: dict[str, str] = {}
         facts: dict[str, Plain] = {}
         recordings, sources = [], {}
-        digests, names = {}, {}
+        read, names = {}, {}
         with ExitStack() as until_read:
             begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}
             for phase, wait in begun.items():
                 features, file = wait(), self.files[phase][0]
-                digests[phase], names[phase] = feature_digests(features.data), file.path.name
+                read[phase], names[phase] = features.data, file.path.name
                 name, who = file.path.name, self.partition or ""
                 outside = None if features.span is None else Outside(name, file.content, features.span)
                 arrays.update(feature_values(phase, features.labels, features))
@@ -62,6 +62,7 @@ class ImportFeatures(Stage):
                 sources[phase] = [
                     {"name": each.path.name, "content": each.content} for each in self.files[phase]
                 ]
+        digests = dict(zip(read, feature_digests(*read.values()), strict=True))
         refuse_shared(digests, participant=self.partition or "", files=names, field=f"input.{self.kind}")
         return Finished({**facts, "recordings": recordings, "files": sources}, arrays, coordinates=along)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import CollectingStage, Finished, Job, Outputs
+from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
+    from shortloop.base.plain import Plain
     from shortloop.eeg.group.settings import GroupSettings
-    from shortloop.plain import Plain
 
 __all__ = ["Individual"]
 
@@ -28,13 +28,17 @@ class Individual(CollectingStage):
     permuted: list[Job]
     retrained: list[Job] = []  # noqa: RUF012  in the same order; empty: none
 
+    def open(self) -> None:
+        """Import once what the forks that test participants share."""
+        import shortloop.eeg.group.statistics  # noqa: F401
+
     def units(self) -> int:
         """The participants."""
         return len(self.permuted)
 
     def unit_key(self, unit: int) -> bytes:
         """The jobs of the participant."""
-        from shortloop.worker.content import content_of
+        from shortloop.stages.content import content_of
 
         return content_of(self._jobs(unit))
 
@@ -59,7 +63,7 @@ class Individual(CollectingStage):
     def finish(self, out: Outputs) -> Finished:
         """The statistics of all participants, one after the other."""
         from shortloop.eeg.stages.statistics_files import stacked_values
-        from shortloop.worker.rows import unpack
+        from shortloop.stages.rows import unpack
 
         arrays, statistics = stacked_values([unpack(row) for row in out.rows])
         facts: dict[str, Plain] = {

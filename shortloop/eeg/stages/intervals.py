@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +41,8 @@ class Intervals(Stage):
     def _interval(self, shape: str) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 
+        from shortloop.base.seeds import seed_for
         from shortloop.eeg.decoding.metrics.intervals import bootstrap_interval
-        from shortloop.seeds import seed_for
 
         evidence, labels, groups = self._evidence(shape)
         seed = seed_for(self.seed, "interval", self.kind, shape, self.partition or "")

@@ -16,16 +16,5 @@ CENTRES = {
 
 
 def map_coordinates(arrays: Container[str]) -> dict[str, str]:
-    """What stands along the axes of maps.
-
-    Parameters
-    ----------
-    arrays : container of str
-        Names of the arrays of the job.
-
-    Returns
-    -------
-    dict of str to str
-        As of ``Finished``.
-    """
+    """What stands along the axes of maps."""
     return {axis: name for axis, name in TIMES.items() if name in arrays}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from shortloop.base.plain import Plain
     from shortloop.eeg.score import Score
-    from shortloop.plain import Plain
 
 __all__ = ["NullScores"]
 

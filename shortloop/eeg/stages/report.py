@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shortloop.report.stage import ReportStage
-from shortloop.worker.stage import Finished, Job, Outputs
+from shortloop.stages.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
     from shortloop.eeg.report.page import Panel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shortloop.eeg.stages.null_scores import NullScores
-from shortloop.worker.stage import Index, Job
+from shortloop.stages.stage import Index, Job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

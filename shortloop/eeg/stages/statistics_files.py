@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.plain import Plain
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.stages.map_axes import MAP_AXES
-from shortloop.plain import Plain
-from shortloop.worker.results import Result
-from shortloop.worker.stage import Values
+from shortloop.stages.results import Result
+from shortloop.stages.stage import Values
 
 __all__ = ["load_statistics", "packed", "stacked_values", "statistics_values"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from shortloop.plain import Plain
+    from shortloop.base.plain import Plain
 
 __all__ = ["Subsample"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.errors import InputError
-from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage, Values
+from shortloop.base.errors import InputError
+from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

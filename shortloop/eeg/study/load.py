@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 
 from shortloop.eeg.study.schema import Study
-from shortloop.settings.paths import expand_path
+from shortloop.settings.paths import STUDY_VARIABLE, expand_path
 from shortloop.settings.read import read_settings
-from shortloop.settings.variable import STUDY_VARIABLE
 
 __all__ = ["DEFAULT_STUDY", "data_folder", "read_study"]
 
@@ -36,23 +35,5 @@ def read_study(path: str | os.PathLike[str] = DEFAULT_STUDY) -> Study:
 
 
 def data_folder(folder: str, study_file: str | os.PathLike[str]) -> Path:
-    """The folder of the recordings: ``${NAME=default}`` expanded, relative to the study file.
-
-    Parameters
-    ----------
-    folder : str
-        As written in the study file.
-    study_file : path-like
-        The study file.
-
-    Returns
-    -------
-    Path
-        Absolute.
-
-    Raises
-    ------
-    InputError
-        If a variable is not set and has no default.
-    """
+    """Expand ``${NAME=default}`` in the folder of the recordings, which is relative to the study file."""
     return expand_path(folder, study_file, field="input.folder", what="the folder of the recordings")

@@ -4,15 +4,15 @@ is no change of what uses another. Fields say unit and default; ``shortloop stud
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from shortloop.eeg.checks.participants import Participant, alike
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
-from shortloop.eeg.formats.participants import Participant, alike
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.group.null import RETRAINED
 from shortloop.eeg.group.settings import GroupSettings
@@ -141,6 +141,15 @@ class Study(StudySettings):
         if alone:
             return asked.count if at_once or asked.null is None else 0
         return RETRAINED if at_once else 0
+
+    def for_report(self) -> dict[str, Any]:
+        """Give the settings as plain data, and in `words` what a methods section says of the estimator."""
+        words = {
+            "classifier": self.estimator.described(len(self.classes)),
+            "papers": dict(self.estimator.papers),
+            "libraries": dict(self.estimator.libraries),
+        }
+        return {**self.model_dump(mode="json", exclude={"input": {"folder"}}), "words": words}
 
     def in_words(self) -> str:
         people, phases = len(self.participants), self.phases

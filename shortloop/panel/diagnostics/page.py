@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.diagnostics.plot import HUGE, Axis, Box, Plot, axis_of
 from shortloop.panel.diagnostics.rows import Rows
 from shortloop.panel.diagnostics.worst import OUTLYING, summary_of
 from shortloop.report.pdf import Canvas, Sheet
 from shortloop.report.pdf_font import fitting
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Head", "page_of", "page_without_plots"]
 
@@ -38,16 +38,10 @@ BAND = 0.95
 class Head:
     """What stands above the plots of a page.
 
-    Parameters
-    ----------
-    group : str
-        Title, and bookmark.
-    model : str
-        What was fitted.
-    why : str
-        Why the group is shown.
-    place : str
-        Which page it is.
+    group: Title, and bookmark.
+    model: what was fitted.
+    why: why the group is shown.
+    place: which page it is.
     """
 
     group: str
@@ -57,19 +51,7 @@ class Head:
 
 
 def page_of(head: Head, rows: Rows) -> Sheet:
-    """Draw the page of a group that was fitted.
-
-    Parameters
-    ----------
-    head : Head
-        What stands above.
-    rows : Rows
-        Numbers of its rows.
-
-    Returns
-    -------
-    Sheet
-    """
+    """Draw the page of a group that was fitted."""
     canvas = _headed(head)
     found = summary_of(rows)
     said = [
@@ -91,19 +73,7 @@ def page_of(head: Head, rows: Rows) -> Sheet:
 
 
 def page_without_plots(head: Head, said: Sequence[str]) -> Sheet:
-    """Draw the page of a group of which nothing can be shown.
-
-    Parameters
-    ----------
-    head : Head
-        What stands above.
-    said : sequence of str
-        Why.
-
-    Returns
-    -------
-    Sheet
-    """
+    """Draw the page of a group of which nothing can be shown."""
     canvas = _headed(head)
     lines = [line for text in said for line in textwrap.wrap(text, 120) or [""]]
     for i, line in enumerate(lines[:30]):

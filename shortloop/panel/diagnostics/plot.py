@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.report.pdf import Canvas
 from shortloop.report.pdf_font import fitting, width_of
 from shortloop.report.style import BLACK, DARK
-from shortloop.types import FloatArray
 
 __all__ = ["HUGE", "Axis", "Box", "Plot", "axis_of"]
 
@@ -25,16 +25,10 @@ UNDER, OVER = "0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 class Axis(NamedTuple):
     """From where to where an axis goes, and what is written at it.
 
-    Parameters
-    ----------
-    low, high : float
-        Its ends.
-    ticks : array of float
-        Round values within.
-    labels : tuple of str
-        One for each tick.
-    times : str
-        By what labels are to be multiplied, e.g. ``" (× 10⁶)"``; else empty.
+    low, high: its ends.
+    ticks: float. Round values within.
+    labels: one for each tick.
+    times: by what labels are to be multiplied, e.g. ``" (× 10⁶)"``; else empty.
     """
 
     low: float
@@ -56,18 +50,7 @@ class Box(NamedTuple):
 def axis_of(values: Sequence[FloatArray], length: float, upward: bool = False) -> Axis:
     """An axis on which all values have room.
 
-    Parameters
-    ----------
-    values : sequence of array
-        What is drawn; what is not finite, or beyond `HUGE`, is left out.
-    length : float
-        Points that there are.
-    upward : bool, default False
-        Whether labels lie one above the other.
-
-    Returns
-    -------
-    Axis
+    values: sequence of array. What is drawn; what is not finite, or beyond `HUGE`, is left out.
     """
     finite = np.concatenate([each[np.abs(each) < HUGE] for each in values])
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -107,15 +90,9 @@ def _label(value: float, exponent: int, digits: int) -> str:
 class Plot:
     """A plot on a page.
 
-    Parameters
-    ----------
-    canvas : Canvas
-        The page.
-    box : Box
-        Its frame.
-    x, y : Axis
-    title, across, up : str
-        What it shows, and what its axes are.
+    canvas: the page.
+    box: its frame.
+    title, across, up: what it shows, and what its axes are.
     """
 
     def __init__(self, canvas: Canvas, box: Box, x: Axis, y: Axis, title: str, across: str, up: str) -> None:
@@ -141,14 +118,8 @@ class Plot:
     def places(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Where numbers are on the page.
 
-        Parameters
-        ----------
-        x, y : array, shape (points,)
-
-        Returns
-        -------
-        array, shape (points, 2)
-            In points of the page.
+        x, y: (points,)
+        returns: (points, 2). In points of the page.
         """
         left, below, width, height = self.box
         across = left + width * ((np.asarray(x) - self.x.low) / (self.x.high - self.x.low))
@@ -158,14 +129,7 @@ class Plot:
     def dots(self, x: FloatArray, y: FloatArray, color: str, width: float, opacity: int) -> None:
         """Draw dots; those that are not finite are left out.
 
-        Parameters
-        ----------
-        x, y : array, shape (dots,)
-        color : str
-        width : float
-            Of one of them, in points.
-        opacity : int
-            As of `Canvas.dots`.
+        x, y: (dots,)
         """
         some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
         at = self.places(x[some], y[some])
@@ -176,13 +140,7 @@ class Plot:
     ) -> None:
         """Draw a line, as far as it is within the frame.
 
-        Parameters
-        ----------
-        x, y : array, shape (points,)
-        color : str
-        width : float, default 0.8
-        dashes : tuple of float, default ()
-            As of `Canvas.lines`.
+        x, y: (points,)
         """
         some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
         at = np.clip(self.places(x[some], y[some]), -1e4, 1e4)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
@@ -31,27 +31,16 @@ MEAN = "fitted mean"
 class Rows:
     """Numbers of each row of a group, arrays of shape (rows,).
 
-    Parameters
-    ----------
-    observed, fitted : array
-        The outcome, and what the model says of it.
-    predictor : array
-        What residuals are drawn against.
-    residuals : array
-        Of mean 0, and alike in size for all rows, if the model holds.
-    standardized : array
-        Of variance 1 if the model holds, as leverage is allowed for; not finite where a row decides its fit
-        alone.
-    normal : array
-        What would be normal if the model held.
-    leverage : array
-        Diagonal of the hat matrix.
-    coefficients : int
-        How many there are.
-    names : tuple of str
-        What predictor, residuals, standardized, normal and fitted are called.
-    has_cook : bool
-        Whether Cook's distance tells what coefficients would be without a row.
+    observed, fitted: array. The outcome, and what the model says of it.
+    predictor: array. What residuals are drawn against.
+    residuals: array. Of mean 0, and alike in size for all rows, if the model holds.
+    standardized: array. Of variance 1 if the model holds, as leverage is allowed for; not finite where a row
+        decides its fit alone.
+    normal: array. What would be normal if the model held.
+    leverage: array. Diagonal of the hat matrix.
+    coefficients: how many there are.
+    names: what predictor, residuals, standardized, normal and fitted are called.
+    has_cook: whether Cook's distance tells what coefficients would be without a row.
     """
 
     observed: FloatArray
@@ -70,9 +59,7 @@ class Rows:
         """Cook's distance of each row (Cook 1977, Detection of influential observation in linear regression,
         equation 8); of generalized linear models after one step.
 
-        Returns
-        -------
-        array, shape (rows,)
+        returns: (rows,)
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             part = self.leverage / (1.0 - self.leverage)
@@ -84,24 +71,7 @@ def rows_of(
 ) -> Rows | None:
     """What each row of a group says of its fit.
 
-    Parameters
-    ----------
-    model : ModelSettings
-        What was fitted.
-    design : Design
-        The group's rows, without those that lack a value.
-    params : array, shape (coefficients,)
-        What was found.
-    scale : float
-        Variance, or dispersion, of the errors, as statsmodels has it.
-    seed : SeedSequence
-        Of what is drawn for outcomes that are counted.
-
-    Returns
-    -------
-    Rows or None
-        As of ``OLSInfluence`` and ``GLMInfluence`` of statsmodels, with the expected information where that
-        is another than the observed one. None if the model does not predict one value for each row.
+    params: (coefficients,). What was found.
     """
     kind = str(getattr(model, "model", ""))
     with np.errstate(all="ignore"):
@@ -257,7 +227,8 @@ def _quantile_residuals(
     from scipy import special
 
     if family == "gaussian":
-        return (outcome - mean) / np.sqrt(scale)
+        pearson: FloatArray = (outcome - mean) / np.sqrt(scale)
+        return pearson
     if family == "gamma":
         shape = 1.0 / scale
         at = outcome / (mean * scale)
@@ -302,4 +273,5 @@ def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:
     from scipy.special import ndtri
 
     tail = ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))
-    return np.where(lower < upper, tail, -tail)
+    quantiles: FloatArray = np.where(lower < upper, tail, -tail)
+    return quantiles

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.diagnostics.criteria import CRITERIA, Criterion
 from shortloop.panel.diagnostics.rows import Rows
-from shortloop.types import FloatArray
 
 __all__ = ["OUTLYING", "SUMMARY", "reason", "summary_of", "worst"]
 
@@ -26,18 +26,7 @@ SUMMARY = {
 
 
 def summary_of(rows: Rows) -> dict[str, float]:
-    """A few numbers of the residuals of a group.
-
-    Parameters
-    ----------
-    rows : Rows
-        Of the group.
-
-    Returns
-    -------
-    dict of str to float
-        By the names of `SUMMARY`; NaN of what cannot be said.
-    """
+    """A few numbers of the residuals of a group."""
     sizes = np.abs(rows.standardized[np.isfinite(rows.standardized)])
     cook = rows.cook[np.isfinite(rows.cook)]
     leverage = rows.leverage[np.isfinite(rows.leverage)]
@@ -55,19 +44,8 @@ def summary_of(rows: Rows) -> dict[str, float]:
 def worst(summary: Mapping[str, FloatArray], by: Criterion, count: int) -> list[int]:
     """The groups to look at first.
 
-    Parameters
-    ----------
-    summary : mapping of str to array, shape (groups,)
-        By the names of `SUMMARY`; NaN of groups that are none to look at.
-    by : str
-        One of `CRITERIA`.
-    count : int
-        How many, at most.
-
-    Returns
-    -------
-    list of int
-        The worst first; the first of those that are equally bad.
+    summary: mapping of str to array, (groups,). By the names of `SUMMARY`; NaN of groups that are none to
+        look at.
     """
     names, sign = CRITERIA[by]
     keys = [-sign * np.asarray(summary[name], np.float64) for name in names]
@@ -78,19 +56,7 @@ def worst(summary: Mapping[str, FloatArray], by: Criterion, count: int) -> list[
 
 
 def reason(values: Mapping[str, float], by: Criterion) -> str:
-    """Why a group is among the worst.
-
-    Parameters
-    ----------
-    values : mapping of str to float
-        As of `summary_of`.
-    by : str
-        One of `CRITERIA`.
-
-    Returns
-    -------
-    str
-    """
+    """Why a group is among the worst."""
     if by == "influence" and np.isnan(values["cook"]):
         by = "leverage"
     return {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from shortloop.settings.tagged import Tagged
+from shortloop.settings.record_by_kind import Tagged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +30,7 @@ class PanelInput(Tagged):
     """Fields that say where the rows are, and nothing of how they are read."""
 
     def how_to_read(self) -> dict[str, Any]:
-        """All that decides what comes of a file, and not where it is: plain data, to be validated again.
-
-        Returns
-        -------
-        dict
-        """
+        """All that decides what comes of a file, and not where it is: plain data, to be validated again."""
         return self.model_dump(mode="json", exclude=set(self.places))
 
 
@@ -58,40 +53,10 @@ class FileInput(PlacedInput):
 
     @abstractmethod
     def read(self, file: Path) -> pd.DataFrame:
-        """Read it.
-
-        Parameters
-        ----------
-        file : Path
-            The file.
-
-        Returns
-        -------
-        DataFrame
-
-        Raises
-        ------
-        InputError
-            If it cannot be read as what it is said to be, or lacks a column.
-        """
+        """Read it."""
 
     def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
-        """See that no groups have become one by being read.
-
-        Parameters
-        ----------
-        file : Path
-            The file.
-        frame : DataFrame
-            What was read of it.
-        by : sequence of str
-            Columns whose values make a group.
-
-        Raises
-        ------
-        InputError
-            If some have.
-        """
+        """See that no groups have become one by being read."""
 
 
 def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.DataFrame:
@@ -111,14 +76,4 @@ class GeneratedInput(PanelInput):
 
     @abstractmethod
     def generate(self, seed: int) -> pd.DataFrame:
-        """Make them.
-
-        Parameters
-        ----------
-        seed : int
-            Equal for equal rows.
-
-        Returns
-        -------
-        DataFrame
-        """
+        """Make them."""

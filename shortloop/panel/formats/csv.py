@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.formats.base import FileInput, with_digits
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class CsvInput(FileInput):
     def _whole(self, file: Path, name: str, how: dict[str, Any]) -> pd.Series:
         import pandas as pd
 
-        return pd.read_csv(file, **how, usecols=[name], dtype={name: "Int64"})[name]
+        column: pd.Series = pd.read_csv(file, **how, usecols=[name], dtype={name: "Int64"})[name]
+        return column
 
     def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
         import pandas as pd
@@ -111,7 +112,7 @@ class CsvInput(FileInput):
         lacking = [name for name in self.columns if name not in frame.columns]
         if lacking:
             raise InputError(
-                "there is no such column",
+                "no such column",
                 file=file,
                 field="input.columns",
                 found=", ".join(lacking),

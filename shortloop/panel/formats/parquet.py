@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.formats.base import FileInput, with_digits
 
 if TYPE_CHECKING:

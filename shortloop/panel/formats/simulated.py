@@ -32,7 +32,7 @@ class SimulatedInput(GeneratedInput):
         import numpy as np
         import pandas as pd
 
-        from shortloop.seeds import seed_for
+        from shortloop.base.seeds import seed_for
 
         rng = np.random.default_rng(seed_for(seed, "panel"))
         rows = self.groups * self.rows

@@ -7,10 +7,10 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.products import gram_of
 from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.kernels.triangles import cholesky, dot, product_of
-from shortloop.types import FloatArray
 
 __all__ = [
     "IMPLICIT",
@@ -33,15 +33,7 @@ ONCE = 30.0
 def constant_of(columns: FloatArray) -> int:
     """Which column is the constant, by the rule of statsmodels (``ModelData._handle_constant``).
 
-    Parameters
-    ----------
-    columns : array, shape (p, n)
-
-    Returns
-    -------
-    int
-        The first column of ones; else the first that is constant and not zero; `NO_CONSTANT` if there is
-        none: then it may be implicit.
+    columns: (p, n)
     """
     found = NO_CONSTANT
     number = 0
@@ -66,21 +58,8 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
     statsmodels compares the ranks of the columns with and without a column of ones. That is the same where
     the distance of the ones from all sums is far from rounding; else it is `UNCLEAR`.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Orthonormal basis of the (weighted) columns.
-    ones : array, shape (n,)
-        Ones, weighted as the columns are. Becomes what no sum of the columns can be.
-    smallest : float
-        Smallest singular value of the columns.
-    frobenius : float
-        Root of the sum of their squares.
-
-    Returns
-    -------
-    int
-        `IMPLICIT`, `NO_CONSTANT` or `UNCLEAR`.
+    q: (p, n). Orthonormal basis of the (weighted) columns.
+    ones: (n,). Ones, weighted as the columns are.
     """
     rows = ones.shape[0]
     length = math.sqrt(dot(ones, ones))
@@ -110,24 +89,10 @@ def basis_of(
 
     Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Columns; become ``L⁻¹ q``.
-    largest, smallest : float
-        Their singular values, as the products have them.
-    gram, second : array, shape (p, p)
-        Are written to.
-    first : array, shape (p, p)
-        Factor of the products of the columns.
-    lower : array, shape (p, p)
-        Its lower triangle becomes L.
-
-    Returns
-    -------
-    largest, smallest : float
-        Singular values of the columns. The smallest is 0 if some column is a sum of the others; then
-        nothing is said of ``q`` and ``lower``.
+    q: (p, n). Columns; become ``L⁻¹ q``.
+    gram, second: (p, p). Are written to.
+    first: (p, p). Factor of the products of the columns.
+    lower: (p, p). Its lower triangle becomes L.
     """
     _divide(q, first)
     if largest < ONCE * smallest:

@@ -10,8 +10,8 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.reasons import EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
-from shortloop.types import FloatArray
 
 __all__ = ["are_counts", "counts_deviance", "counts_likelihood", "rounding_of_sums"]
 
@@ -23,15 +23,7 @@ ROUNDING = 6 * EPSILON  # share of the terms of a deviance that may be rounding,
 def are_counts(y: FloatArray, trials: FloatArray) -> int:
     """Whether outcomes are shares of trials, and differ.
 
-    Parameters
-    ----------
-    y, trials : array, shape (rows,)
-        Shares, and of how many trials.
-
-    Returns
-    -------
-    int
-        Of `shortloop.panel.kernels.reasons`.
+    y, trials: (rows,). Shares, and of how many trials.
     """
     lowest, highest = np.inf, -np.inf
     for i in range(y.shape[0]):
@@ -47,16 +39,7 @@ def are_counts(y: FloatArray, trials: FloatArray) -> int:
 def counts_deviance(y: FloatArray, trials: FloatArray, mu: FloatArray) -> tuple[float, float]:
     """Twice what the likelihood lacks to that of a model with a mean of its own for each row.
 
-    Parameters
-    ----------
-    y, trials, mu : array, shape (rows,)
-        Shares, of how many trials, and means.
-
-    Returns
-    -------
-    deviance : float
-    rounding : float
-        How much of it may be rounding: its terms are larger than it is.
+    y, trials, mu: (rows,). Shares, of how many trials, and means.
     """
     total, size = 0.0, 0.0
     for i in range(y.shape[0]):
@@ -73,16 +56,8 @@ def rounding_of_sums(
 ) -> float:
     """How much of a deviance may come from the rounding of sums of regressors, as statsmodels adds them up.
 
-    Parameters
-    ----------
-    y, eta, mu, slope, weight : array, shape (rows,)
-        Shares, sums of regressors, means, derivatives of the link, and weights of an iteration.
-    condition : float
-        Of the regressors: so much longer than a sum its terms may be.
-
-    Returns
-    -------
-    float
+    y, eta, mu, slope, weight: (rows,). Shares, sums of regressors, means, derivatives of the link, and
+        weights of an iteration.
     """
     longest, squares = 1.0, 0.0
     for i in range(y.shape[0]):
@@ -95,16 +70,8 @@ def rounding_of_sums(
 def counts_likelihood(y: FloatArray, trials: FloatArray, mu: FloatArray, factorials: FloatArray) -> float:
     """Logarithm of the likelihood.
 
-    Parameters
-    ----------
-    y, trials, mu : array, shape (rows,)
-        Shares, of how many trials, and means.
-    factorials : array
-        Logarithms of 0!, 1!, 2!, …
-
-    Returns
-    -------
-    float
+    y, trials, mu: (rows,). Shares, of how many trials, and means.
+    factorials: array. Logarithms of 0!, 1!, 2!, …
     """
     total = 0.0
     for i in range(y.shape[0]):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.groups import Rows
 from shortloop.panel.kernels.products import gram_of
 from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, dot, sandwich_of
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "CLUSTER",
@@ -46,24 +46,9 @@ def middle_of_rows(
 ) -> bool:
     """The middle of a sandwich where each row has an error of its own size.
 
-    Parameters
-    ----------
-    kind : int
-        `HC0` to `HC3`.
-    q : array, shape (p, n)
-        Orthonormal basis of the columns. Is written to.
-    residuals : array, shape (n,)
-        Is written to.
-    condition : float
-        Of the columns.
-    middle : array, shape (p, p)
-        Its lower triangle becomes ``q diag(e²) q'`` with the errors e of this kind.
-
-    Returns
-    -------
-    bool
-        False if a row nearly alone decides its own fit, so that HC2 and HC3 divide by what may be rounding:
-        statsmodels has leverages from an inverse, with the square of the condition.
+    q: (p, n). Orthonormal basis of the columns.
+    residuals: (n,). Is written to.
+    middle: (p, p). Its lower triangle becomes ``q diag(e²) q'`` with the errors e of this kind.
     """
     size, rows = q.shape
     if kind >= HC2:
@@ -90,22 +75,12 @@ def middle_of_clusters(
 ) -> int:
     """The middle of a sandwich where errors of one cluster hang together.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Orthonormal basis of the columns.
-    residuals : array, shape (n,)
-    clusters : array of int, shape (n,)
-        Cluster of each row, from 0, below the number of rows.
-    sums : array, shape (n, p)
-        Is written to.
-    middle : array, shape (p, p)
-        Its lower triangle becomes the sum over clusters, with statsmodels' correction of small samples.
-
-    Returns
-    -------
-    int
-        How many clusters there are. With one, nothing is said of ``middle``.
+    q: (p, n). Orthonormal basis of the columns.
+    residuals: (n,)
+    clusters: int, (n,). Cluster of each row, from 0, below the number of rows.
+    sums: (n, p). Is written to.
+    middle: (p, p). Its lower triangle becomes the sum over clusters, with statsmodels' correction of small
+        samples.
     """
     size, rows = q.shape
     number = 0
@@ -130,15 +105,7 @@ def middle_of_clusters(
 def sums_for(rows: Rows, kind: int) -> FloatArray:
     """Memory for sums over clusters, where they are needed.
 
-    Parameters
-    ----------
-    rows : Rows
-    kind : int
-        Of the covariance.
-
-    Returns
-    -------
-    array, shape (longest group, p) or (0, p)
+    returns: (longest group, p) or (0, p)
     """
     return np.empty((longest_of(rows.starts) if kind == CLUSTER else 0, rows.size))
 
@@ -159,31 +126,13 @@ def robust_likelihood(
 
     As statsmodels has it: HC0 to HC3 are one and the same here, without a correction.
 
-    Parameters
-    ----------
-    kind : int
-        `HC0` to `CLUSTER`.
-    x : array, shape (p, n)
-        Columns, or an orthonormal basis.
-    score : array, shape (n,)
-        Derivatives of the likelihood of each row. Is written to.
-    clusters : array of int, shape (n,)
-        As of `middle_of_clusters`.
-    inverse : array, shape (p, p)
-        Inverse of the triangle L, where ``L L'`` are the second derivatives.
-    root : array, shape (p, p)
-        The same; with a basis, times the inverse of the triangle that leads to the columns.
-    scale : float
-        Variance of the errors, over that of the family.
-    sums : array, shape (n, p)
-        Is written to.
-    covariance : array, shape (p, p)
-        Becomes the covariance.
-
-    Returns
-    -------
-    int
-        Of `shortloop.panel.kernels.reasons`.
+    x: (p, n). Columns, or an orthonormal basis.
+    score: (n,). Derivatives of the likelihood of each row.
+    clusters: int, (n,)
+    inverse: (p, p). Inverse of the triangle L, where ``L L'`` are the second derivatives.
+    root: (p, p). The same; with a basis, times the inverse of the triangle that leads to the columns.
+    sums: (n, p). Is written to.
+    covariance: (p, p). Becomes the covariance.
     """
     size = x.shape[0]
     middle, work, both = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
@@ -222,19 +171,9 @@ def wald(
 ) -> float:
     """The F statistic of the hypothesis that all coefficients but the constant are zero.
 
-    Parameters
-    ----------
-    beta : array, shape (p,)
-    covariance : array, shape (p, p)
-    constant : int
-        Which one is left out; negative: none.
-    work, lower : array, shape (p, p)
-        Are written to.
-
-    Returns
-    -------
-    float
-        NaN if no coefficient is left; `UNCLEAR_TEST` if their covariance is nearly singular.
+    beta: (p,)
+    covariance: (p, p)
+    work, lower: (p, p). Are written to.
     """
     size, largest = 0, 0.0
     for i in range(beta.shape[0]):

@@ -28,16 +28,7 @@ L1, L2, L3, L4, L5, L6, L7, L8, L9, L10 = (2.0 / (2 * k + 1) for k in range(1, 1
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def exp_of(value: float) -> float:
-    """Exponential, to less than one unit in the last place.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    float
-    """
+    """Exponential, to less than one unit in the last place."""
     shifted = value * PER_LN2 + TO_WHOLE
     whole = shifted - TO_WHOLE
     x = (value - whole * LN2) - whole * LN2_REST  # at most ln 2 / 2: Taylor's series lacks 4e-18 of it
@@ -58,17 +49,7 @@ def exp_of(value: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def log_of(value: float) -> float:
-    """Natural logarithm, to less than one unit in the last place.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    float
-        Of 0 minus infinity, below 0 NaN.
-    """
+    """Natural logarithm, to less than one unit in the last place."""
     small = value < NORMAL
     bits = np.float64(value * 2.0**54 if small else value).view(np.int64) - ROOT
     power = float(bits >> DIGITS) - (54.0 if small else 0.0)

@@ -10,11 +10,11 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import log_of
 from shortloop.panel.kernels.links import IDENTITY, LOG
 from shortloop.panel.kernels.reasons import EDGE
 from shortloop.panel.kernels.triangles import total_of
-from shortloop.types import FloatArray
 
 __all__ = [
     "BINOMIAL",
@@ -43,14 +43,8 @@ FACTORIALS = 256  # counts whose factorial is computed once
 def start_means(family: int, y: FloatArray, mu: FloatArray) -> None:
     """Means to begin with.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-    y : array, shape (rows,)
-        Outcomes.
-    mu : array, shape (rows,)
-        Become the means.
+    y: (rows,). Outcomes.
+    mu: (rows,). Become the means.
     """
     mean = 0.5 if family == BINOMIAL else total_of(y) / y.shape[0]
     for i in range(y.shape[0]):
@@ -61,17 +55,7 @@ def start_means(family: int, y: FloatArray, mu: FloatArray) -> None:
 def are_possible(family: int, mu: FloatArray) -> bool:
     """Whether means are such as a family can have.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-    mu : array, shape (rows,)
-        Means.
-
-    Returns
-    -------
-    bool
-        False if one is next to where statsmodels cuts it off, or beyond.
+    mu: (rows,). Means.
     """
     lowest, highest = EDGE, 1.0 / EDGE
     if family == BINOMIAL:
@@ -97,14 +81,8 @@ def _variance(family: int, mu: float) -> float:
 def weights_of(family: int, mu: FloatArray, slope: FloatArray, weight: FloatArray) -> None:
     """Weights of rows in an iteration.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-    mu, slope : array, shape (rows,)
-        Means, and derivatives of the link.
-    weight : array, shape (rows,)
-        Become the weights.
+    mu, slope: (rows,). Means, and derivatives of the link.
+    weight: (rows,). Become the weights.
     """
     for i in range(mu.shape[0]):
         weight[i] = 1.0 / (slope[i] * slope[i] * _variance(family, mu[i]))
@@ -116,16 +94,9 @@ def observed_of(
 ) -> None:
     """Derivatives of the likelihood of each row, and the second with their sign turned, times the scale.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-    y, mu, slope : array, shape (rows,)
-        Outcomes, means, derivatives of the link.
-    weight : array, shape (rows,)
-        Second derivatives of the link; become those of the likelihood.
-    score : array, shape (rows,)
-        Become the first derivatives.
+    y, mu, slope: (rows,). Outcomes, means, derivatives of the link.
+    weight: (rows,). Second derivatives of the link; become those of the likelihood.
+    score: (rows,). Become the first derivatives.
     """
     for i in range(mu.shape[0]):
         of_mean = 0.0  # derivative of the variance
@@ -145,20 +116,8 @@ def observed_of(
 def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int, work: FloatArray) -> float:
     """1, or Pearson's χ² over the degrees of freedom.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-    y, mu : array, shape (rows,)
-        Outcomes and means.
-    freedom : int
-        Degrees of freedom.
-    work : array, shape (rows,)
-        Is written to.
-
-    Returns
-    -------
-    float
+    y, mu: (rows,). Outcomes and means.
+    work: (rows,). Is written to.
     """
     if family in (BINOMIAL, POISSON):
         return 1.0
@@ -174,18 +133,8 @@ def deviance_of(
 ) -> float:
     """Twice what the likelihood lacks to that of a model with a mean of its own for each row.
 
-    Parameters
-    ----------
-    family, link : int
-        Places in `FAMILIES` and `LINKS`.
-    y, logs, eta, mu : array, shape (rows,)
-        Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
-    work : array, shape (rows,)
-        Is written to.
-
-    Returns
-    -------
-    float
+    y, logs, eta, mu: (rows,). Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
+    work: (rows,). Is written to.
     """
     rows = y.shape[0]
     if family == BINOMIAL:
@@ -231,22 +180,8 @@ def log_likelihood(
 ) -> float:
     """Logarithm of the likelihood.
 
-    Parameters
-    ----------
-    family, link : int
-        Places in `FAMILIES` and `LINKS`.
-    y, logs, eta, mu : array, shape (rows,)
-        Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
-    scale : float
-        As of `scale_of`.
-    factorials : array
-        As of `log_factorials`.
-    work : array, shape (rows,)
-        Is written to.
-
-    Returns
-    -------
-    float
+    y, logs, eta, mu: (rows,). Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
+    work: (rows,). Is written to.
     """
     rows = y.shape[0]
     if family == BINOMIAL:
@@ -278,15 +213,7 @@ def log_likelihood(
 def log_factorials(family: int) -> FloatArray:
     """Logarithms of factorials of small counts, where a family needs them.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-
-    Returns
-    -------
-    array
-        Of 0!, 1!, 2!, …
+    returns: array. Of 0!, 1!, 2!, …
     """
     found = np.zeros(FACTORIALS if family in (BINOMIAL, POISSON) else 1)
     for i in range(found.shape[0]):
@@ -298,14 +225,8 @@ def log_factorials(family: int) -> FloatArray:
 def logs_of(family: int, y: FloatArray, logs: FloatArray) -> None:
     """Logarithms of outcomes, where a family needs them.
 
-    Parameters
-    ----------
-    family : int
-        Place in `FAMILIES`.
-    y : array, shape (rows,)
-        Outcomes.
-    logs : array, shape (rows,)
-        Become their logarithms; 0 where an outcome is 0.
+    y: (rows,). Outcomes.
+    logs: (rows,). Become their logarithms; 0 where an outcome is 0.
     """
     if family in (POISSON, GAMMA):
         for i in range(y.shape[0]):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.columns import basis_of
 from shortloop.panel.kernels.products import gram_of
 from shortloop.panel.kernels.reasons import (
@@ -21,7 +22,6 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.kernels.triangles import cholesky, dot
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "CONDITION",
@@ -44,21 +44,15 @@ VECTORS = 6  # as many as the model needs that needs the most: so this is compil
 class Rows(NamedTuple):
     """Rows of some groups, those of a group one after the other.
 
-    Parameters
-    ----------
-    size : int
-        How many regressors there are: p.
-    columns : array, shape (p * rows,)
-        Regressors: of each group one column after the other, as `columns_of_group` has them.
-    outcome : array, shape (rows,)
-    weights : array, shape (rows,) or (0,)
-        None: all alike.
-    trials : array, shape (rows,) or (0,)
-        How many trials outcomes are shares of, of the binomial family. None: outcomes are 0 or 1.
-    clusters : array of int, shape (rows,) or (0,)
-        As of `shortloop.panel.kernels.covariance.middle_of_clusters`.
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
+    size: how many regressors there are: p.
+    columns: (p * rows,). Regressors: of each group one column after the other, as `columns_of_group` has
+        them.
+    outcome: (rows,)
+    weights: (rows,) or (0,). None: all alike.
+    trials: (rows,) or (0,). How many trials outcomes are shares of, of the binomial family. None: outcomes
+        are 0 or 1.
+    clusters: int, (rows,) or (0,)
+    starts: int, (groups + 1,). First row of each group, and the end of the last.
     """
 
     size: int
@@ -73,18 +67,12 @@ class Rows(NamedTuple):
 class Found(NamedTuple):
     """What kernels write of each group.
 
-    Parameters
-    ----------
-    beta : array, shape (groups, p)
-        Coefficients.
-    covariance : array, shape (groups, p, p)
-        Their covariances.
-    numbers : array, shape (groups, numbers)
-        What else is said, by the ``NUMBERS`` of the kernel.
-    constants : array of int, shape (groups,)
-        What `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
-    reasons : array of int, shape (groups,)
-        Of `shortloop.panel.kernels.reasons`. Of a group that is not vouched for, the others say nothing.
+    beta: (groups, p). Coefficients.
+    covariance: (groups, p, p). Their covariances.
+    numbers: (groups, numbers). What else is said, by the ``NUMBERS`` of the kernel.
+    constants: int, (groups,). What `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
+    reasons: int, (groups,). Of `shortloop.panel.kernels.reasons`. Of a group that is not vouched for, the
+        others say nothing.
     """
 
     beta: FloatArray
@@ -97,17 +85,11 @@ class Found(NamedTuple):
 class Room(NamedTuple):
     """Memory for the fit of one group; the longest has a place in it.
 
-    Parameters
-    ----------
-    store : array, shape (p * longest,)
-        For a basis of the columns.
-    vectors : array, shape (6, longest)
-        Values for each row.
-    gram, first, second, lower, inverse, weighted : array, shape (p, p)
-        Triangles. `basis_of_group` makes ``lower`` the one that leads from the basis to the columns, and
-        writes to the first three.
-    right, step, gamma : array, shape (p,)
-        A value for each coefficient.
+    store: (p * longest,). For a basis of the columns.
+    vectors: (6, longest). Values for each row.
+    gram, first, second, lower, inverse, weighted: (p, p). Triangles. `basis_of_group` makes ``lower`` the one
+        that leads from the basis to the columns, and writes to the first three.
+    right, step, gamma: (p,). A value for each coefficient.
     """
 
     store: FloatArray
@@ -125,16 +107,7 @@ class Room(NamedTuple):
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def room_for(rows: Rows) -> Room:
-    """Memory for the fits of all groups.
-
-    Parameters
-    ----------
-    rows : Rows
-
-    Returns
-    -------
-    Room
-    """
+    """Memory for the fits of all groups."""
     size, longest = rows.size, longest_of(rows.starts)
     triangles = np.zeros((6, size, size))
     small = np.empty((3, size))
@@ -157,16 +130,7 @@ def room_for(rows: Rows) -> Room:
 def columns_of_group(rows: Rows, g: int) -> FloatArray:
     """Regressors of a group.
 
-    Parameters
-    ----------
-    rows : Rows
-    g : int
-        Number of the group.
-
-    Returns
-    -------
-    array, shape (p, n)
-        A view.
+    returns: (p, n). A view.
     """
     begin, end = rows.starts[g], rows.starts[g + 1]
     return rows.columns[rows.size * begin : rows.size * end].reshape(rows.size, end - begin)
@@ -176,25 +140,7 @@ def columns_of_group(rows: Rows, g: int) -> FloatArray:
 def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
     """Factor the products of the (weighted) columns of a group.
 
-    Parameters
-    ----------
-    rows : Rows
-    g : int
-        Number of the group.
-    room : Room
-        Its first vector becomes the roots of the weights, if there are weights; ``gram`` the products,
-        ``first`` their factor.
-
-    Returns
-    -------
-    reason : int
-        `VOUCHED`, or why the group is left out: then nothing is said of the rest.
-    q : array, shape (p, n)
-        The columns; with weights, a copy that has them.
-    largest, smallest : float
-        Their singular values.
-    squares : float
-        Sum of their squares.
+    q: (p, n). The columns; with weights, a copy that has them.
     """
     begin, end = rows.starts[g], rows.starts[g + 1]
     size, number = rows.size, end - begin
@@ -237,23 +183,8 @@ def basis_by_factor(
 ) -> tuple[int, FloatArray, float, float]:
     """Make an orthonormal basis of the columns of a group.
 
-    Parameters
-    ----------
-    columns : array, shape (p, n)
-        Of `factor_of_group`.
-    largest, smallest : float
-        As it says.
-    room : Room
-        As it left it.
-
-    Returns
-    -------
-    reason : int
-        `VOUCHED`, or why the group is left out: then nothing is said of the basis.
-    q : array, shape (p, n)
-        The basis.
-    largest, smallest : float
-        Singular values of the columns, to more digits if they need them.
+    columns: (p, n). Of `factor_of_group`.
+    q: (p, n). The basis.
     """
     size, number = columns.shape
     q = room.store[: size * number].reshape(size, number)
@@ -269,24 +200,7 @@ def basis_by_factor(
 def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
     """Make an orthonormal basis of the (weighted) columns of a group.
 
-    Parameters
-    ----------
-    rows : Rows
-    g : int
-        Number of the group.
-    room : Room
-        As of `factor_of_group` and `basis_by_factor`.
-
-    Returns
-    -------
-    reason : int
-        `VOUCHED`, or why the group is left out: then nothing is said of the basis.
-    q : array, shape (p, n)
-        The basis.
-    largest, smallest : float
-        Singular values of the columns.
-    squares : float
-        Sum of their squares.
+    q: (p, n). The basis.
     """
     reason, q, largest, smallest, squares = factor_of_group(rows, g, room)
     if reason == VOUCHED:

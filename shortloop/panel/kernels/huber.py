@@ -11,6 +11,7 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
 from shortloop.panel.kernels.products import gram_of, move, products_of
 from shortloop.panel.kernels.reasons import (
@@ -31,7 +32,6 @@ from shortloop.panel.kernels.triangles import (
     product_of,
     solve,
 )
-from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -47,15 +47,7 @@ NUMBERS = ("scale", "condition_number", "iterations", "converged")
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, bound: float) -> None:
-    """Fit each group of rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    found : Found
-    bound : float
-        Residuals beyond this many scales count less.
-    """
+    """Fit each group of rows."""
     room = room_for(rows)
     gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
     weighted, right, step, gamma = room.weighted, room.right, room.step, room.gamma
@@ -154,19 +146,7 @@ def _inflation(left: FloatArray, scale: float, bound: float, size: int) -> float
 
     Huber 1981, Robust Statistics, section 7.6; ``H1`` of statsmodels.
 
-    Parameters
-    ----------
-    left : array, shape (n,)
-        Residuals.
-    scale, bound : float
-        Of residuals; and how many of it they may be to count in full.
-    size : int
-        Number of coefficients.
-
-    Returns
-    -------
-    float
-        Negative if none counts in full, or rounding decides whether one does.
+    left: (n,). Residuals.
     """
     rows, inside, squares = left.shape[0], 0, 0.0
     for i in range(rows):
@@ -198,21 +178,10 @@ def _noise(
 ) -> float:
     """By how much rounding moves the criterion of statsmodels, times one over the unit of rounding.
 
-    Parameters
-    ----------
-    x, y : array, shape (p, n) and (n,)
-    beta, errors : array, shape (p,)
-        Coefficients, and what rounding does to them.
-    left, weight : array, shape (n,)
-        Residuals, and the weights that led to them.
-    variance, scale, bound : float
-        Of the residuals; and how many scales they may be to count in full.
-    work : array, shape (n,)
-        Is written to.
-
-    Returns
-    -------
-    float
+    x, y: (p, n) and (n,)
+    beta, errors: (p,). Coefficients, and what rounding does to them.
+    left, weight: (n,). Residuals, and the weights that led to them.
+    work: (n,). Is written to.
     """
     rows = y.shape[0]
     criterion = directly = spread = inside = outside = 0.0

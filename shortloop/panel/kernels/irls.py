@@ -9,6 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.counts import are_counts, counts_deviance, counts_likelihood, rounding_of_sums
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.families import (
@@ -49,7 +50,6 @@ from shortloop.panel.kernels.triangles import (
     product_of,
     solve,
 )
-from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -65,17 +65,7 @@ NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> None:
-    """Fit each group of rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    found : Found
-    family, link : int
-        Places in `FAMILIES` and `LINKS` of `shortloop.panel.kernels.families` and ``links``.
-    kind : int
-        Of the covariance, as of `shortloop.panel.kernels.covariance`.
-    """
+    """Fit each group of rows."""
     room = room_for(rows)
     gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
     weighted, right, gamma, sums = room.weighted, room.right, room.gamma, sums_for(rows, kind)

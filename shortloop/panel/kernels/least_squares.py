@@ -6,6 +6,7 @@ import math
 
 import numba
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.columns import (
     NO_CONSTANT,
     ONCE,
@@ -50,7 +51,6 @@ from shortloop.panel.kernels.triangles import (
     outer_of,
     sandwich_of,
 )
-from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -62,16 +62,7 @@ NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_wei
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, kind: int) -> None:
-    """Fit each group of rows by weighted least squares.
-
-    Parameters
-    ----------
-    rows : Rows
-    found : Found
-        Covariances of `NONROBUST` are without the variance of the errors.
-    kind : int
-        Of the covariance, as of `shortloop.panel.kernels.covariance`.
-    """
+    """Fit each group of rows by weighted least squares."""
     room, sums, weighted = room_for(rows), sums_for(rows, kind), rows.weights.shape[0] > 0
     gram, first, second, inverse = room.gram, room.first, room.second, room.inverse
     gamma = room.gamma

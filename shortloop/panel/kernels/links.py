@@ -11,8 +11,8 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import exp_of, log_of
-from shortloop.types import FloatArray
 
 __all__ = ["IDENTITY", "LINKS", "LOG", "LOGIT", "bends_of", "links_of", "means_of", "slopes_of"]
 
@@ -26,14 +26,8 @@ QUARTILE = 0.6744897501960817  # of the normal distribution
 def links_of(link: int, mu: FloatArray, eta: FloatArray) -> None:
     """Sums of regressors that means belong to.
 
-    Parameters
-    ----------
-    link : int
-        Place in `LINKS`.
-    mu : array, shape (rows,)
-        Means to begin with: from 1/4 to 3/4, if the link is of probabilities.
-    eta : array, shape (rows,)
-        Become the sums; not finite where there is none.
+    mu: (rows,). Means to begin with: from 1/4 to 3/4, if the link is of probabilities.
+    eta: (rows,). Become the sums; not finite where there is none.
     """
     rows = mu.shape[0]
     if link == LOGIT:
@@ -74,14 +68,8 @@ def _quantile(share: float) -> float:
 def means_of(link: int, eta: FloatArray, mu: FloatArray) -> None:
     """Means of sums of regressors.
 
-    Parameters
-    ----------
-    link : int
-        Place in `LINKS`.
-    eta : array, shape (rows,)
-        Sums of regressors.
-    mu : array, shape (rows,)
-        Become the means.
+    eta: (rows,). Sums of regressors.
+    mu: (rows,). Become the means.
     """
     rows = eta.shape[0]
     if link == LOGIT:
@@ -110,14 +98,8 @@ def means_of(link: int, eta: FloatArray, mu: FloatArray) -> None:
 def slopes_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray) -> None:
     """Derivatives of the link.
 
-    Parameters
-    ----------
-    link : int
-        Place in `LINKS`.
-    eta, mu : array, shape (rows,)
-        Sums of regressors, and means.
-    slope : array, shape (rows,)
-        Become the derivatives.
+    eta, mu: (rows,). Sums of regressors, and means.
+    slope: (rows,). Become the derivatives.
     """
     rows = mu.shape[0]
     if link == LOGIT:
@@ -146,14 +128,8 @@ def slopes_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray) -> 
 def bends_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray, bend: FloatArray) -> None:
     """Second derivatives of the link.
 
-    Parameters
-    ----------
-    link : int
-        Place in `LINKS`.
-    eta, mu, slope : array, shape (rows,)
-        Sums of regressors, means, first derivatives.
-    bend : array, shape (rows,)
-        Become the second derivatives.
+    eta, mu, slope: (rows,). Sums of regressors, means, first derivatives.
+    bend: (rows,). Become the second derivatives.
     """
     rows = mu.shape[0]
     if link == LOGIT:

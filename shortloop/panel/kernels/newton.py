@@ -7,6 +7,7 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.exponentials import exp_of, log_of
 from shortloop.panel.kernels.groups import Found, Rows, columns_of_group, room_for
@@ -32,7 +33,6 @@ from shortloop.panel.kernels.triangles import (
     solve,
     total_of,
 )
-from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -47,16 +47,7 @@ NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, kind: int) -> None:
-    """Fit each group of rows by Newton's method from zero.
-
-    Parameters
-    ----------
-    rows : Rows
-        Outcomes are zeros and ones.
-    found : Found
-    kind : int
-        Of the covariance, as of `shortloop.panel.kernels.covariance`.
-    """
+    """Fit each group of rows by Newton's method from zero."""
     size, room, sums = rows.size, room_for(rows), sums_for(rows, kind)
     second, lower, inverse, slope, step = room.second, room.lower, room.inverse, room.right, room.step
     covariance, numbers, reasons = found.covariance, found.numbers, found.reasons

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numba
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["gram_of", "move", "products_of", "sum_of"]
 
@@ -13,13 +13,9 @@ __all__ = ["gram_of", "move", "products_of", "sum_of"]
 def gram_of(q: FloatArray, weight: FloatArray | None, gram: FloatArray) -> None:
     """Products of columns with each other.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-    weight : array, shape (n,), or None
-        Of each row. None: all alike.
-    gram : array, shape (p, p)
-        Its lower triangle becomes ``q diag(weight) q'``.
+    q: (p, n)
+    weight: (n,), or None. Of each row.
+    gram: (p, p). Its lower triangle becomes ``q diag(weight) q'``.
     """
     last = q.shape[0] - 1
     for j in range(0, last + 1, 3):
@@ -81,13 +77,9 @@ def _between(
 def products_of(q: FloatArray, values: FloatArray, products: FloatArray) -> None:
     """Product of each column with the same values.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Columns.
-    values : array, shape (n,)
-    products : array, shape (p,)
-        Becomes ``q @ values``.
+    q: (p, n). Columns.
+    values: (n,)
+    products: (p,). Becomes ``q @ values``.
     """
     last = q.shape[0] - 1
     for j in range(0, last + 1, 3):
@@ -109,16 +101,9 @@ def _three(q: FloatArray, a: int, b: int, c: int, values: FloatArray) -> tuple[f
 def sum_of(q: FloatArray, factors: FloatArray, sign: float, sums: FloatArray) -> None:
     """Add multiples of columns.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Columns.
-    factors : array, shape (p,)
-        How much of each.
-    sign : float
-        1, or -1 to take them away.
-    sums : array, shape (n,)
-        Become larger by ``sign * factors @ q``.
+    q: (p, n). Columns.
+    factors: (p,). How much of each.
+    sums: (n,). Become larger by ``sign * factors @ q``.
     """
     size, rows = q.shape
     whole = size - size % 3
@@ -137,16 +122,10 @@ def sum_of(q: FloatArray, factors: FloatArray, sign: float, sums: FloatArray) ->
 def move(q: FloatArray, step: FloatArray, gamma: FloatArray, left: FloatArray) -> None:
     """Add to coefficients, and take that from the residuals.
 
-    Parameters
-    ----------
-    q : array, shape (p, n)
-        Columns.
-    step : array, shape (p,)
-        What is added.
-    gamma : array, shape (p,)
-        Coefficients; become larger by it.
-    left : array, shape (n,)
-        Residuals; become smaller by what it explains.
+    q: (p, n). Columns.
+    step: (p,). What is added.
+    gamma: (p,). Coefficients; become larger by it.
+    left: (n,). Residuals; become smaller by what it explains.
     """
     for j in range(q.shape[0]):
         gamma[j] += step[j]

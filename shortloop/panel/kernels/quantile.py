@@ -11,6 +11,7 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.columns import (
     NO_CONSTANT,
     UNCLEAR,
@@ -41,7 +42,6 @@ from shortloop.panel.kernels.rounding import (
 )
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.triangles import cholesky, coefficients_of, dot, inverse_of, sandwich_of, solve
-from shortloop.types import FloatArray
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -60,17 +60,7 @@ FEW = 1e-3  # rows about the quantile, at least, for a density there
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
-    """Fit each group of rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    found : Found
-        Its bandwidths are, to begin with, widths of the kernel about the quantile, in scales of the
-        residuals.
-    quantile : float
-        Which, above 0 and below 1.
-    """
+    """Fit each group of rows."""
     room, size = room_for(rows), rows.size
     lower, inverse = room.lower, room.inverse
     work, gram, first = matrices_for(11, size), room.gram, room.first
@@ -108,7 +98,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
             weight[i] = ((quantile if left[i] > 0.0 else 1.0 - quantile) * sparsity) ** 2
         gram_of(q, weight, gram)
         sandwich_of(inverse, gram, first, covariance[g])
-        whole = _loss(y, np.percentile(y, 100.0 * quantile), quantile)
+        whole = _loss(y, np.percentile(y, 100.0 * quantile), quantile)  # type: ignore[arg-type]
         numbers[g, 0] = 1.0 - _loss(left, 0.0, quantile) / whole
         if not whole > 0.0:
             reasons[g] = NO_VARIANCE
@@ -139,29 +129,13 @@ def _iterate(
     Rounding in one iteration changes the weights of the next, so that it may grow a millionfold before it
     shrinks; so its covariance is carried along, to first order.
 
-    Parameters
-    ----------
-    x, q, y : array, shape (p, n), (p, n) and (n,)
-        Columns, an orthonormal basis of them, and the outcome.
-    quantile : float
-        Which.
-    lower, inverse : array, shape (p, p)
-        Triangle that leads from the basis to the columns, and its inverse.
-    past : array, shape (`LOOK_BACK`, p)
-        Is written to.
-    beta : array, shape (p,)
-        Becomes the coefficients.
-    numbers : array, shape (numbers,)
-        Become iterations, and whether they converged.
-    room : array, shape (5, n)
-        The first becomes the residuals; the others are written to.
-    work : array, shape (11, p, p)
-        Of `matrices_for`. The sixth becomes the covariance of rounding, in the basis.
-
-    Returns
-    -------
-    int
-        Of `shortloop.panel.kernels.reasons`.
+    x, q, y: (p, n), (p, n) and (n,). Columns, an orthonormal basis of them, and the outcome.
+    lower, inverse: (p, p). Triangle that leads from the basis to the columns, and its inverse.
+    past: (`LOOK_BACK`, p). Is written to.
+    beta: (p,). Becomes the coefficients.
+    numbers: (numbers,). Become iterations, and whether they converged.
+    room: (5, n). The first becomes the residuals; the others are written to.
+    work: (11, p, p). Of `matrices_for`.
     """
     size, rows = q.shape
     left, weight, pull, some, sizes = room[0], room[1], room[2], room[3], room[4]

@@ -7,8 +7,8 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.triangles import dot, inverse_of
-from shortloop.types import FloatArray
 
 __all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "matrices_for", "sizes_of", "variance_of"]
 
@@ -27,14 +27,7 @@ BESIDE = 1e4  # sums this many times the residual leave rounding in its weight
 def matrices_for(count: int, size: int) -> FloatArray:
     """Memory for small matrices, their rows filled up with zeros to what a processor takes at once.
 
-    Parameters
-    ----------
-    count, size : int
-        How many, and of how many rows and columns.
-
-    Returns
-    -------
-    array, shape (count, size, at least size)
+    returns: (count, size, at least size)
     """
     return np.zeros((count, size, (size + WIDTH - 1) // WIDTH * WIDTH))
 
@@ -56,32 +49,15 @@ def carry(
 
     Matrices but ``lower`` are of `matrices_for`.
 
-    Parameters
-    ----------
-    gram, weighted : array, shape (p, p)
-        Weighted products of the basis, and their factor.
-    change : array, shape (p, p)
-        By how much the right side moves with the coefficients, by way of the weights. Is written to.
-    evaluated : array, shape (p, p)
-        Covariance of what rounding of residuals does to the right side, by way of the weights. Of this and of
-        ``change`` and ``gram``, what is above the diagonal is not read.
-    spread : array, shape (p, p)
-        ``inverse @ inverse.T``: errors of the products of columns, in the basis.
-    of_columns : array, shape (p, p)
-        Inverse of ``lower``.
-    lower : array, shape (p, p)
-        Triangle that leads from the basis to the columns.
-    beta : array, shape (p,)
-        Coefficients.
-    errors : array, shape (p, p)
-        The covariance.
-    work : array, shape (4, p, p)
-        Is written to; zeros above the diagonal of the second stay so.
-
-    Returns
-    -------
-    bool
-        False if statsmodels may cut off a part of what it inverts.
+    gram, weighted: (p, p). Weighted products of the basis, and their factor.
+    change: (p, p). By how much the right side moves with the coefficients, by way of the weights.
+    evaluated: (p, p). Covariance of what rounding of residuals does to the right side, by way of the weights.
+    spread: (p, p). ``inverse @ inverse.T``: errors of the products of columns, in the basis.
+    of_columns: (p, p). Inverse of ``lower``.
+    lower: (p, p). Triangle that leads from the basis to the columns.
+    beta: (p,). Coefficients.
+    errors: (p, p). The covariance.
+    work: (4, p, p). Is written to; zeros above the diagonal of the second stay so.
     """
     size = beta.shape[0]
     middle, inverse, sums, right = work[0], work[1], work[2, 0], work[3, 0]
@@ -166,14 +142,9 @@ def _product(a: FloatArray, b: FloatArray, product: FloatArray) -> None:
 def sizes_of(x: FloatArray, y: FloatArray, beta: FloatArray, sizes: FloatArray) -> None:
     """How large the terms are that residuals are made of.
 
-    Parameters
-    ----------
-    x, y : array, shape (p, rows) and (rows,)
-        Columns, and the outcome.
-    beta : array, shape (p,)
-        Coefficients.
-    sizes : array, shape (rows,)
-        Become sums of absolute values.
+    x, y: (p, rows) and (rows,). Columns, and the outcome.
+    beta: (p,). Coefficients.
+    sizes: (rows,). Become sums of absolute values.
     """
     for i in range(y.shape[0]):
         sizes[i] = abs(y[i])
@@ -189,16 +160,10 @@ def evaluate(
 ) -> None:
     """What rounding of residuals does: to small residuals of large sums, the others do not matter.
 
-    Parameters
-    ----------
-    q : array, shape (p, rows)
-        Orthonormal basis of the columns.
-    sizes, weight : array, shape (rows,)
-        As of `sizes_of`, and the weights of this iteration.
-    pull : array, shape (rows,)
-        How much the right side moves with each residual.
-    evaluated : array, shape (p, p)
-        Its lower triangle becomes the covariance of what that does to the right side.
+    q: (p, rows). Orthonormal basis of the columns.
+    sizes, weight: (rows,)
+    pull: (rows,). How much the right side moves with each residual.
+    evaluated: (p, p). Its lower triangle becomes the covariance of what that does to the right side.
     """
     evaluated[:] = 0.0
     for first in range(0, sizes.shape[0], TOGETHER):
@@ -221,20 +186,9 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: flo
 
     At the median, it may be small beside the least that residuals are taken for: their sign does not count.
 
-    Parameters
-    ----------
-    q : array, shape (p, rows)
-        Orthonormal basis of the columns.
-    left : array, shape (rows,)
-        Residuals.
-    errors : array, shape (p, p)
-        Covariance of rounding, in the basis.
-    quantile : float
-        Which quantile is fitted.
-
-    Returns
-    -------
-    bool
+    q: (p, rows). Orthonormal basis of the columns.
+    left: (rows,). Residuals.
+    errors: (p, p). Covariance of rounding, in the basis.
     """
     total = 0.0
     for j in range(q.shape[0]):
@@ -264,18 +218,8 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: flo
 def variance_of(inverse: FloatArray, errors: FloatArray, j: int) -> float:
     """Of rounding in one coefficient of the columns.
 
-    Parameters
-    ----------
-    inverse : array, shape (p, p)
-        Of the triangle that leads from the basis to the columns.
-    errors : array, shape (p, p)
-        Covariance of rounding, in the basis.
-    j : int
-        Which coefficient.
-
-    Returns
-    -------
-    float
+    inverse: (p, p). Of the triangle that leads from the basis to the columns.
+    errors: (p, p). Covariance of rounding, in the basis.
     """
     total = 0.0
     for a in range(j, inverse.shape[0]):

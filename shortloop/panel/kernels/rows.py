@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows", "put_column"]
 
@@ -14,21 +14,10 @@ __all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows", "put_c
 def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, IntArray]:
     """Where each row belongs, so that rows of one group are together, in the order that they had.
 
-    Parameters
-    ----------
-    codes : array of int, shape (rows,)
-        Group of each row; negative: none, the row is left out. Every group has a row.
-    groups : int
-        How many groups there are.
-
-    Returns
-    -------
-    places : array of int64, shape (rows,)
-        The new place of each row; -1: it is left out.
-    starts : array of int64, shape (groups + 1,)
-        Where each group begins then, and the end of the last.
-    firsts : array of int64, shape (groups,)
-        Which row came first in each group.
+    codes: int, (rows,). Group of each row; negative: none, the row is left out.
+    places: int64, (rows,). The new place of each row; -1: it is left out.
+    starts: int64, (groups + 1,). Where each group begins then, and the end of the last.
+    firsts: int64, (groups,). Which row came first in each group.
     """
     starts = np.zeros(groups + 1, np.int64)
     for i in range(codes.shape[0]):
@@ -55,13 +44,9 @@ def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatAr
     They are read one after the other and written where groups have come to: there are far fewer such places
     than rows, so that they stay in the cache, which the other way round they do not.
 
-    Parameters
-    ----------
-    values : array, shape (rows,)
-    places : array of int64, shape (rows,)
-        As of `places_of_rows`.
-    moved_values : array
-        Is written to.
+    values: (rows,)
+    places: int64, (rows,)
+    moved_values: array. Is written to.
     """
     for i in range(values.shape[0]):
         if places[i] >= 0:
@@ -72,15 +57,9 @@ def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatAr
 def put_column(values: FloatArray, starts: IntArray, j: int, size: int, store: FloatArray) -> None:
     """Put a column where the columns of each group are one after the other.
 
-    Parameters
-    ----------
-    values : array, shape (rows,)
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
-    j, size : int
-        Which column it is, and how many there are.
-    store : array, shape (size * rows,)
-        Is written to.
+    values: (rows,)
+    starts: int, (groups + 1,). First row of each group, and the end of the last.
+    store: (size * rows,). Is written to.
     """
     for g in range(starts.shape[0] - 1):
         begin, end = starts[g], starts[g + 1]
@@ -92,16 +71,9 @@ def put_column(values: FloatArray, starts: IntArray, j: int, size: int, store: F
 def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
     """Number what is in a group from 0, in the order in which it is first seen there.
 
-    Parameters
-    ----------
-    codes : array of int64, shape (rows,)
-        Not negative; equal for what is the same.
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
-
-    Returns
-    -------
-    array of int64, shape (rows,)
+    codes: int64, (rows,). Not negative; equal for what is the same.
+    starts: int, (groups + 1,). First row of each group, and the end of the last.
+    returns: int64, (rows,)
     """
     largest = 0
     for i in range(codes.shape[0]):
@@ -123,14 +95,7 @@ def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
 def longest_of(starts: IntArray) -> int:
     """How many rows the longest group has.
 
-    Parameters
-    ----------
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
-
-    Returns
-    -------
-    int
+    starts: int, (groups + 1,). First row of each group, and the end of the last.
     """
     longest = 0
     for g in range(starts.shape[0] - 1):

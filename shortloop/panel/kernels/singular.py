@@ -7,7 +7,7 @@ import math
 import numba
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["extreme_eigenvalues", "singular_values", "singular_values_of"]
 
@@ -23,19 +23,9 @@ ALIKE = 1e3  # so often may the largest eigenvalue hold the smallest: that has 1
 def singular_values_of(gram: FloatArray, lower: FloatArray, work: FloatArray) -> tuple[float, float]:
     """The largest and the smallest singular value of columns.
 
-    Parameters
-    ----------
-    gram : array, shape (p, p)
-        Products of the columns; the lower triangle is read.
-    lower : array, shape (p, p)
-        Its factor, of `shortloop.panel.kernels.triangles.cholesky`.
-    work : array, shape (p, p)
-        Is written to; may be ``gram``.
-
-    Returns
-    -------
-    largest, smallest : float
-        As far as the factor has them: where ``gram`` has too few digits, they are taken from it.
+    gram: (p, p). Products of the columns; the lower triangle is read.
+    lower: (p, p). Its factor, of `shortloop.panel.kernels.triangles.cholesky`.
+    work: (p, p). Is written to; may be ``gram``.
     """
     largest, smallest = extreme_eigenvalues(gram, work)
     if largest < ALIKE * smallest:
@@ -49,15 +39,8 @@ def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
 
     One-sided Jacobi (Demmel and Veselić 1992, Jacobi's method is more accurate than QR, section 4).
 
-    Parameters
-    ----------
-    lower : array, shape (p, p)
-    work : array, shape (p, p)
-        Is written to.
-
-    Returns
-    -------
-    largest, smallest : float
+    lower: (p, p)
+    work: (p, p). Is written to.
     """
     size, unit = lower.shape[0], 0.0
     for i in range(size):
@@ -111,17 +94,8 @@ def extreme_eigenvalues(matrix: FloatArray, work: FloatArray) -> tuple[float, fl
     Laguerre's method comes from outside and never goes beyond the first eigenvalue (Parlett 1964, The
     Laguerre method applied to the matrix eigenvalue problem), here of a tridiagonal matrix.
 
-    Parameters
-    ----------
-    matrix : array, shape (p, p)
-        Positive definite; its lower triangle is read.
-    work : array, shape (p, p)
-        Is written to.
-
-    Returns
-    -------
-    largest, smallest : float
-        The smallest has no digit that is right, if it is not far above rounding of the largest.
+    matrix: (p, p). Positive definite; its lower triangle is read.
+    work: (p, p). Is written to.
     """
     size, unit = matrix.shape[0], 0.0
     for i in range(size):

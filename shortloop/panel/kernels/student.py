@@ -7,8 +7,8 @@ import math
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import exp_of, log_of
-from shortloop.types import FloatArray
 
 __all__ = ["two_sided"]
 
@@ -28,16 +28,9 @@ def two_sided(tvalues: FloatArray, freedom: FloatArray) -> FloatArray:
     positive: NIST Digital Library of Mathematical Functions, 8.17.8 and 15.7. Small p have as many digits as
     large ones.
 
-    Parameters
-    ----------
-    tvalues : array, shape (groups, coefficients)
-    freedom : array, shape (groups,)
-        Degrees of freedom, above 0.
-
-    Returns
-    -------
-    array, shape (groups, coefficients)
-        The same whatever else is computed with it; NaN where t is NaN.
+    tvalues: (groups, coefficients)
+    freedom: (groups,). Degrees of freedom, above 0.
+    returns: (groups, coefficients). The same whatever else is computed with it; NaN where t is NaN.
     """
     groups, size = tvalues.shape
     found = np.empty((groups, size))

@@ -7,7 +7,7 @@ import math
 import numba
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = [
     "ahead_of",
@@ -27,13 +27,7 @@ __all__ = [
 def dot(a: FloatArray, b: FloatArray) -> float:
     """Inner product. Its sums are in the order that suits the processor.
 
-    Parameters
-    ----------
-    a, b : array, shape (n,)
-
-    Returns
-    -------
-    float
+    a, b: (n,)
     """
     total = 0.0
     for i in range(a.shape[0]):
@@ -45,13 +39,7 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 def total_of(values: FloatArray) -> float:
     """Sum, in the order that suits the processor.
 
-    Parameters
-    ----------
-    values : array, shape (n,)
-
-    Returns
-    -------
-    float
+    values: (n,)
     """
     total = 0.0
     for i in range(values.shape[0]):
@@ -63,17 +51,8 @@ def total_of(values: FloatArray) -> float:
 def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
     """Factor a symmetric matrix.
 
-    Parameters
-    ----------
-    matrix : array, shape (p, p)
-        Its lower triangle is read.
-    lower : array, shape (p, p)
-        Its lower triangle becomes L with ``L L' = matrix``.
-
-    Returns
-    -------
-    bool
-        Whether the matrix is positive definite; if not, nothing is said of ``lower``.
+    matrix: (p, p). Its lower triangle is read.
+    lower: (p, p). Its lower triangle becomes L with ``L L' = matrix``.
     """
     for j in range(matrix.shape[0]):
         rest = matrix[j, j]
@@ -95,14 +74,10 @@ def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
 def coefficients_of(inverse: FloatArray, gamma: FloatArray, beta: FloatArray) -> None:
     """Coefficients of columns from those of their basis.
 
-    Parameters
-    ----------
-    inverse : array, shape (p, p)
-        Of the triangle that leads from the basis to the columns; what is above its diagonal is not read.
-    gamma : array, shape (p,)
-        Coefficients of the basis.
-    beta : array, shape (p,)
-        Become those of the columns, ``inverse.T @ gamma``.
+    inverse: (p, p). Of the triangle that leads from the basis to the columns; what is above its diagonal is
+        not read.
+    gamma: (p,). Coefficients of the basis.
+    beta: (p,). Become those of the columns, ``inverse.T @ gamma``.
     """
     for i in range(gamma.shape[0]):
         total = 0.0
@@ -115,14 +90,10 @@ def coefficients_of(inverse: FloatArray, gamma: FloatArray, beta: FloatArray) ->
 def ahead_of(inverse: FloatArray, right: FloatArray, gamma: FloatArray) -> None:
     """Coefficients of a basis from products of the columns.
 
-    Parameters
-    ----------
-    inverse : array, shape (p, p)
-        Of the triangle that leads from the basis to the columns; what is above its diagonal is not read.
-    right : array, shape (p,)
-        Products of the columns with some values.
-    gamma : array, shape (p,)
-        Becomes ``inverse @ right``: products of the basis with the values.
+    inverse: (p, p). Of the triangle that leads from the basis to the columns; what is above its diagonal is
+        not read.
+    right: (p,). Products of the columns with some values.
+    gamma: (p,). Becomes ``inverse @ right``: products of the basis with the values.
     """
     for i in range(gamma.shape[0]):
         total = 0.0
@@ -135,12 +106,8 @@ def ahead_of(inverse: FloatArray, right: FloatArray, gamma: FloatArray) -> None:
 def product_of(first: FloatArray, second: FloatArray, product: FloatArray) -> None:
     """Multiply lower triangles.
 
-    Parameters
-    ----------
-    first, second : array, shape (p, p)
-        What is above the diagonal is not read.
-    product : array, shape (p, p)
-        Its lower triangle becomes ``first @ second``.
+    first, second: (p, p). What is above the diagonal is not read.
+    product: (p, p). Its lower triangle becomes ``first @ second``.
     """
     for i in range(first.shape[0]):
         for j in range(i + 1):
@@ -154,12 +121,8 @@ def product_of(first: FloatArray, second: FloatArray, product: FloatArray) -> No
 def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
     """Invert a lower triangle.
 
-    Parameters
-    ----------
-    lower : array, shape (p, p)
-        No zero on its diagonal; what is above is not read.
-    inverse : array, shape (p, p)
-        Its lower triangle becomes the inverse.
+    lower: (p, p). No zero on its diagonal; what is above is not read.
+    inverse: (p, p). Its lower triangle becomes the inverse.
     """
     for j in range(lower.shape[0]):
         inverse[j, j] = 1.0 / lower[j, j]
@@ -174,12 +137,8 @@ def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
 def outer_of(lower: FloatArray, product: FloatArray) -> None:
     """Multiply a lower triangle by itself: of an inverse, the inverse of what was factored.
 
-    Parameters
-    ----------
-    lower : array, shape (p, p)
-        What is above the diagonal is not read.
-    product : array, shape (p, p)
-        Becomes ``lower.T @ lower``.
+    lower: (p, p). What is above the diagonal is not read.
+    product: (p, p). Becomes ``lower.T @ lower``.
     """
     for i in range(lower.shape[0]):
         for j in range(i + 1):
@@ -193,14 +152,9 @@ def outer_of(lower: FloatArray, product: FloatArray) -> None:
 def sandwich_of(lower: FloatArray, middle: FloatArray, work: FloatArray, product: FloatArray) -> None:
     """Multiply a symmetric matrix by a lower triangle from both sides.
 
-    Parameters
-    ----------
-    lower, middle : array, shape (p, p)
-        What is above their diagonals is not read.
-    work : array, shape (p, p)
-        Is written to.
-    product : array, shape (p, p)
-        Becomes ``lower.T @ middle @ lower``.
+    lower, middle: (p, p). What is above their diagonals is not read.
+    work: (p, p). Is written to.
+    product: (p, p). Becomes ``lower.T @ middle @ lower``.
     """
     size = lower.shape[0]
     for i in range(size):
@@ -221,13 +175,9 @@ def sandwich_of(lower: FloatArray, middle: FloatArray, work: FloatArray, product
 def solve(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
     """Solve equations whose matrix was factored.
 
-    Parameters
-    ----------
-    lower : array, shape (p, p)
-        Of `cholesky`.
-    right : array, shape (p,)
-    solution : array, shape (p,)
-        Becomes x of ``lower @ lower.T @ x = right``.
+    lower: (p, p). Of `cholesky`.
+    right: (p,)
+    solution: (p,). Becomes x of ``lower @ lower.T @ x = right``.
     """
     size = right.shape[0]
     for i in range(size):

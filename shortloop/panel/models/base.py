@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shortloop.settings.tagged import Tagged
+from shortloop.settings.record_by_kind import Tagged
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Covariance", "ModelSettings", "WithCovariance"]
 
@@ -42,42 +42,17 @@ class ModelSettings(Tagged):
     )
 
     def roles(self) -> dict[str, str]:
-        """Columns that the model needs beside the formula's.
-
-        Returns
-        -------
-        dict of str to str
-            The column of each role: ``"weights"``, ``"clusters"``.
-        """
+        """Columns that the model needs beside the formula's."""
         return {}
 
     def takes_counts(self) -> bool:
-        """Whether the outcome may be two columns: how often something was so, and how often not.
-
-        Returns
-        -------
-        bool
-            If so, `fit_one` and `fit_groups` have them as the roles ``"successes"`` and ``"failures"``, and
-            the outcome is the share of successes.
-        """
+        """Whether the outcome may be two columns: how often something was so, and how often not."""
         return False
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         """Fit all groups by compiled code.
 
-        Parameters
-        ----------
-        design : Design
-            Rows of all groups.
-        starts : array of int64, shape (groups + 1,)
-            First row of each group, and the end of the last.
-        level : float
-            Of confidence intervals.
-
-        Returns
-        -------
-        Statistics or None
-            None if there is no compiled code for the model.
+        starts: int64, (groups + 1,). First row of each group, and the end of the last.
         """
         return None
 
@@ -85,36 +60,17 @@ class ModelSettings(Tagged):
         """Load the compiled code, so that processes forked later share it."""
 
     def has_converged(self, results: Any) -> bool | None:
-        """Whether iterations of statsmodels got there, where its results do not say so, or too early.
-
-        Parameters
-        ----------
-        results : object
-            Of `fit_one`.
-
-        Returns
-        -------
-        bool or None
-            None: as the results have it.
-        """
+        """Whether iterations of statsmodels got there, where its results do not say so, or too early."""
         return None
 
     @abstractmethod
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         """Fit one group by statsmodels.
 
-        Parameters
-        ----------
-        outcome : array, shape (rows,)
-        rows : array, shape (rows, coefficients)
-            Regressors.
-        roles : dict of str to array
-            Values of each of `roles`, and of ``"successes"`` and ``"failures"``, if the outcome is counted.
-
-        Returns
-        -------
-        object
-            Results of statsmodels.
+        outcome: (rows,)
+        rows: (rows, coefficients). Regressors.
+        roles: dict of str to array. Values of each of `roles`, and of ``"successes"`` and ``"failures"``, if
+            the outcome is counted.
         """
 
 
@@ -140,16 +96,6 @@ class WithCovariance(ModelSettings):
         return self
 
     def how(self, roles: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of ``fit`` of statsmodels.
-
-        Parameters
-        ----------
-        roles : dict of str to array
-            As of `fit_one`.
-
-        Returns
-        -------
-        dict
-        """
+        """Arguments of ``fit`` of statsmodels."""
         known = {"groups": roles["clusters"]} if self.covariance == "cluster" else None
         return {"cov_type": self.covariance, "cov_kwds": known}

@@ -9,9 +9,9 @@ from pydantic import Field
 from shortloop.panel.models.base import WithCovariance
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Glm"]
 
@@ -65,12 +65,7 @@ class Glm(WithCovariance):
         return GLM(outcome, rows, family=self.family_of_statsmodels()).fit(**self.how(roles))
 
     def family_of_statsmodels(self) -> Any:
-        """The family with its link.
-
-        Returns
-        -------
-        statsmodels.genmod.families.Family
-        """
+        """The family with its link."""
         from statsmodels.genmod import families
 
         links = {

@@ -9,9 +9,9 @@ from pydantic import Field
 from shortloop.panel.models.base import ModelSettings
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Quantreg"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.models.base import ModelSettings
 
 if TYPE_CHECKING:
-    from shortloop.types import FloatArray
+    from shortloop.base.types import FloatArray
 
 __all__ = ["OfStatsmodels"]
 
@@ -37,26 +37,16 @@ class OfStatsmodels(ModelSettings):
         return [*super().modules(), self.path.rpartition(".")[0]]
 
     def kind(self) -> type:
-        """The class.
-
-        Returns
-        -------
-        type
-
-        Raises
-        ------
-        InputError
-            If there is none of that name.
-        """
+        """The class."""
         module, _, name = self.path.rpartition(".")
         try:
             found = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
-            raise InputError(
-                "there is no such model", field="path", found=self.path, expected=str(error)
-            ) from None
+            raise InputError("no such model", field="path", found=self.path, expected=str(error)) from None
         if not isinstance(found, type) or not hasattr(found, "fit"):
-            raise InputError("that is no model", field="path", found=self.path, expected="a class with `fit`")
+            raise InputError(
+                "not a model class", field="path", found=self.path, expected="a class with `fit`"
+            )
         return found
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.plain import Plain
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import status
-from shortloop.plain import Plain
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
-from shortloop.types import FloatArray, IntArray
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 __all__ = ["Content", "Pages", "Shown", "collect"]
 
@@ -20,12 +20,8 @@ __all__ = ["Content", "Pages", "Shown", "collect"]
 class Pages(NamedTuple):
     """Pages of plots of some groups.
 
-    Parameters
-    ----------
-    job : str
-        That drew them.
-    groups : tuple of (str, str)
-        Each group, and why it is shown.
+    job: that drew them.
+    groups: each group, and why it is shown.
     """
 
     job: str
@@ -39,38 +35,21 @@ IMPORTS = ("import_panel", "import_dataset")
 class Shown:
     """One specification and outcome.
 
-    Parameters
-    ----------
-    name : str
-        The specification, and the outcome if it has several.
-    formula : str
-        As it was fitted.
-    model : str
-        What was fitted.
-    names : tuple of str
-        Of the coefficients.
-    by : tuple of str
-        Columns whose values make a group.
-    keys : sequence of sequences of str
-        These values, of each group.
-    arrays : mapping of str to array
-        As of `shortloop.panel.results.Results`.
-    corrected : array, shape (groups, coefficients), or None
-        Corrected p; None: no correction was asked for.
-    correction : str
-        Which, as in settings.
-    counts : mapping of str to int
-        Groups of each status.
-    batched : int
-        Groups that compiled code fitted.
-    seconds : float
-        That the jobs took which fitted it.
-    sources : tuple of Source
-        Where the numbers come from.
-    pages : Pages or None
-        Of the groups to look at; None: there are none.
-    level : float
-        Of the confidence intervals.
+    name: the specification, and the outcome if it has several.
+    formula: as it was fitted.
+    model: what was fitted.
+    names: of the coefficients.
+    by: columns whose values make a group.
+    keys: these values, of each group.
+    arrays: mapping of str to array
+    corrected: (groups, coefficients), or None. Corrected p; None: no correction was asked for.
+    correction: Which, as in settings.
+    counts: groups of each status.
+    batched: groups that compiled code fitted.
+    seconds: that the jobs took which fitted it.
+    sources: where the numbers come from.
+    pages: of the groups to look at; None: there are none.
+    level: of the confidence intervals.
     """
 
     name: str
@@ -92,25 +71,19 @@ class Shown:
     @property
     def fitted(self) -> np.ndarray:
         """Which groups count."""
-        return np.asarray(self.arrays["status"]) == status.FITTED
+        fitted: np.ndarray = np.asarray(self.arrays["status"]) == status.FITTED
+        return fitted
 
 
 @dataclass(frozen=True)
 class Content:
     """All of it.
 
-    Parameters
-    ----------
-    panel : mapping
-        Settings, plain data.
-    shown : tuple of Shown
-        Each specification and outcome.
-    notes : tuple of str
-        What was left out on the way.
-    versions : mapping of str to str
-        Of libraries.
-    thread_note : str
-        What was found of the number of threads.
+    panel: Settings, plain data.
+    shown: each specification and outcome.
+    notes: what was left out on the way.
+    versions: of libraries.
+    thread_note: what was found of the number of threads.
     """
 
     panel: Mapping[str, Plain]
@@ -126,23 +99,7 @@ def collect(
     panel: Mapping[str, Any],
     imported: Result | None = None,
 ) -> Content:
-    """Gather it.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Jobs of the results stage.
-    diagnostics : sequence of Result
-        Jobs of the diagnostics stage, of the same; or none.
-    panel : mapping
-        Settings, plain data.
-    imported : Result, optional
-        Job that brought the rows in. Default: that of the results.
-
-    Returns
-    -------
-    Content
-    """
+    """Gather it."""
     chains = [list(upstream(result)) for result in results]
     everything = {each.job: each for chain in chains for each in chain}
     everything |= {each.job: each for job in diagnostics for each in upstream(job)}

@@ -24,32 +24,12 @@ HEIGHT = 1.4  # inches, of the frame of a panel
 
 
 def coefficients_figure(shown: Shown) -> Figure:
-    """Estimates of each group with their intervals, from the smallest to the largest.
-
-    Parameters
-    ----------
-    shown : Shown
-        What is drawn.
-
-    Returns
-    -------
-    Figure
-    """
+    """Estimates of each group with their intervals, from the smallest to the largest."""
     return _panels(shown, f"coefficients of {_groups(shown)}", _coefficient)
 
 
 def pvalues_figure(shown: Shown) -> Figure:
-    """How often p falls between 0 and 1, in twentieths: alike where no group has an effect.
-
-    Parameters
-    ----------
-    shown : Shown
-        What is drawn.
-
-    Returns
-    -------
-    Figure
-    """
+    """How often p falls between 0 and 1, in twentieths: alike where no group has an effect."""
     return _panels(shown, f"p of {_groups(shown)}", _pvalues)
 
 

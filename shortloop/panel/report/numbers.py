@@ -7,10 +7,10 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.report.content import Shown
 from shortloop.panel.results import group_columns
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "ALPHA",
@@ -32,20 +32,12 @@ BINS = 20
 class Coefficient(TypedDict):
     """A coefficient over the groups that were fitted. None where there is none.
 
-    Parameters
-    ----------
-    term : str
-        What it is called.
-    median, lower, upper : float or None
-        Estimates: their median and quartiles.
-    error : float or None
-        Median of the standard errors.
-    tested : int
-        Groups that have a p.
-    small : int
-        Groups whose p is below `ALPHA`.
-    tested_corrected, small_corrected : int or None
-        The same of corrected p; None: no correction was asked for.
+    term: what it is called.
+    median, lower, upper: Estimates: their median and quartiles.
+    error: median of the standard errors.
+    tested: groups that have a p.
+    small: groups whose p is below `ALPHA`.
+    tested_corrected, small_corrected: the same of corrected p; None: no correction was asked for.
     """
 
     term: str
@@ -60,18 +52,7 @@ class Coefficient(TypedDict):
 
 
 def coefficient_numbers(shown: Shown) -> list[Coefficient]:
-    """Numbers of each coefficient.
-
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-
-    Returns
-    -------
-    list of Coefficient
-        JSON-able.
-    """
+    """Numbers of each coefficient."""
     found = []
     for j, term in enumerate(shown.names):
         lower, median, upper = _quantiles(np.asarray(shown.arrays["params"])[shown.fitted, j])
@@ -96,12 +77,8 @@ def coefficient_numbers(shown: Shown) -> list[Coefficient]:
 class Estimates(NamedTuple):
     """Estimates of a coefficient, from the smallest to the largest.
 
-    Parameters
-    ----------
-    groups : array of int
-        Which group each is of.
-    params, lower, upper : array of float
-        The estimates, and the ends of their intervals.
+    groups: int. Which group each is of.
+    params, lower, upper: float. The estimates, and the ends of their intervals.
     """
 
     groups: IntArray
@@ -111,19 +88,7 @@ class Estimates(NamedTuple):
 
 
 def sorted_estimates(shown: Shown, j: int) -> Estimates:
-    """Estimates of a coefficient in the groups that were fitted and have it.
-
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-    j : int
-        Which coefficient.
-
-    Returns
-    -------
-    Estimates
-    """
+    """Estimates of a coefficient in the groups that were fitted and have it."""
     params, lower, upper = (
         np.asarray(shown.arrays[name], float)[:, j] for name in ("params", "lower", "upper")
     )
@@ -135,35 +100,14 @@ def sorted_estimates(shown: Shown, j: int) -> Estimates:
 def counts_of_p(shown: Shown, j: int) -> IntArray:
     """How many of the groups that were fitted have a p in each of `BINS` parts of 0 to 1.
 
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-    j : int
-        Which coefficient.
-
-    Returns
-    -------
-    array of int, shape (BINS,)
-        A p between two parts counts as of the upper one.
+    returns: int, (BINS,). A p between two parts counts as of the upper one.
     """
     pvalues = np.asarray(shown.arrays["pvalues"], float)[shown.fitted, j]
     return np.histogram(pvalues[np.isfinite(pvalues)], BINS, (0.0, 1.0))[0]
 
 
 def coefficients_csv(shown: Shown) -> str:
-    """The sorted estimates as text.
-
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-
-    Returns
-    -------
-    str
-        A row for each coefficient and group.
-    """
+    """The sorted estimates as text."""
 
     def rows() -> Iterator[list[str | float]]:
         for j, name in enumerate(shown.names):
@@ -174,18 +118,7 @@ def coefficients_csv(shown: Shown) -> str:
 
 
 def pvalues_csv(shown: Shown) -> str:
-    """The histograms of p as text.
-
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-
-    Returns
-    -------
-    str
-        A row for each coefficient and part of 0 to 1.
-    """
+    """The histograms of p as text."""
     return csv_text(
         ["coefficient", "p from", "p to", "groups"],
         (

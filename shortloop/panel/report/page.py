@@ -28,17 +28,7 @@ READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
 
 
 def drawings(content: Content) -> list[Drawing[Shown]]:
-    """The figures of the page.
-
-    Parameters
-    ----------
-    content : Content
-        What it shows.
-
-    Returns
-    -------
-    list of Drawing
-    """
+    """The figures of the page."""
     found = []
     for shown in content.shown:
         if not shown.names:
@@ -73,17 +63,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
 
 
 def sentences(shown: Shown) -> tuple[str, ...]:
-    """What was found.
-
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """What was found."""
     groups = sum(shown.counts.values())
     fitted = int(shown.fitted.sum())
     said = [
@@ -97,17 +77,7 @@ def sentences(shown: Shown) -> tuple[str, ...]:
 
 
 def page_of(content: Content) -> Page:
-    """What is on the page.
-
-    Parameters
-    ----------
-    content : Content
-        What it shows.
-
-    Returns
-    -------
-    Page
-    """
+    """What is on the page."""
     numbered = list(enumerate(drawings(content), 1))
     sections = []
     for shown in content.shown:
@@ -137,18 +107,7 @@ def page_of(content: Content) -> Page:
 
 
 def diagnostics_file(shown: Shown) -> str:
-    """Where pages of groups are.
-
-    Parameters
-    ----------
-    shown : Shown
-        One specification and outcome.
-
-    Returns
-    -------
-    str
-        From the folder of the page.
-    """
+    """Where pages of groups are."""
     return f"{DIAGNOSTICS}/{slug(shown.name)}.pdf"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ class Block(Stage):
 
     def _columns(self) -> Mapping[str, Column]:
         """Those that are read; all, if that cannot be known: fits then say what is wrong."""
-        from shortloop.errors import InputError
+        from shortloop.base.errors import InputError
         from shortloop.panel.equation import Equation
         from shortloop.panel.stages.panel_files import load_columns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import CollectingStage, Finished, Job, Outputs
+from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ class Diagnostics(CollectingStage):
 
     def unit_key(self, unit: int) -> bytes:
         """What stands on the page, and what its plots are drawn from."""
-        from shortloop.worker.content import content_of
+        from shortloop.stages.content import content_of
 
         fitted, group = self._found[self._pages[unit][0]]
         return content_of([*vars(self._head_of(unit)).values(), self._said(unit), *fitted.reads(group)])
@@ -78,7 +78,7 @@ class Diagnostics(CollectingStage):
         from shortloop.panel.diagnostics.page import page_without_plots
         from shortloop.panel.report.files import PAGES
         from shortloop.report.pdf import Sheet, document
-        from shortloop.worker.rows import unpack
+        from shortloop.stages.rows import unpack
 
         pages = [np.asarray(unpack(row)[PAGE]).tobytes() for row in out.rows]
         sheets = Sheet.from_bytes(b"".join(pages))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from shortloop.worker.stage import Finished, Job, Out, Outputs, Stage
+from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.base.seeds import seed_for
 from shortloop.panel import status
 from shortloop.panel.diagnostics.rows import Rows, rows_of
 from shortloop.panel.fit import Fitter
 from shortloop.panel.stages.panel_files import load_columns, load_keys
-from shortloop.seeds import seed_for
-from shortloop.worker.stage import Job
+from shortloop.stages.stage import Job
 
 if TYPE_CHECKING:
     from shortloop.panel.equation import Equation
@@ -26,18 +26,11 @@ NUMBERS = ("params", "scale", "status")
 class FittedGroups:
     """What was found of the groups of a block.
 
-    Parameters
-    ----------
-    block : Job
-        Of the block stage. It has a group.
-    fit : Job
-        Of the fit stage, of this block.
-    model : ModelSettings
-        What was fitted.
-    equation : Equation
-        Its formula, with the outcome.
-    seed : int
-        Of what is drawn where outcomes are counted.
+    block: of the block stage. It has a group.
+    fit: of the fit stage, of this block.
+    model: what was fitted.
+    equation: its formula, with the outcome.
+    seed: of what is drawn where outcomes are counted.
     """
 
     def __init__(self, block: Job, fit: Job, model: ModelSettings, equation: Equation, seed: int) -> None:
@@ -52,33 +45,11 @@ class FittedGroups:
         self._starts = np.asarray(block.arrays["starts"])
 
     def status(self, group: int) -> int:
-        """What became of the fit of a group.
-
-        Parameters
-        ----------
-        group : int
-            Its number in the block.
-
-        Returns
-        -------
-        int
-            Of `shortloop.panel.status`.
-        """
+        """What became of the fit of a group."""
         return int(self._arrays["status"][group])
 
     def reads(self, group: int) -> list[object]:
-        """All that the numbers of its rows hang on, beside the model and the seed.
-
-        Parameters
-        ----------
-        group : int
-            Its number in the block.
-
-        Returns
-        -------
-        list
-            Plain data and arrays.
-        """
+        """All that the numbers of its rows hang on, beside the model and the seed."""
         rows = self._slice(group)
         needed = self._equation.needed(self._columns, self._model.roles().values())
         columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
@@ -94,17 +65,7 @@ class FittedGroups:
         ]
 
     def fitter(self, group: int | None = None) -> Fitter:
-        """What has the rows of groups, as they were fitted.
-
-        Parameters
-        ----------
-        group : int, optional
-            The one group to take, whose number is 0 then. Default: all.
-
-        Returns
-        -------
-        Fitter
-        """
+        """What has the rows of groups, as they were fitted."""
         columns, starts = self._columns, self._starts
         if group is not None:
             rows = self._slice(group)
@@ -113,20 +74,7 @@ class FittedGroups:
         return Fitter(self._model, self._equation, columns, starts)
 
     def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
-        """What each row of a group says of its fit.
-
-        Parameters
-        ----------
-        group : int
-            Its number in the block.
-        fitter : Fitter, optional
-            Of all groups, as of `fitter`. Default: one of this group alone.
-
-        Returns
-        -------
-        Rows or None
-            None if it was not fitted, or the model does not predict a value for each row.
-        """
+        """What each row of a group says of its fit."""
         if self.status(group) != status.FITTED:
             return None
         design = self.fitter(group).design_of(0) if fitter is None else fitter.design_of(group)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shortloop.worker.dataset import Dataset
-from shortloop.worker.stage import Finished, Outputs, Stage
+from shortloop.stages.dataset import Dataset
+from shortloop.stages.stage import Finished, Outputs, Stage
 
 __all__ = ["ImportDataset"]
 

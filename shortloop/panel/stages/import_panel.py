@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import File, Finished, Outputs, Stage
+from shortloop.stages.stage import File, Finished, Outputs, Stage
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ import difflib
 import json
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage
+from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ class NamedGroups(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """See that all are there."""
-        from shortloop.errors import InputError
+        from shortloop.base.errors import InputError
         from shortloop.panel.stages.panel_files import load_keys
 
         keys, by = load_keys(self.panel), self.panel.facts["by"]
@@ -39,7 +39,7 @@ class NamedGroups(Stage):
         if unknown:
             near = list(dict.fromkeys(name for group in unknown[:NEAR] for name in _near(group, keys)))
             raise InputError(
-                "there is no such group" if len(unknown) == 1 else "there are no such groups",
+                "no such group" if len(unknown) == 1 else "no such groups",
                 field="diagnostics.groups",
                 found=", ".join(_shown(group) for group in unknown[:NEAR]) + " …" * (len(unknown) > NEAR),
                 expected=f"values of {', '.join(by)}, e.g. {', '.join(near[: 2 * NEAR])}",

@@ -9,30 +9,18 @@ import numpy as np
 
 from shortloop.panel.column import Column
 from shortloop.panel.data import Panel
-from shortloop.worker.stage import File, Finished, Values
+from shortloop.stages.stage import File, Finished, Values
 
 if TYPE_CHECKING:
-    from shortloop.plain import Plain
-    from shortloop.types import IntArray
-    from shortloop.worker.stage import Job
+    from shortloop.base.plain import Plain
+    from shortloop.base.types import IntArray
+    from shortloop.stages.stage import Job
 
 __all__ = ["column_facts", "column_values", "imported", "load_columns", "load_keys"]
 
 
 def imported(panel: Panel, file: File | None = None) -> Finished:
-    """What a job leaves that brings a panel in.
-
-    Parameters
-    ----------
-    panel : Panel
-        All of its rows.
-    file : File, optional
-        Where they were read from.
-
-    Returns
-    -------
-    Finished
-    """
+    """What a job leaves that brings a panel in."""
     facts = column_facts(panel.columns, panel.by, panel.keys)
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
     return Finished(
@@ -44,17 +32,7 @@ def imported(panel: Panel, file: File | None = None) -> Finished:
 def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, Values]:
     """Arrays of columns.
 
-    Parameters
-    ----------
-    columns : mapping of str to Column
-        By name.
-    starts : array of int, shape (groups + 1,)
-        First row of each group, and the end of the last.
-
-    Returns
-    -------
-    dict of str to Values
-        Columns are called by numbers, as names may be no names of files.
+    starts: int, (groups + 1,). First row of each group, and the end of the last.
     """
     found = {
         _array(number): Values(
@@ -73,21 +51,7 @@ def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, 
 def column_facts(
     columns: Mapping[str, Column], by: Sequence[str], keys: Sequence[Sequence[str]]
 ) -> dict[str, Plain]:
-    """What columns and groups are called.
-
-    Parameters
-    ----------
-    columns : mapping of str to Column
-        By name.
-    by : sequence of str
-        Columns whose values make a group.
-    keys : sequence of sequence of str
-        These values, of each group.
-
-    Returns
-    -------
-    dict
-    """
+    """What columns and groups are called."""
     return {
         "columns": [
             {
@@ -104,17 +68,7 @@ def column_facts(
 
 
 def load_columns(job: Job) -> dict[str, Column]:
-    """Columns of a job, as memory maps.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-
-    Returns
-    -------
-    dict of str to Column
-    """
+    """Columns of a job, as memory maps."""
     return {
         each["name"]: Column(
             job.arrays[_array(number)],
@@ -127,17 +81,7 @@ def load_columns(job: Job) -> dict[str, Column]:
 
 
 def load_keys(job: Job) -> list[tuple[str, ...]]:
-    """What makes each group.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-
-    Returns
-    -------
-    list of tuple of str
-    """
+    """What makes each group."""
     return [tuple(key) for key in job.facts["keys"]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from shortloop.panel.results import Results as Found

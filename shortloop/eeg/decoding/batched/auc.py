@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.classifiers import Machines
 from shortloop.eeg.decoding.metrics.auc import BLOCK, log_odds, rank_rows
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["ROWS", "fold_areas", "mean_areas"]
 
@@ -21,25 +21,12 @@ def fold_areas(
 ) -> FloatArray:
     """Areas of one training bin and fold, for each labelling; as `auc_scores` of one group of trials.
 
-    Parameters
-    ----------
-    machines : Machines
-        The classifiers. Those of each class but the first, which decide against the first, are taken for
-        logarithms of probabilities, as those of LDA are; trials are then ordered by the probability of each
+    test: float, (test bins, trials, features). Features of the decoded phase.
+    rows: int. Trials to decide on, of every bin.
+    truth: bool, (classes, trials to decide on, labellings or 1). Their classes under each labelling, or under
+        all.
+    returns: float64, (labellings, test bins). 0 to 1; NaN under labellings that put all these trials into one
         class.
-    test : array of float, shape (test bins, trials, features)
-        Features of the decoded phase.
-    rows : array of int
-        Trials to decide on, of every bin.
-    truth : array of bool, shape (classes, trials to decide on, labellings or 1)
-        Their classes under each labelling, or under all.
-    scaling : str
-        ``"separate"`` or ``"training"``; see `DecodingSettings`.
-
-    Returns
-    -------
-    array of float64, shape (labellings, test bins)
-        0 to 1; NaN under labellings that put all these trials into one class.
     """
     n_rows = len(rows)
     found = np.empty((machines.weights.shape[2], len(test)))
@@ -62,14 +49,8 @@ def fold_areas(
 def mean_areas(areas: Sequence[FloatArray]) -> FloatArray:
     """Mean over the folds that have an area; 0.5 where none has.
 
-    Parameters
-    ----------
-    areas : sequence of array of float, shape (labellings, test bins)
-        Of each fold, from `fold_areas`.
-
-    Returns
-    -------
-    array of float64, shape (labellings, test bins)
+    areas: sequence of array of float, (labellings, test bins). Of each fold, from `fold_areas`.
+    returns: float64, (labellings, test bins)
     """
     stacked = np.stack(areas)
     known = ~np.isnan(stacked)

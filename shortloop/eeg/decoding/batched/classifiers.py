@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.scaling import zscore
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Machines", "block_size", "winners"]
 
@@ -19,13 +19,10 @@ IN_CACHE = 131072
 class Machines(ABC):
     """Classifiers of one bin and fold, trained on each of many label vectors.
 
-    Parameters
-    ----------
-    mean, std : array of float, shape (features,)
-        Moments of the training trials.
-    weights : array of float, shape (coordinates + 1, machines, labellings)
-        Of a trial's coordinates and 1. The machines are one for each class, the largest of whose decisions
-        wins, or one for each class but the first, which decide between their class and the first.
+    mean, std: float, (features,). Moments of the training trials.
+    weights: float, (coordinates + 1, machines, labellings). Of a trial's coordinates and 1. The machines are
+        one for each class, the largest of whose decisions wins, or one for each class but the first, which
+        decide between their class and the first.
     """
 
     def __init__(self, mean: FloatArray, std: FloatArray, weights: FloatArray) -> None:
@@ -36,29 +33,15 @@ class Machines(ABC):
     def project(self, scaled: FloatArray) -> FloatArray:
         """Coordinates of scaled trials.
 
-        Parameters
-        ----------
-        scaled : array of float64, shape (trials, features)
-            May be overwritten.
-
-        Returns
-        -------
-        array of float64, shape (trials, coordinates)
+        scaled: float64, (trials, features). May be overwritten.
+        returns: float64, (trials, coordinates)
         """
 
     def coordinates(self, x: FloatArray, scaling: str) -> FloatArray:
         """Coordinates of trials, and a column of ones.
 
-        Parameters
-        ----------
-        x : array of float, shape (sets, trials, features)
-            Features; the trials of a set are scaled together.
-        scaling : str
-            ``"separate"`` or ``"training"``; see `DecodingSettings`.
-
-        Returns
-        -------
-        array of float64, shape (sets · trials, coordinates + 1)
+        x: float, (sets, trials, features). Features; the trials of a set are scaled together.
+        returns: float64, (sets · trials, coordinates + 1)
         """
         if scaling == "training":
             scaled = (x.reshape(-1, x.shape[-1]) - self._mean) / self._std
@@ -71,16 +54,7 @@ class Machines(ABC):
     def blocks(self, rows: int) -> Iterator[tuple[slice, FloatArray]]:
         """Label vectors in blocks whose decisions on so many trials stay in cache.
 
-        Parameters
-        ----------
-        rows : int
-            Trials to decide on.
-
-        Yields
-        ------
-        part : slice
-            Of the label vectors.
-        weights : array of float, shape (coordinates + 1, machines · labellings of the part)
+        weights: float, (coordinates + 1, machines · labellings of the part)
         """
         length, n_machines, n_labels = self.weights.shape
         size = block_size(rows * n_machines)
@@ -90,33 +64,15 @@ class Machines(ABC):
 
 
 def block_size(numbers: int) -> int:
-    """Label vectors in a block.
-
-    Parameters
-    ----------
-    numbers : int
-        Numbers that the block holds for each label vector.
-
-    Returns
-    -------
-    int
-    """
+    """Label vectors in a block."""
     return max(64, IN_CACHE // max(1, numbers) // 64 * 64)
 
 
 def winners(decisions: FloatArray, n_classes: int) -> IntArray:
     """Predicted classes, the first of equals.
 
-    Parameters
-    ----------
-    decisions : array of float, shape (trials, machines, labellings)
-        Of `Machines`.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    array of int8, shape (trials, labellings)
+    decisions: float, (trials, machines, labellings). Of `Machines`.
+    returns: int8, (trials, labellings)
     """
     first = 0 if decisions.shape[1] == n_classes else 1  # class of the first machine
     best = decisions[:, 0] if first == 0 else np.maximum(decisions[:, 0], 0.0)

@@ -9,11 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.classifiers import Machines, block_size
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["FoldMachines", "Solved", "fold_machines"]
 
@@ -21,16 +21,10 @@ __all__ = ["FoldMachines", "Solved", "fold_machines"]
 class FoldMachines(Machines):
     """LDA or ridge of one bin and fold, trained on each of many label vectors.
 
-    Parameters
-    ----------
-    basis : Basis
-        Of the scaled training trials.
-    mean, std : array of float, shape (features,)
-        Their moments before scaling.
-    offset : array of float, shape (features,)
-        What scaling leaves of their mean.
-    weights : array of float, shape (rank + 1, machines, labellings)
-        Of a trial's coordinates and 1.
+    basis: of the scaled training trials.
+    mean, std: float, (features,). Their moments before scaling.
+    offset: float, (features,). What scaling leaves of their mean.
+    weights: float, (rank + 1, machines, labellings). Of a trial's coordinates and 1.
     """
 
     def __init__(
@@ -67,27 +61,7 @@ def fold_machines(
 ) -> Iterator[FoldMachines]:
     """Train every fold of one bin on each of many label vectors.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the bin.
-    labellings : Labellings
-        Labels and folds of the trials.
-    solve : callable
-        Takes basis, codes, counts, ``sums=`` and ``rows=``, as of
-        `shortloop.eeg.decoding.solvers.lda_contrasts.solve`.
-    n_machines : int
-        How many classifiers it gives for each label vector.
-
-    Yields
-    ------
-    FoldMachines
-        Of each fold in turn.
-
-    Raises
-    ------
-    InputError
-        If a class is absent from a fold's training trials under some labelling.
+    x: float, (trials, features). Features of the bin.
     """
     labellings.require_all_classes()
     fewest = len(x) - max(map(len, labellings.held_out))

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
-from shortloop.errors import InputError
-from shortloop.types import FloatArray, IntArray
+from shortloop.eeg.decoding.solvers.class_weights import dummy_codes
 
 __all__ = ["Labellings"]
 
@@ -17,19 +17,9 @@ __all__ = ["Labellings"]
 class Labellings:
     """Label vectors of the same trials and folds, in the forms that training on all of them needs.
 
-    Parameters
-    ----------
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    n_classes, n_folds : int
-        Their numbers.
-
-    Raises
-    ------
-    InputError
-        If a labelling holds other classes.
+    labels: int, (labellings, trials). Class of each trial under each labelling.
+    folds: int, (trials,). Fold that holds out each trial.
+    n_classes, n_folds: their numbers.
     """
 
     def __init__(self, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> None:
@@ -61,13 +51,7 @@ class Labellings:
         return [self.codes[rows].reshape(len(rows), -1) for rows in self.held_out]
 
     def require_all_classes(self) -> None:
-        """Raise InputError unless every fold trains on every class.
-
-        Raises
-        ------
-        InputError
-            If a class is absent from a fold's training trials under some labelling.
-        """
+        """Raise InputError unless every fold trains on every class."""
         if (self.train_counts == 0).any():
             raise InputError(
                 "this classifier needs training trials of every class in every fold",
@@ -91,19 +75,7 @@ class Labellings:
         return np.where(self.labels.T[:, np.newaxis] == classes[:, np.newaxis], 1.0, -1.0)
 
     def inner_folds(self, fold: int, n_inner: int) -> IntArray:
-        """Inner folds of a fold's training trials under each labelling, (training trials, labellings).
-
-        Parameters
-        ----------
-        fold : int
-            The outer fold.
-        n_inner : int
-            Number of stratified unshuffled folds.
-
-        Returns
-        -------
-        array of int
-        """
+        """Inner folds of a fold's training trials under each labelling, (training trials, labellings)."""
         if (fold, n_inner) not in self._inner:
             known = self.labels[:, self.train[fold]]
             made = np.stack([stratified_folds(each, n_inner) for each in known], axis=1)

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.decoding.batched.closed_form import FoldMachines, fold_machines
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.solvers.lda_contrasts import solve
-from shortloop.types import FloatArray
 
 __all__ = ["train_machines", "warm_up"]
 
 
 def train_machines(x: FloatArray, labellings: Labellings, estimator: LdaSettings) -> Iterator[FoldMachines]:
-    """Train every fold of one bin on each of many label vectors.
-
-    Parameters
-    ----------
-    x, labellings
-        As of `fold_machines`.
-    estimator : LdaSettings
-        Its shrinkage.
-
-    Returns
-    -------
-    iterator of FoldMachines
-        As of `fold_machines`.
-    """
+    """Train every fold of one bin on each of many label vectors."""
     return fold_machines(
         x, labellings, partial(solve, shrinkage=estimator.shrinkage), labellings.n_classes - 1
     )

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.decoding.batched.closed_form import FoldMachines, fold_machines
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.solvers.ridge import solve
-from shortloop.types import FloatArray
 
 __all__ = ["train_machines", "warm_up"]
 
 
 def train_machines(x: FloatArray, labellings: Labellings, estimator: RidgeSettings) -> Iterator[FoldMachines]:
-    """Train every fold of one bin on each of many label vectors.
-
-    Parameters
-    ----------
-    x, labellings
-        As of `fold_machines`.
-    estimator : RidgeSettings
-        Its penalty.
-
-    Returns
-    -------
-    iterator of FoldMachines
-        As of `fold_machines`.
-    """
+    """Train every fold of one bin on each of many label vectors."""
     n_machines = 1 if labellings.n_classes == 2 else labellings.n_classes
     return fold_machines(x, labellings, partial(solve, alpha=estimator.alpha), n_machines)
 

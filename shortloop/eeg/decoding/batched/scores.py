@@ -9,13 +9,13 @@ from types import ModuleType
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.auc import ROWS, fold_areas, mean_areas
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.score import Score
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["batched_scores", "can_be_batched", "labelling_blocks", "warm_up_batched"]
 
@@ -29,38 +29,13 @@ BYTE = 255
 
 
 def can_be_batched(estimator: EstimatorSettings, decoding: DecodingSettings) -> bool:
-    """Whether an analysis can be trained on many label vectors at once: no other step may see labels.
-
-    Parameters
-    ----------
-    estimator : EstimatorSettings
-        The classifier.
-    decoding : DecodingSettings
-        Folds, selection, scaling.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether an analysis can be trained on many label vectors at once: no other step may see labels."""
     sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
     return bool(estimator.batched) and not sees_labels
 
 
 def labelling_blocks(count: int, n_trials: int, n_classes: int) -> list[slice]:
-    """Divide labellings into blocks that are trained at once, the same whoever computes them.
-
-    Parameters
-    ----------
-    count : int
-        Number of labellings.
-    n_trials, n_classes : int
-        Of the training phase.
-
-    Returns
-    -------
-    list of slice
-        Of about equal size, about 1,000 where memory allows it.
-    """
+    """Divide labellings into blocks that are trained at once, the same whoever computes them."""
     size = min(LABELLINGS, max(1, WEIGHTS // (n_trials * (n_classes - 1))))
     number = max(1, round(count / size))
     edges = [count * i // number for i in range(number + 1)]
@@ -80,38 +55,18 @@ def batched_scores(
 ) -> tuple[FloatArray, FloatArray | None]:
     """Scores of one training bin for each of many labellings, as `retrained_scores` has them one by one.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the training bin.
-    labellings : Labellings
-        Labellings and folds of its trials.
-    test : array of float, shape (test bins, test trials, features), or None
-        Features of the decoded phase; None: cross-validation only.
-    test_labels : array of int, shape (test trials,), or None
-        True labels of the decoded trials; each labelling itself is used when `within`.
-    within : bool
-        Whether the decoded trials are the training trials.
-    decoding : DecodingSettings
-        Folds, selection, scaling.
-    estimator : EstimatorSettings
-        The classifier: one that `can_be_batched`.
-    score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
-        The score.
-
-    Returns
-    -------
-    curve : array of float, shape (labellings,)
-        Cross-validated scores, as `scores_of` has them.
-    plane : array of float, shape (labellings, test bins), or None
-        Generalization scores.
-
-    Notes
-    -----
     LDA and ridge are the same to rounding. Solvers of the SVM stop at a tolerance, here and one by one, so
     that a prediction may differ where a decision lies within it. Of more than two classes that overlap, and
     a C above one over the number of trials that a class has fewer than the others, weights of several classes
     can all be 0: which of them is predicted is then up to the solver, also scikit-learn's.
+
+    x: float, (trials, features). Features of the training bin.
+    test: float, (test bins, test trials, features), or None. Features of the decoded phase; None:
+        cross-validation only.
+    test_labels: int, (test trials,), or None. True labels of the decoded trials; each labelling itself is
+        used when `within`.
+    curve: float, (labellings,). Cross-validated scores, as `scores_of` has them.
+    plane: float, (labellings, test bins), or None. Generalization scores.
     """
     n_classes, n_folds, scaling = labellings.n_classes, labellings.n_folds, decoding.scaling
     judge: Callable[..., np.ndarray] = fold_areas if score == "auc" else _right
@@ -139,13 +94,7 @@ def batched_scores(
 
 
 def warm_up_batched(estimator: EstimatorSettings) -> None:
-    """Compile what `batched_scores` needs, so that processes forked later share it.
-
-    Parameters
-    ----------
-    estimator : EstimatorSettings
-        The classifier: one that `can_be_batched`.
-    """
+    """Compile what `batched_scores` needs, so that processes forked later share it."""
     _trainer(estimator).warm_up()
 
 

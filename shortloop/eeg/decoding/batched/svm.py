@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.classifiers import Machines, winners
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["SvmMachines", "train_machines", "warm_up"]
 
@@ -21,14 +21,10 @@ __all__ = ["SvmMachines", "train_machines", "warm_up"]
 class SvmMachines(Machines):
     """Linear SVMs of one bin and fold, trained on each of many label vectors.
 
-    Parameters
-    ----------
-    mean, std : array of float, shape (features,)
-        Moments of the training trials.
-    weights : array of float, shape (coordinates + 1, machines, labellings)
-        Of scaled features and 1 or, where `trials` are given, of products with these and 1.
-    trials : array of float, shape (training trials, features), optional
-        Scaled training trials.
+    mean, std: float, (features,). Moments of the training trials.
+    weights: float, (coordinates + 1, machines, labellings). Of scaled features and 1 or, where `trials` are
+        given, of products with these and 1.
+    trials: float, (training trials, features), optional. Scaled training trials.
     """
 
     def __init__(
@@ -47,19 +43,7 @@ def train_machines(
 ) -> Iterator[SvmMachines]:
     """Train every fold of one bin on each of many label vectors.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the bin.
-    labellings : Labellings
-        Labels and folds of the trials.
-    estimator : LinearSvmSettings
-        Grid, inner folds, tolerance.
-
-    Yields
-    ------
-    SvmMachines
-        Of each fold in turn.
+    x: float, (trials, features). Features of the bin.
     """
     for fold, train in enumerate(labellings.train):
         chosen = x[train]

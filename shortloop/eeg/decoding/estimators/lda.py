@@ -9,8 +9,8 @@ from pydantic import Field
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["LdaSettings"]
 
@@ -31,6 +31,12 @@ class LdaSettings(EstimatorSettings):
     @property
     def gives_odds(self) -> bool:
         return True
+
+    def described(self, n_classes: int) -> str:
+        return (
+            f"linear discriminant analysis whose covariance within classes was shrunk by {self.shrinkage:g} "
+            "towards its mean variance (Blankertz et al., 2011)"
+        )
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.base.text import listed
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings, one_versus_rest
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import BinModels, Fitted
     from shortloop.eeg.decoding.settings import DecodingSettings
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["LinearSvmSettings", "warm_up"]
 
 
+@functools.cache
 def warm_up() -> None:
-    """As that of the settings, which is the same for all of them."""
-    LinearSvmSettings().warm_up()
+    """Import and compile what training needs, once for all processes forked later."""
+    import numpy as np
+
+    from shortloop.eeg.decoding.selection.kernels import LAYOUTS
+    from shortloop.eeg.decoding.settings import DecodingSettings
+
+    labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
+    labels.flags.writeable = False  # as maps of files are
+    decoding, few = DecodingSettings(folds=2, select_alpha=0.5), LinearSvmSettings(inner_folds=2)
+    for dtype, order in LAYOUTS:
+        x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
+        x = np.array(x, dtype=dtype, order=order)
+        few.train_folds(x, labels, folds, n_classes=3, decoding=decoding)
 
 
 class LinearSvmSettings(EstimatorSettings):
@@ -35,23 +49,25 @@ class LinearSvmSettings(EstimatorSettings):
     inner_folds: int = Field(5, ge=2, description="stratified unshuffled folds that choose C; default 5")
     tol: float = Field(1e-4, gt=0, description="stopping tolerance of the solver; default 1e-4")
 
+    def described(self, n_classes: int) -> str:
+        chosen = f"C = {self.C[0]:g}"
+        if len(self.C) > 1:
+            chosen = (
+                f"C chosen out of {listed([f'{each:g}' for each in self.C])} by the mean accuracy in "
+                f"{self.inner_folds} stratified folds within the training trials"
+            )
+        return (
+            f"a {one_versus_rest(n_classes)}linear support vector machine with hinge loss and L2 penalty, "
+            f"intercept included (the formulation of LIBLINEAR; Fan et al., 2008), with {chosen} and a "
+            f"stopping tolerance of {self.tol:g}"
+        )
+
     @property
     def nested_folds(self) -> int | None:
         return self.inner_folds
 
     def warm_up(self) -> None:
-        import numpy as np
-
-        from shortloop.eeg.decoding.selection.kernels import LAYOUTS
-        from shortloop.eeg.decoding.settings import DecodingSettings
-
-        labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
-        labels.flags.writeable = False  # as maps of files are
-        decoding, few = DecodingSettings(folds=2, select_alpha=0.5), LinearSvmSettings(inner_folds=2)
-        for dtype, order in LAYOUTS:
-            x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
-            x = np.array(x, dtype=dtype, order=order)
-            few.train_folds(x, labels, folds, n_classes=3, decoding=decoding)
+        warm_up()
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
         return self._fitted(x, labels, balanced=False)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings, one_versus_rest
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["MatlabSvmSettings"]
 
@@ -25,6 +26,22 @@ class MatlabSvmSettings(EstimatorSettings):
         "auto", description="divides the features; default 'auto': median distance between the classes"
     )
     tol: float = Field(1e-3, gt=0, description="stopping tolerance of the solver; default 1e-3")
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        return {"sklearn": "scikit-learn"}
+
+    def described(self, n_classes: int) -> str:
+        by = "the median distance between trials of different classes"
+        if self.kernel_scale != "auto":
+            by = f"{self.kernel_scale:g}"
+        return (
+            f"a {one_versus_rest(n_classes)}linear support vector machine with hinge loss, L2 penalty and "
+            "unpenalised intercept (LIBSVM by way of scikit-learn; Chang & Lin, 2011; Pedregosa et al., "
+            "2011), "
+            f"with box constraint C = {self.C:g}, features divided by {by} and a stopping tolerance of "
+            f"{self.tol:g}"
+        )
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
         return self._fitted(x, labels, None)

@@ -9,8 +9,8 @@ from pydantic import Field
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 
 if TYPE_CHECKING:
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
-    from shortloop.types import FloatArray, IntArray
 
 __all__ = ["RidgeSettings"]
 
@@ -22,6 +22,9 @@ class RidgeSettings(EstimatorSettings):
     weighs_classes = True
     kind: Literal["ridge"] = Field("ridge", description="ridge regression on class labels")
     alpha: float = Field(1.0, gt=0, description="penalty of squared weights; default 1")
+
+    def described(self, n_classes: int) -> str:
+        return f"ridge regression on class labels with penalty α = {self.alpha:g} (Hoerl & Kennard, 1970)"
 
     def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted

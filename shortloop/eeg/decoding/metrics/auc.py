@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray
 
 __all__ = ["BLOCK", "auc_scores", "decision_ranks", "log_odds", "rank_rows", "rank_type"]
 
@@ -23,32 +23,21 @@ EXACT = 2**24
 def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None) -> FloatArray:
     """Area under the ROC curve, 0 to 1; of more than two classes the mean of each against the rest.
 
-    Parameters
-    ----------
-    ranks : array of int, shape (\\*cells, trials, classes), of two classes (\\*cells, trials, 1)
-        Of `decision_ranks`, or the sum of those of several classifiers; the area is then the mean of theirs.
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-    groups : array of int, shape (trials,), optional
-        As of `decision_ranks`. The area is taken in each group, then averaged.
-
-    Returns
-    -------
-    array of float64, shape (labellings, \\*cells)
-
-    Notes
-    -----
     As scikit-learn's ``roc_auc_score`` has it, ``multi_class="ovr"`` and averaged without weights for more
     than two classes; ties count one half. A group that no classifier decides on counts as guessed, 0.5. A
     group has no area for a class of which it has all trials or none, and that class does not count there;
     where no class has one, the score is 0.5.
 
-    References
-    ----------
     Mann & Whitney 1947, On a test of whether one of two random variables is stochastically larger than the
     other. Hand & Till 2001, A simple generalisation of the area under the ROC curve for multiple class
     classification problems. Forman & Scholz 2010, Apples-to-apples in cross-validation studies, on
     averaging over folds, as decisions of different classifiers are on scales of their own.
+
+    ranks: int, (\\*cells, trials, classes), of two classes (\\*cells, trials, 1). Of `decision_ranks`, or the
+        sum of those of several classifiers; the area is then the mean of theirs.
+    labels: int, (labellings, trials). Class of each trial under each labelling.
+    groups: int, (trials,)
+    returns: float64, (labellings, \\*cells)
     """
     *cells, n_trials, n_columns = ranks.shape
     columns = np.asarray(ranks).reshape(-1, n_trials, n_columns).transpose(2, 1, 0)
@@ -80,18 +69,11 @@ def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None
 def decision_ranks(decisions: FloatArray, groups: IntArray | None = None) -> IntArray:
     """Twice the rank of each trial's decision for each class, 2 for the smallest; ties share their mean.
 
-    Parameters
-    ----------
-    decisions : array of float, shape (\\*cells, trials, classes)
-        Decision for each class: larger, more likely. NaN for trials without one.
-    groups : array of int, shape (trials,), optional
-        Trials are ranked among those of their group: those that one classifier decides on, such as the
-        folds of cross-validation. Default: among all.
-
-    Returns
-    -------
-    array of int, shape (\\*cells, trials, classes), of two classes (\\*cells, trials, 1)
-        Of two classes, ranks of the second's decision less the first's. 0 in groups without decisions.
+    decisions: float, (\\*cells, trials, classes). Decision for each class: larger, more likely.
+    groups: int, (trials,). Trials are ranked among those of their group: those that one classifier decides
+        on, such as the folds of cross-validation.
+    returns: int, (\\*cells, trials, classes), of two classes (\\*cells, trials, 1). Of two classes, ranks of
+        the second's decision less the first's. 0 in groups without decisions.
     """
     *cells, n_trials, n_classes = decisions.shape
     if n_classes == 2:
@@ -105,17 +87,7 @@ def decision_ranks(decisions: FloatArray, groups: IntArray | None = None) -> Int
 
 
 def rank_type(n_trials: int, n_folds: int = 1) -> type[np.unsignedinteger]:
-    """Smallest type that holds the sum of ranks of so many classifiers.
-
-    Parameters
-    ----------
-    n_trials, n_folds : int
-        Numbers of trials and of classifiers.
-
-    Returns
-    -------
-    type
-    """
+    """Smallest type that holds the sum of ranks of so many classifiers."""
     return np.uint16 if 2 * n_trials * n_folds < 2**16 else np.uint32
 
 
@@ -124,14 +96,9 @@ def log_odds(decisions: FloatArray) -> FloatArray:
 
     They order trials as the probabilities do, and differ where those have become 0 or 1.
 
-    Parameters
-    ----------
-    decisions : array of float, shape (classes, \\*cells)
-        Logarithms of the classes' probabilities, each trial's up to a constant.
-
-    Returns
-    -------
-    array of float64, shape (classes, \\*cells)
+    decisions: float, (classes, \\*cells). Logarithms of the classes' probabilities, each trial's up to a
+        constant.
+    returns: float64, (classes, \\*cells)
     """
     odds = np.empty(decisions.shape)
     for k in range(len(odds)):
@@ -145,14 +112,8 @@ def log_odds(decisions: FloatArray) -> FloatArray:
 def rank_rows(rows: FloatArray) -> IntArray:
     """Twice the rank of each number in its row, 2 for the smallest; ties share their mean.
 
-    Parameters
-    ----------
-    rows : array of float, shape (rows, columns)
-        The numbers; no NaN.
-
-    Returns
-    -------
-    array of uint32, shape (rows, columns)
+    rows: float, (rows, columns). The numbers; no NaN.
+    returns: uint32, (rows, columns)
     """
     ranks = np.empty(rows.shape, dtype=np.uint32)
     step = max(1, BLOCK // max(1, rows.shape[1]))

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray
 from shortloop.eeg.decoding.metrics.auc import log_odds
 from shortloop.eeg.decoding.models import Fitted
-from shortloop.errors import InputError
-from shortloop.types import FloatArray
 
 __all__ = ["decide"]
 
@@ -21,28 +21,11 @@ __all__ = ["decide"]
 def decide(fitted: Fitted, x: FloatArray, odds: bool) -> FloatArray:
     """Decision of one classifier for each class.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        The classifier.
-    x : array of float, shape (trials, features)
-        Scaled features.
-    odds : bool
-        Whether its estimator `gives_odds`.
-
-    Returns
-    -------
-    array of float, shape (trials, classes)
-
-    Raises
-    ------
-    InputError
-        If a decision is no number.
-
-    Notes
-    -----
     Of estimators without weights it is what scikit-learn's scorers ``roc_auc`` and ``roc_auc_ovr`` rank:
     of two classes ``decision_function`` where there is one, of more ``predict_proba``.
+
+    x: float, (trials, features). Scaled features.
+    returns: float, (trials, classes)
     """
     if fitted.weights is None or fitted.intercepts is None:
         return _response(fitted.estimator, x)

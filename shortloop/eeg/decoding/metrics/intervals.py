@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.score import Score
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["bootstrap_interval", "drawn_again", "scores_of_drawn"]
 
@@ -27,32 +27,14 @@ def bootstrap_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Percentile bootstrap interval of a score over trials, with the predictions as they are.
 
-    Parameters
-    ----------
-    score : {"balanced-accuracy", "accuracy", "auc"}
-        The score.
-    evidence : array of int, shape (cells, trials, classes)
-        Votes, of ``"auc"`` ranks; as of `shortloop.eeg.decoding.metrics.scores.scores_of`.
-    labels : array of int, shape (trials,)
-        True class of each trial.
-    groups : array of int, shape (trials,), optional
-        As of `scores_of`.
-    draws : int
-        How often trials are drawn.
-    level : float
-        Coverage.
-    rng : Generator
-        Source of the draws, the same trials for all cells.
-
-    Returns
-    -------
-    low, high : array of float, shape (cells,)
-        In percent, of ``"auc"`` 0 to 1.
-
-    References
-    ----------
     Efron 1979, Bootstrap methods: another look at the jackknife. As many trials are drawn of each class (of
     ``"auc"`` in each group) as there are.
+
+    evidence: int, (cells, trials, classes). Votes, of ``"auc"`` ranks; as of
+        `shortloop.eeg.decoding.metrics.scores.scores_of`.
+    labels: int, (trials,). True class of each trial.
+    groups: int, (trials,)
+    low, high: float, (cells,). In percent, of ``"auc"`` 0 to 1.
     """
     times = drawn_again(labels, groups if score == "auc" else None, draws, rng)
     some = max(1, AT_ONCE // times.size)
@@ -73,28 +55,24 @@ def drawn_again(
 ) -> FloatArray:
     """How often each trial is in each of many samples with replacement, of each class and group apart.
 
-    Parameters
-    ----------
-    labels : array of int, shape (trials,)
-        Class of each trial.
-    groups : array of int, shape (trials,), optional
-        Default: all are one.
-    draws : int
-        Number of samples.
-    rng : Generator
-
-    Returns
-    -------
-    array of float, shape (draws, trials)
+    labels: int, (trials,). Class of each trial.
+    groups: int, (trials,). Default: all are one.
+    returns: float, (draws, trials)
     """
     times = np.zeros((draws, len(labels)))
     apart = np.zeros_like(labels) if groups is None else np.asarray(groups)
     for group in np.unique(apart):
         for label in np.unique(labels):
             trials = np.flatnonzero((labels == label) & (apart == group))
-            if len(trials):
-                times[:, trials] = rng.multinomial(len(trials), np.full(len(trials), 1 / len(trials)), draws)
+            times[:, trials] = _counts(len(trials), draws, rng)
     return times
+
+
+def _counts(n: int, draws: int, rng: np.random.Generator) -> IntArray:
+    """How often each of n is drawn in n draws with replacement; quicker than ``rng.multinomial``."""
+    drawn = rng.integers(n, size=(draws, n)) if n else np.zeros((draws, 0), dtype=np.int64)
+    drawn += n * np.arange(draws)[:, np.newaxis]
+    return np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
 
 
 def scores_of_drawn(
@@ -102,22 +80,15 @@ def scores_of_drawn(
 ) -> FloatArray:
     """Scores of samples of trials.
 
-    Parameters
-    ----------
-    score, evidence, labels, groups
-        As of `bootstrap_interval`.
-    times : array of float, shape (samples, trials)
-        How often each trial is in each sample.
-
-    Returns
-    -------
-    array of float64, shape (samples, cells)
+    times: float, (samples, trials). How often each trial is in each sample.
+    returns: float64, (samples, cells)
     """
     if score == "auc":
         return _areas(evidence, labels, times, groups)
     right = _right(evidence, labels)
     if score == "accuracy":
-        return 100 * (times @ right.T) / times.sum(axis=1, keepdims=True)
+        shares: FloatArray = 100 * (times @ right.T) / times.sum(axis=1, keepdims=True)
+        return shares
     recall = [
         times[:, member] @ right[:, member].T / times[:, member].sum(axis=1, keepdims=True)
         for member in (labels == label for label in np.unique(labels))
@@ -129,7 +100,10 @@ def _right(votes: IntArray, labels: IntArray) -> FloatArray:
     """Share of votes that are right, of each cell and trial; 1 / classes where there are none."""
     voters = votes.sum(axis=2, dtype=np.float64)
     mine = votes[:, np.arange(len(labels)), labels].astype(np.float64)
-    return np.divide(mine, voters, out=np.full(voters.shape, 1 / votes.shape[2]), where=voters > 0)
+    share: FloatArray = np.divide(
+        mine, voters, out=np.full(voters.shape, 1 / votes.shape[2]), where=voters > 0
+    )
+    return share
 
 
 def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArray | None) -> FloatArray:

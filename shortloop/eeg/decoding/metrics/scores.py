@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.metrics.auc import auc_scores
 from shortloop.eeg.score import Score
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "accuracy_scores",
@@ -23,16 +23,8 @@ __all__ = [
 def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
     """Votes on held-out trials: one for each trial whose fold has a model.
 
-    Parameters
-    ----------
-    predicted : array of int, shape (bins, trials)
-        Predicted class of each trial, −1 for none.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    array of uint8, shape (bins, trials, classes)
+    predicted: int, (bins, trials). Predicted class of each trial, −1 for none.
+    returns: uint8, (bins, trials, classes)
     """
     votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
     return votes
@@ -41,13 +33,13 @@ def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
 def scores_of(
     score: Score, evidence: IntArray, labels: IntArray, groups: IntArray | None = None
 ) -> FloatArray:
-    """Scores for many labellings of the same trials at once.
+    r"""Scores for many labellings of the same trials at once.
 
     Parameters
     ----------
     score : {"balanced-accuracy", "accuracy", "auc"}
         See `recall_scores`, `accuracy_scores` and `auc_scores`.
-    evidence : array of int, shape (\\*cells, trials, classes)
+    evidence : array of int, shape (\*cells, trials, classes)
         What is known of the predictions: votes, of ``"auc"`` ranks.
     labels : array of int, shape (labellings, trials)
         Class of each trial under each labelling.
@@ -56,7 +48,7 @@ def scores_of(
 
     Returns
     -------
-    array of float64, shape (labellings, \\*cells)
+    array of float64, shape (labellings, \*cells)
         In percent, of ``"auc"`` 0 to 1.
     """
     if score == "auc":
@@ -67,27 +59,12 @@ def scores_of(
 
 
 def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None:
-    """What a score is expected to be without information.
+    """Return the score that is expected without information.
 
-    Parameters
-    ----------
-    score : {"balanced-accuracy", "accuracy", "auc"}
-        The score.
-    labels : array of int, shape (trials,)
-        Class of each trial.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    float or None
-        In the unit of the score. None for accuracy where classes differ in size: it is then the sum over
-        classes of the shares of trials that are and that are called so, and differs between classifiers.
-
-    References
-    ----------
     Brodersen et al. 2010, The balanced accuracy and its posterior distribution. Combrisson & Jerbi 2015,
     Exceeding chance level by chance, on permutations instead of a theoretical level.
+
+    labels: int, (trials,). Class of each trial.
     """
     if score == "auc":
         return 0.5
@@ -98,20 +75,11 @@ def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None
 
 
 def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArray:
-    """Confusion matrices, rows the true class.
+    r"""Confusion matrices, rows the true class.
 
-    Parameters
-    ----------
-    votes : array of int, shape (\\*cells, trials, classes)
-        Votes for each class.
-    labels : array of int, shape (trials,)
-        True class.
-    n_folds : int, default 1
-        The sums are divided by this.
-
-    Returns
-    -------
-    array of float, shape (\\*cells, classes, classes)
+    votes: int, (\*cells, trials, classes). Votes for each class.
+    labels: int, (trials,). True class.
+    returns: float, (\*cells, classes, classes)
     """
     truth = (labels == np.arange(votes.shape[-1])[:, np.newaxis]).astype(np.float64)
     summed: FloatArray = np.matmul(truth, votes.astype(np.float64)) / n_folds
@@ -119,31 +87,20 @@ def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArra
 
 
 def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
-    """Mean over classes of recall, in percent, for many labellings of the same trials at once.
+    r"""Mean over classes of recall, in percent, for many labellings of the same trials at once.
 
     Only labels differ between permutations, so all of them are one matrix product per class; the counts
     are whole numbers far below 2^24, exact in single precision.
 
-    Parameters
-    ----------
-    votes : array of int, shape (\\*cells, trials, classes)
-        Votes for each class. Within a cell, trials have equally many, or none.
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-
-    Returns
-    -------
-    array of float64, shape (labellings, \\*cells)
-
-    Notes
-    -----
     A trial that no classifier voted on, as its fold kept no feature, counts as guessed: 1 / classes of it
     is right. Leaving it out instead biases cross-validated scores of pure noise below chance, as the folds
     that keep features are those whose held-out trials happen to differ most from the others.
 
-    References
-    ----------
     Balanced accuracy: Brodersen et al. 2010, The balanced accuracy and its posterior distribution.
+
+    votes: int, (\*cells, trials, classes). Votes for each class.
+    labels: int, (labellings, trials). Class of each trial under each labelling.
+    returns: float64, (labellings, \*cells)
     """
     recall = np.zeros((len(labels), votes[..., 0, 0].size))
     present = np.zeros((len(labels), 1))
@@ -154,22 +111,15 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
 
 
 def accuracy_scores(votes: IntArray, labels: IntArray) -> FloatArray:
-    """Share of trials that are called what they are, in percent, for many labellings at once.
+    r"""Share of trials that are called what they are, in percent, for many labellings at once.
 
-    Parameters
-    ----------
-    votes, labels
-        As of `recall_scores`.
-
-    Returns
-    -------
-    array of float64, shape (labellings, \\*cells)
-        Trials without votes count as guessed, as there.
+    returns: float64, (labellings, \*cells). Trials without votes count as guessed, as there.
     """
     tallies = list(_tallies(votes, labels))
     right = np.sum([each for each, _ in tallies], axis=0)
     possible = np.sum([each for _, each in tallies], axis=0)
-    return (100 * (right / possible)).reshape(len(labels), *votes.shape[:-2])
+    percent: FloatArray = (100 * (right / possible)).reshape(len(labels), *votes.shape[:-2])
+    return percent
 
 
 def _tallies(votes: IntArray, labels: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:

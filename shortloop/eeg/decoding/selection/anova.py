@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.fold_sums import DOUBTFUL, FoldSums, fold_sums
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["fold_anova", "select_features"]
 
@@ -23,27 +23,13 @@ def fold_anova(
     Sums over class × fold are taken once; the training sums of a fold are the total less its own. Features
     that hardly vary within the classes, or only on held-out trials, are computed again without differences.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features.
-    labels : array of int, shape (trials,)
-        Class of each trial, 0 … `n_classes` − 1.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    n_classes, n_folds : int
-        Their numbers.
-    sums : FoldSums, optional
-        Of `x`, if they are known already.
-
-    Returns
-    -------
-    array of float, shape (folds, features)
-        F; infinite where the classes differ and nothing varies within them, NaN where nothing varies.
-
-    References
-    ----------
     Any textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
+
+    x: float, (trials, features). Features.
+    labels: int, (trials,). Class of each trial, 0 … `n_classes` − 1.
+    folds: int, (trials,). Fold that holds out each trial.
+    returns: float, (folds, features). F; infinite where the classes differ and nothing varies within them,
+        NaN where nothing varies.
     """
     if sums is None:
         sums = fold_sums(x, labels, folds, n_classes, n_folds)
@@ -63,7 +49,8 @@ def fold_anova(
         train, some = folds != fold, doubtful[fold]
         between[fold, some], within[fold, some] = _sums_of_squares(x[np.ix_(train, some)], labels[train])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (between / (n_present - 1)) / (within / (n_train - n_present))
+        ratio: FloatArray = (between / (n_present - 1)) / (within / (n_train - n_present))
+        return ratio
 
 
 def select_features(
@@ -78,32 +65,25 @@ def select_features(
 ) -> np.ndarray:
     """Features whose ANOVA p on a fold's training trials is below alpha.
 
-    Parameters
-    ----------
-    x, labels, folds, n_classes, n_folds, sums
-        As of `fold_anova`.
-    alpha : float
-        Limit of p; 1 keeps all features.
-
-    Returns
-    -------
-    array of bool, shape (folds, features)
+    returns: bool, (folds, features)
     """
     if alpha >= 1:
         return np.ones((n_folds, x.shape[1]), dtype=bool)
     from scipy.special import betaincinv
 
+    sums = fold_sums(x, labels, folds, n_classes, n_folds) if sums is None else sums
+    n_class = sums.counts.sum(axis=1, keepdims=True) - sums.counts
+    n_present = (n_class > 0).sum(axis=0)
+    between, within = n_present - 1, n_class.sum(axis=0) - n_present
+    can_be_tested = (between > 0) & (within > 0)
+    least = np.full(n_folds, np.inf)
+    between, within = between[can_be_tested], within[can_be_tested]
+    # p falls as F grows, so one quantile spares a p for every feature. F's tail is a beta distribution's
+    # head, which is exact for the smallest alpha.
+    share = betaincinv(within / 2, between / 2, alpha)
+    least[can_be_tested] = within / between * (1 - share) / share
     f = fold_anova(x, labels, folds, n_classes, n_folds, sums)
-    kept = np.zeros(f.shape, dtype=bool)
-    for fold in range(n_folds):
-        train = folds != fold
-        between = len(np.unique(labels[train])) - 1
-        within = train.sum() - between - 1
-        if between > 0 and within > 0:
-            # p falls as F grows, so one quantile spares a p for every feature. F's tail is a beta
-            # distribution's head, which is exact for the smallest alpha.
-            share = betaincinv(within / 2, between / 2, alpha)
-            kept[fold] = f[fold] > within / between * (1 - share) / share
+    kept: np.ndarray = (f > least[:, np.newaxis]) & can_be_tested[:, np.newaxis]
     return kept
 
 

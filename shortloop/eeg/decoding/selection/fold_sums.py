@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.kernels import add_up, read_only
 from shortloop.eeg.decoding.selection.scaling import moments
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["DOUBTFUL", "FoldSums", "fold_moments", "fold_sums"]
 
@@ -23,16 +23,11 @@ left, what is wanted is computed anew, from the trials themselves."""
 class FoldSums:
     """Sums of one bin, about an offset that keeps them from cancelling.
 
-    Parameters
-    ----------
-    offset : array of float64, shape (features,)
-        Mean over all trials, subtracted before anything is added up.
-    sums : array of float64, shape (classes, folds, features)
-        Sums over the trials that are of a class and held out by a fold.
-    squares : array of float64, shape (folds, features)
-        Sums of squares over the trials that a fold holds out.
-    counts : array of float64, shape (classes, folds)
-        Numbers of trials.
+    offset: float64, (features,). Mean over all trials, subtracted before anything is added up.
+    sums: float64, (classes, folds, features). Sums over the trials that are of a class and held out by a
+        fold.
+    squares: float64, (folds, features). Sums of squares over the trials that a fold holds out.
+    counts: float64, (classes, folds). Numbers of trials.
     """
 
     offset: FloatArray
@@ -62,18 +57,8 @@ class FoldSums:
 def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
     """Add up one bin.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the bin.
-    labels, folds : array of int, shape (trials,)
-        Class of each trial, and the fold that holds it out.
-    n_classes, n_folds : int
-        Their numbers.
-
-    Returns
-    -------
-    FoldSums
+    x: float, (trials, features). Features of the bin.
+    labels, folds: int, (trials,). Class of each trial, and the fold that holds it out.
     """
     x = read_only(x)
     offset = np.empty(x.shape[1])
@@ -90,25 +75,10 @@ def fold_moments(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean and population standard deviation of some features over a fold's trials.
 
-    Parameters
-    ----------
-    sums : FoldSums
-        Of the bin.
-    x : array of float, shape (trials, features)
-        The bin itself, for features whose deviation the sums cannot tell.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    fold : int
-        Which fold.
-    features : array of int
-        Which features.
-    held_out : bool
-        Over the trials that the fold holds out, or over those it trains on.
-
-    Returns
-    -------
-    mean, std : array of float64, the shape of `features`
-        As of `shortloop.eeg.decoding.selection.scaling.moments`.
+    x: float, (trials, features). The bin itself, for features whose deviation the sums cannot tell.
+    folds: int, (trials,). Fold that holds out each trial.
+    features: int. Which features.
+    mean, std: float64, the shape of `features`
     """
     own = sums.of_folds[fold, features]
     square = sums.squares[fold, features]

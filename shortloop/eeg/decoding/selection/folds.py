@@ -10,13 +10,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from shortloop.types import IntArray
+from shortloop.base.types import IntArray
 
 __all__ = ["run_folds", "stratified_folds"]
 
 
 def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) -> IntArray:
-    """Number of the fold that holds out each trial.
+    """Deal trials out to folds: the number of the fold that holds out each trial.
 
     Trials sorted by class are dealt out to the folds in turn, which says how many of each class a fold
     gets; within a class the folds are then filled in trial order or, with a seed, in shuffled order.
@@ -44,23 +44,10 @@ def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) ->
 def run_folds(labels: IntArray, runs: IntArray, at_most: int) -> tuple[IntArray, int]:
     """Deal whole runs out to folds, each with all classes as far as runs allow.
 
-    Parameters
-    ----------
-    labels, runs : array of int, shape (trials,)
-        Class and run of each trial.
-    at_most : int
-        Number of folds, unless a class is in fewer runs: then there are as many as these.
-
-    Returns
-    -------
-    folds : array of int, shape (trials,)
-        Number of the fold that holds out each trial.
-    n_folds : int
-        How many there are; 1 where a class is in one run alone, which no fold can hold out.
-
-    References
-    ----------
     scikit-learn, ``sklearn.model_selection.StratifiedGroupKFold``.
+
+    labels, runs: int, (trials,). Class and run of each trial.
+    folds: int, (trials,). Number of the fold that holds out each trial.
     """
     _, of_class, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     _, of_run = np.unique(runs, return_inverse=True)

@@ -11,7 +11,7 @@ from typing import Literal
 import numba
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["EPSILON", "LAYOUTS", "add_up", "read_only", "standardize_features"]
 
@@ -29,15 +29,9 @@ LAYOUTS: tuple[tuple[type, Literal["C", "F"]], ...] = (
 def read_only(x: FloatArray) -> FloatArray:
     """An array that compiled code takes, which is compiled for each kind of array.
 
-    Parameters
-    ----------
-    x : array, shape (trials, features)
-        In any order in memory.
-
-    Returns
-    -------
-    array
-        The same, not to be written; a copy by rows if it is neither in the one order nor in the other.
+    x: (trials, features). In any order in memory.
+    returns: array. The same, not to be written; a copy by rows if it is neither in the one order nor in the
+        other.
     """
     if not (x.flags.c_contiguous or x.flags.f_contiguous):
         x = np.ascontiguousarray(x)
@@ -50,18 +44,11 @@ def read_only(x: FloatArray) -> FloatArray:
 def add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     """Sums over the trials of each class and fold, about the mean of all trials.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        From `read_only`.
-    labels, folds : array of int64, shape (trials,)
-        Class of each trial, and the fold that holds it out.
-    offset : array of float64, shape (features,)
-        Becomes the means.
-    sums : array of float64, shape (classes, folds, features)
-        Becomes the sums.
-    squares : array of float64, shape (folds, features)
-        Becomes the sums of squares.
+    x: float, (trials, features). From `read_only`.
+    labels, folds: int64, (trials,). Class of each trial, and the fold that holds it out.
+    offset: float64, (features,). Becomes the means.
+    sums: float64, (classes, folds, features). Becomes the sums.
+    squares: float64, (folds, features). Becomes the sums of squares.
     """
     if x.strides[0] < x.strides[1]:
         _add_up_columns(x, labels, folds, offset, sums, squares)
@@ -128,14 +115,9 @@ def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no
 def standardize_features(x, scaled, mean, std):  # type: ignore[no-untyped-def]
     """z-scores over trials, and what they come from.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        From `read_only`.
-    scaled : array of float, shape (features, trials)
-        Is filled with z-scores.
-    mean, std : array of float64, shape (features,)
-        Are filled; the standard deviation of a constant feature is infinite.
+    x: float, (trials, features). From `read_only`.
+    scaled: float, (features, trials). Is filled with z-scores.
+    mean, std: float64, (features,). Are filled; the standard deviation of a constant feature is infinite.
     """
     n = x.shape[0]
     some = np.zeros((FEW, n))

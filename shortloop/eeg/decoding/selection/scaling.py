@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.decoding.selection.kernels import EPSILON, read_only, standardize_features
-from shortloop.types import FloatArray
 
 __all__ = ["moments", "standardize", "warm_up_scaling", "zscore"]
 
@@ -20,15 +20,8 @@ BLOCK = 2**17
 def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and population standard deviation over trials.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features, in any order in memory.
-
-    Returns
-    -------
-    mean, std : array of float, shape (features,)
-        In float64. The standard deviation of a constant feature is infinite, so that its z-scores are 0.
+    x: float, (trials, features). Features, in any order in memory.
+    mean, std: float, (features,). In float64.
     """
     mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
     for features in _blocks(x):
@@ -39,19 +32,9 @@ def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, FloatArray, FloatArray]:
     """z-scores over trials with the population standard deviation, and the moments that they come from.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features, in any order in memory.
-    dtype : dtype-like, default float64
-        Of the z-scores; all is computed in float64.
-
-    Returns
-    -------
-    scaled : array of `dtype`, shape (trials, features)
-        0 for a constant feature. In memory, the trials of a feature lie side by side.
-    mean, std : array of float, shape (features,)
-        As of `moments`.
+    x: float, (trials, features). Features, in any order in memory.
+    scaled: of `dtype`, (trials, features). 0 for a constant feature.
+    mean, std: float, (features,)
     """
     mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
     scaled = np.empty(x.shape[::-1], dtype)
@@ -62,10 +45,7 @@ def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, Flo
 def warm_up_scaling(x: FloatArray) -> None:
     """Compile what `standardize` needs, so that processes forked later share it.
 
-    Parameters
-    ----------
-    x : array of float
-        Features: only their type counts.
+    x: float. Features: only their type counts.
     """
     standardize(np.zeros((2, 2), x.dtype))
     standardize(np.zeros((2, 2), x.dtype, order="F"))
@@ -74,14 +54,8 @@ def warm_up_scaling(x: FloatArray) -> None:
 def zscore(x: FloatArray) -> FloatArray:
     """z-scores over trials with the population standard deviation; 0 for a constant feature.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features, in any order in memory.
-
-    Returns
-    -------
-    array of float64, shape (trials, features)
+    x: float, (trials, features). Features, in any order in memory.
+    returns: float64, (trials, features)
     """
     return np.ascontiguousarray(standardize(x)[0])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.seeds import seed_for
-from shortloop.types import IntArray
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import IntArray
 
 __all__ = ["subsampled"]
 
@@ -13,20 +13,9 @@ __all__ = ["subsampled"]
 def subsampled(labels: IntArray, *, seed: int, names: tuple[str, ...]) -> IntArray:
     """Trials of which each class has as many as the smallest.
 
-    Parameters
-    ----------
-    labels : array of int, shape (trials,)
-        Class of each trial.
-    seed : int
-        The study's seed.
-    names : tuple of str
-        What the trials are of: participant, phase.
-
-    Returns
-    -------
-    array of int
-        Numbers of the trials that are kept, ascending: those of the larger classes are drawn at random,
-        without replacement, each class by draws of its own.
+    labels: int, (trials,). Class of each trial.
+    returns: int. Numbers of the trials that are kept, ascending: those of the larger classes are drawn at
+        random, without replacement, each class by draws of its own.
     """
     present, counts = np.unique(labels, return_counts=True)
     kept = []

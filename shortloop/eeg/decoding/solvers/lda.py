@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.decoding.solvers.class_weights import dummy_codes
 from shortloop.eeg.decoding.solvers.lda_contrasts import Contrasts, solve
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
-from shortloop.errors import InputError
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["check_shrinkage", "lda_weights"]
 
@@ -29,33 +29,14 @@ def lda_weights(
     covariances within classes are shrunk towards their mean variance and averaged by class frequencies,
     which are also the priors. Where nothing varies within the classes, weights are 0.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the training trials.
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling, every class present in each.
-    n_classes : int
-        Number of classes.
-    shrinkage : float
-        λ, above 0, up to 1.
-
-    Returns
-    -------
-    weights : array of float64, shape (labellings, classes, features)
-        The class of largest ``x @ weights.T + intercepts`` is predicted.
-    intercepts : array of float64, shape (labellings, classes)
-        See `weights`.
-
-    Raises
-    ------
-    InputError
-        If a class is absent or λ is out of range: without shrinkage the covariance may be singular.
-
-    References
-    ----------
     Treder 2019, arXiv:1803.10016; see `shortloop.eeg.decoding.solvers.lda_contrasts.solve`. Blankertz et al.
     2011, Single-trial analysis and classification of ERP components, on shrinkage.
+
+    x: float, (trials, features). Features of the training trials.
+    labels: int, (labellings, trials). Class of each trial under each labelling, every class present in each.
+    weights: float64, (labellings, classes, features). The class of largest ``x @ weights.T + intercepts`` is
+        predicted.
+    intercepts: float64, (labellings, classes). See `weights`.
     """
     mean, basis, counts, contrasts = _train(x, labels, n_classes, shrinkage)
     directions = basis.directions()
@@ -69,18 +50,7 @@ def lda_weights(
 
 
 def check_shrinkage(shrinkage: float) -> None:
-    """Raise InputError unless λ is above 0 and at most 1.
-
-    Parameters
-    ----------
-    shrinkage : float
-        λ.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
+    """Raise InputError unless λ is above 0 and at most 1."""
     if not 0 < shrinkage <= 1:
         raise InputError(
             "LDA is not defined for this shrinkage",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.solvers.principal_axes import Basis
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Contrasts", "solve"]
 
@@ -22,20 +22,14 @@ NOTHING = 1e-28
 class Contrasts:
     """Discriminants of each class but the first against the first, for each label vector.
 
-    Parameters
-    ----------
-    weights : array of float, shape (rank, classes − 1, labellings)
-        Of a trial's coordinates.
-    constants : array of float, shape (classes − 1, labellings)
-        What is added.
-    first : array of float, shape (labellings,)
-        Constant of the first class's own discriminant.
-    scaled : array of float, shape (rank, classes − 1, labellings)
-        The classes' sums, divided by `diagonal`.
-    diagonal : array of float, shape (rank, labellings)
-        Eigenvalues of the shrunk total covariance; infinite where nothing varies within classes.
-    shift : array of float, shape (labellings,)
-        What shrinkage adds to the diagonal; infinite where nothing varies within classes.
+    weights: float, (rank, classes − 1, labellings). Of a trial's coordinates.
+    constants: float, (classes − 1, labellings). What is added.
+    first: float, (labellings,). Constant of the first class's own discriminant.
+    scaled: float, (rank, classes − 1, labellings). The classes' sums, divided by `diagonal`.
+    diagonal: float, (rank, labellings). Eigenvalues of the shrunk total covariance; infinite where nothing
+        varies within classes.
+    shift: float, (labellings,). What shrinkage adds to the diagonal; infinite where nothing varies within
+        classes.
     """
 
     weights: FloatArray
@@ -56,27 +50,6 @@ def solve(
 ) -> Contrasts:
     """Discriminants for many label vectors of the same trials.
 
-    Parameters
-    ----------
-    basis : Basis
-        Of the trials.
-    codes : array of float, shape (trials, classes − 1, labellings)
-        From `dummy_codes`.
-    counts : array of float, shape (classes, labellings)
-        Trials of each class, none 0.
-    shrinkage : float
-        λ, above 0, up to 1.
-    sums : array of float, shape (rank, classes − 1, labellings)
-        ``basis.sums`` times `codes`: a parameter, as it is often had more cheaply.
-    rows : array of int, optional
-        Trials of `codes` that are those of `basis`. Default: all.
-
-    Returns
-    -------
-    Contrasts
-
-    Notes
-    -----
     The within-class covariance is the total one, T, less that of the class means, Z C Z'. Shrunk, it is
     A − (1 − λ) Z C Z' where A = (1 − λ) T + s I, s = λ tr(T − Z C Z') / features, is diagonal here. Its
     inverse takes the classes' sums Z (of all classes but one) to A⁻¹ Z R⁻¹ Σ, where Σ is the covariance
@@ -88,11 +61,15 @@ def solve(
     deviations apart, and there are more than two of them or more features than trials, it is larger, by
     the ratio of between- to within-class variance.
 
-    References
-    ----------
     Treder 2019, Direct calculation of out-of-sample predictions in multi-class kernel FDA, and its
     Cross-validation in high-dimensional spaces: a lifeline for least-squares models and multi-class LDA,
     arXiv:1803.10016.
+
+    codes: float, (trials, classes − 1, labellings). From `dummy_codes`.
+    counts: float, (classes, labellings). Trials of each class, none 0.
+    sums: float, (rank, classes − 1, labellings). ``basis.sums`` times `codes`: a parameter, as it is often
+        had more cheaply.
+    rows: int. Trials of `codes` that are those of `basis`.
     """
     n, p = basis.centred.shape
     rest = 1.0 - shrinkage
@@ -184,7 +161,8 @@ def _combine(scaled: FloatArray, inverse: FloatArray) -> FloatArray:
 
 def _determinant(matrices: FloatArray) -> FloatArray:
     if len(matrices) == 1:
-        return matrices[0, 0]
+        matrix: FloatArray = matrices[0, 0]
+        return matrix
     return np.asarray(np.linalg.det(matrices.transpose(2, 0, 1)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["Basis", "decompose"]
 
@@ -19,20 +19,13 @@ class Basis:
     eigenvectors; with more, products with combinations of the trials, whose inner products have the
     same eigenvalues, so that cost follows the smaller of the two.
 
-    Parameters
-    ----------
-    centred : array of float, shape (trials, features)
-        The trials less their mean.
-    values : array of float, shape (rank,)
-        Eigenvalues; rank is the smaller of trials and features.
-    metric : array of float, shape (rank,)
-        Squared length of a sum of trials is that of its coordinates, weighted by this.
-    sums : array of float, shape (trials, rank)
-        Coordinates of a sum of trials are its label vector times this.
-    vectors : array of float, shape (trials or features, rank)
-        Eigenvectors of the trials' products (where `of_trials`) or of the covariance.
-    of_trials : bool
-        Whether there are more features than trials.
+    centred: float, (trials, features). The trials less their mean.
+    values: float, (rank,). Eigenvalues; rank is the smaller of trials and features.
+    metric: float, (rank,). Squared length of a sum of trials is that of its coordinates, weighted by this.
+    sums: float, (trials, rank). Coordinates of a sum of trials are its label vector times this.
+    vectors: float, (trials or features, rank). Eigenvectors of the trials' products (where `of_trials`) or of
+        the covariance.
+    of_trials: whether there are more features than trials.
     """
 
     centred: FloatArray
@@ -56,14 +49,7 @@ class Basis:
 def decompose(centred: FloatArray) -> Basis:
     """Diagonalise the total covariance of trials.
 
-    Parameters
-    ----------
-    centred : array of float64, shape (trials, features)
-        Trials less their mean.
-
-    Returns
-    -------
-    Basis
+    centred: float64, (trials, features). Trials less their mean.
     """
     n, p = centred.shape
     if p <= n:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shortloop.eeg.decoding.solvers.class_weights import class_weights
-from shortloop.eeg.decoding.solvers.dummy_codes import dummy_codes
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.decoding.solvers.class_weights import class_weights, dummy_codes
 from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["Solved", "balanced_ridge_weights", "ridge_weights", "solve"]
 
@@ -21,12 +20,8 @@ __all__ = ["Solved", "balanced_ridge_weights", "ridge_weights", "solve"]
 class Solved:
     """Regression on each class, for two classes on the second only, for each label vector.
 
-    Parameters
-    ----------
-    weights : array of float, shape (rank, machines, labellings)
-        Of a trial's coordinates.
-    constants : array of float, shape (machines, labellings)
-        What is added.
+    weights: float, (rank, machines, labellings). Of a trial's coordinates.
+    constants: float, (machines, labellings). What is added.
     """
 
     weights: FloatArray
@@ -41,23 +36,11 @@ def ridge_weights(
     The same decisions as scikit-learn's ``RidgeClassifier(alpha)``: least squares on targets of 1 for a
     class and −1 for the others, weights penalised by α times their square, the intercept not.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the training trials.
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-    n_classes : int
-        Number of classes.
-    alpha : float
-        α, above 0.
-
-    Returns
-    -------
-    weights : array of float64, shape (labellings, classes, features)
-        The class of largest ``x @ weights.T + intercepts`` is predicted.
-    intercepts : array of float64, shape (labellings, classes)
-        See `weights`.
+    x: float, (trials, features). Features of the training trials.
+    labels: int, (labellings, trials). Class of each trial under each labelling.
+    weights: float64, (labellings, classes, features). The class of largest ``x @ weights.T + intercepts`` is
+        predicted.
+    intercepts: float64, (labellings, classes). See `weights`.
     """
     x = np.asarray(x, dtype=np.float64)
     mean = x.mean(axis=0)
@@ -81,18 +64,9 @@ def balanced_ridge_weights(
     The same decisions as scikit-learn's ``RidgeClassifier(alpha, class_weight="balanced")``: as weights hang
     on the labels, no label vectors share anything.
 
-    Parameters
-    ----------
-    x, n_classes, alpha
-        As of `ridge_weights`.
-    labels : array of int, shape (trials,)
-        Class of each trial.
-
-    Returns
-    -------
-    weights : array of float64, shape (classes, features)
-    intercepts : array of float64, shape (classes,)
-        As of `ridge_weights`.
+    labels: int, (trials,). Class of each trial.
+    weights: float64, (classes, features)
+    intercepts: float64, (classes,)
     """
     counts = class_weights(labels, n_classes)[labels]
     targets = np.where(
@@ -123,19 +97,6 @@ def solve(
 ) -> Solved:
     """Regression for many label vectors of the same trials.
 
-    Parameters
-    ----------
-    basis, codes, counts, sums, rows
-        As of `shortloop.eeg.decoding.solvers.lda_contrasts.solve`; of no class there need be trials.
-    alpha : float
-        α, above 0.
-
-    Returns
-    -------
-    Solved
-
-    References
-    ----------
     Hoerl & Kennard 1970, Ridge regression: biased estimation for nonorthogonal problems.
     """
     n = len(basis.centred)

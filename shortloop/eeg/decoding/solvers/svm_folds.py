@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.fold_sums import FoldSums, fold_moments, fold_sums
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.svm import solve
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["train_svm_folds"]
 
@@ -33,24 +33,9 @@ def train_svm_folds(
     One pass over the bin gives the ANOVAs and z-scores of all folds. A fold has one Gram matrix, of its
     training and held-out trials together, so that the solver's decisions on the latter are the predictions.
 
-    Parameters
-    ----------
-    x : array of float, shape (trials, features)
-        Features of the bin.
-    labels : array of int, shape (trials,)
-        Class of each trial.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    n_classes : int
-        Number of classes.
-    decoding : DecodingSettings
-        Folds, selection, scaling.
-    grid, inner_folds, tol
-        As of `shortloop.eeg.decoding.solvers.svm.solve`.
-
-    Returns
-    -------
-    BinModels
+    x: float, (trials, features). Features of the bin.
+    labels: int, (trials,). Class of each trial.
+    folds: int, (trials,). Fold that holds out each trial.
     """
     x = np.asarray(x)
     sums = fold_sums(x, labels, folds, n_classes, decoding.folds)
@@ -67,7 +52,7 @@ def train_svm_folds(
     models.kept[:] = kept
     # Features that any fold keeps, each a row: a fold then copies rows, not columns.
     union = np.flatnonzero(kept.any(axis=0))
-    rows = np.ascontiguousarray(x[:, union].T, dtype=np.float64)
+    rows = np.ascontiguousarray(x.T[union], dtype=np.float64)
     for fold in range(decoding.folds):
         features = np.flatnonzero(kept[fold])
         if not len(features):

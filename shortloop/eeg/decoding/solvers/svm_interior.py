@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shortloop.types import FloatArray
+from shortloop.base.types import FloatArray
 
 __all__ = ["solve_interior"]
 
@@ -22,31 +22,17 @@ SMALLEST_GAP = 1e-18  # of 1: rounding allows no smaller one
 def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> FloatArray:
     """Weights of one linear SVM for each label vector.
 
-    Parameters
-    ----------
-    x : array of float64, shape (trials, features)
-        Scaled features, the intercept's constant feature among them.
-    sign : array of float64, shape (trials, problems)
-        Side of each trial in each problem, 1 or −1; 0 for a trial that the problem leaves out.
-    C : float
-        Penalty of margin violations.
-    tol : float
-        Decisions are off by about so much, in most cases by less.
-
-    Returns
-    -------
-    array of float64, shape (features, problems)
-
-    Notes
-    -----
     Steps end when the mean product of a dual variable and its multiplier is below ``C tol²``. It bounds the
     duality gap, and that half the squared distance from the optimal weights, as the primal problem is
     strongly convex.
 
-    References
-    ----------
     Mehrotra 1992, On the implementation of a primal-dual interior point method. Fine & Scheinberg 2001,
     Efficient SVM training using low-rank kernel representations.
+
+    x: float64, (trials, features). Scaled features, the intercept's constant feature among them.
+    sign: float64, (trials, problems). Side of each trial in each problem, 1 or −1; 0 for a trial that the
+        problem leaves out.
+    returns: float64, (features, problems)
     """
     x = np.ascontiguousarray(x, dtype=np.float64)
     n_problems = sign.shape[1]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from shortloop.eeg.report.content import ReportContent
+from shortloop.eeg.report.display_units import limit_text
 from shortloop.eeg.report.methods.words import counted, numbers, spread, window
 from shortloop.eeg.report.recordings import dropped_trials
 from shortloop.eeg.report.sensors import Sensors, measures, sensors_of
 from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.units import limit_text
 
 __all__ = ["recorded"]
 
@@ -23,17 +23,7 @@ EDGES = ("highpass", "lowpass")
 
 
 def recorded(content: ReportContent) -> str:
-    """Participants, recordings and their preparation.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    str
-        Sentences.
-    """
+    """Participants, recordings and their preparation."""
     names = {name for kind in content.kinds for name in kind.participants}
     asked = content.settings.get("input", {})
     epochs = [each for each in content.recordings if each["kind"] == "epochs"]

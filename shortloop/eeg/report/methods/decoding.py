@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.methods.words import numbers
+from shortloop.eeg.report.content import WORDS, KindResult, ReportContent
 from shortloop.eeg.report.sentences import folds_without, listed
 
 __all__ = ["decoding"]
@@ -15,17 +14,7 @@ Asked = Mapping[str, Any]
 
 
 def decoding(content: ReportContent) -> str:
-    """How classifiers were trained, applied and scored.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    str
-        Sentences.
-    """
+    """How classifiers were trained, applied and scored."""
     asked, classes = content.settings["decoding"], list(content.settings["classes"])
     first = content.kinds[0]
     kinds = listed([kind.kind for kind in content.kinds])
@@ -35,7 +24,7 @@ def decoding(content: ReportContent) -> str:
         f"{_or(classes)} from the {kinds} features of that bin{apart}, by {_folded(asked)} with the same "
         "folds for all bins.",
         _selected(asked),
-        _classifier(content.settings["estimator"], len(classes), asked.get("class_weight") is not None),
+        _classifier(content.settings, asked.get("class_weight") is not None),
     ]
     if asked.get("subsample"):
         said.insert(
@@ -84,68 +73,12 @@ def _selected(asked: Asked) -> str:
     )
 
 
-def _classifier(asked: Asked, classes: int, weighted: bool) -> str:
+def _classifier(settings: Asked, weighted: bool) -> str:
     weights = ""
     if weighted:
         weights = " Trials were weighted inversely to the number of training trials of their class."
-    return f"The classifier was {CLASSIFIERS[asked['kind']](asked, classes)}.{weights}"
-
-
-def _rest(classes: int) -> str:
-    return "one-versus-rest " if classes > 2 else ""
-
-
-def _linear_svm(asked: Asked, classes: int) -> str:
-    grid = asked["C"]
-    chosen = f"C = {grid[0]:g}"
-    if len(grid) > 1:
-        chosen = (
-            f"C chosen out of {numbers(grid)} by the mean accuracy in {asked['inner_folds']} stratified "
-            "folds within the training trials"
-        )
-    return (
-        f"a {_rest(classes)}linear support vector machine with hinge loss and L2 penalty, intercept included "
-        f"(the formulation of LIBLINEAR; Fan et al., 2008), with {chosen} and a stopping tolerance of "
-        f"{asked['tol']:g}"
-    )
-
-
-def _matlab_svm(asked: Asked, classes: int) -> str:
-    scale = asked["kernel_scale"]
-    by = "the median distance between trials of different classes" if scale == "auto" else f"{scale:g}"
-    return (
-        f"a {_rest(classes)}linear support vector machine with hinge loss, L2 penalty and unpenalised "
-        f"intercept (LIBSVM by way of scikit-learn; Chang & Lin, 2011; Pedregosa et al., 2011), with box "
-        f"constraint C = {asked['C']:g}, features divided by {by} and a stopping tolerance of "
-        f"{asked['tol']:g}"
-    )
-
-
-def _lda(asked: Asked, classes: int) -> str:
-    return (
-        f"linear discriminant analysis whose covariance within classes was shrunk by {asked['shrinkage']:g} "
-        "towards its mean variance (Blankertz et al., 2011)"
-    )
-
-
-def _ridge(asked: Asked, classes: int) -> str:
-    return f"ridge regression on class labels with penalty α = {asked['alpha']:g} (Hoerl & Kennard, 1970)"
-
-
-def _sklearn(asked: Asked, classes: int) -> str:
-    given = listed([f"{name} = {value}" for name, value in asked["params"].items()])
-    rest = f"{given}, all else as by default" if given else "default parameters"
-    library = " of scikit-learn (Pedregosa et al., 2011)" if asked["path"].startswith("sklearn.") else ""
-    return f"{asked['path']}{library}, with {rest}"
-
-
-CLASSIFIERS: dict[str, Callable[[Asked, int], str]] = {
-    "linear-svm": _linear_svm,
-    "matlab-svm": _matlab_svm,
-    "lda": _lda,
-    "ridge": _ridge,
-    "sklearn": _sklearn,
-}
+    said = settings.get(WORDS, {}).get("classifier")  # a build script need not have asked for it
+    return f"The classifier was {said or settings['estimator']['kind']}.{weights}"
 
 
 def _generalized(content: ReportContent, asked: Asked) -> str:

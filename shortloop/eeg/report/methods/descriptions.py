@@ -11,17 +11,7 @@ __all__ = ["descriptions"]
 
 
 def descriptions(content: ReportContent) -> str:
-    """Everything that describes and does not test.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    str
-        Sentences; empty if there is none of it.
-    """
+    """Everything that describes and does not test."""
     return " ".join([*_effects(content), *_alone(content), *_patterns(content), *_potentials(content)])
 
 

@@ -12,17 +12,7 @@ __all__ = ["features"]
 
 
 def features(content: ReportContent) -> str:
-    """How features were made of epochs.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    str
-        Sentences; empty where they were made elsewhere.
-    """
+    """How features were made of epochs."""
     asked = content.settings.get("features", {})
     epochs = [each for each in content.recordings if each["kind"] == "epochs"]
     if not epochs:

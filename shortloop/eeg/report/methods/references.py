@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 __all__ = ["REFERENCES", "references_of"]
 
 REFERENCES = {
@@ -108,16 +110,6 @@ REFERENCES = {
 }
 
 
-def references_of(text: str) -> list[str]:
-    """The papers that a text cites.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    list of str
-        Sorted by author.
-    """
-    return [full for short, full in sorted(REFERENCES.items()) if short in text]
+def references_of(text: str, more: Mapping[str, str]) -> list[str]:
+    """The papers that a text cites, of those known here and more."""
+    return [full for short, full in sorted({**more, **REFERENCES}.items()) if short in text]

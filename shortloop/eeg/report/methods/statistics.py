@@ -15,17 +15,7 @@ __all__ = ["statistics"]
 
 
 def statistics(content: ReportContent) -> str:
-    """How scores were tested.
-
-    Parameters
-    ----------
-    content : ReportContent
-
-    Returns
-    -------
-    str
-        Sentences.
-    """
+    """How scores were tested."""
     first = content.kinds[0]
     asked, group = content.settings["permutations"], content.settings["group"]
     alone = first.curve.level == "participant"
@@ -136,4 +126,4 @@ def _corrected(first: KindResult, group: Mapping[str, Any]) -> str:
 
 def _every_pattern(first: KindResult) -> bool:
     # Random patterns are fewer than all of them.
-    return len(first.curve.null_max) == 2 ** len(first.participants)
+    return bool(len(first.curve.null_max) == 2 ** len(first.participants))

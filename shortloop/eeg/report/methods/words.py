@@ -10,50 +10,17 @@ __all__ = ["counted", "numbers", "spread", "window"]
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things.
-
-    Parameters
-    ----------
-    count : int
-    what : str
-        One of them.
-
-    Returns
-    -------
-    str
-        E.g. ``"1 participant"``, ``"8 participants"``.
-    """
+    """A number of things."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def numbers(values: Sequence[float]) -> str:
-    """Numbers in a sentence.
-
-    Parameters
-    ----------
-    values : sequence of float
-
-    Returns
-    -------
-    str
-        E.g. ``"0.0001, 0.001 and 0.01"``.
-    """
+    """Numbers in a sentence."""
     return listed([f"{value:g}" for value in values])
 
 
 def spread(values: Sequence[float]) -> str:
-    """Values of several recordings.
-
-    Parameters
-    ----------
-    values : sequence of float
-        At least one.
-
-    Returns
-    -------
-    str
-        The value if all are the same, e.g. ``"1,280"``, else e.g. ``"30 to 40"``.
-    """
+    """Values of several recordings."""
     low, high = (
         f"{each:,.0f}" if each == round(each) else f"{each:g}" for each in (min(values), max(values))
     )
@@ -61,16 +28,5 @@ def spread(values: Sequence[float]) -> str:
 
 
 def window(start: float, end: float) -> str:
-    """From one time to another.
-
-    Parameters
-    ----------
-    start, end : float
-        Seconds.
-
-    Returns
-    -------
-    str
-        E.g. ``"−200 to 0 ms"``.
-    """
+    """From one time to another."""
     return f"{1000 * start:.5g} to {1000 * end:.5g} ms".replace("-", "−")

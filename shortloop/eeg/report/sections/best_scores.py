@@ -23,16 +23,7 @@ P = ["p"]
 
 
 def best_scores(result: KindResult) -> PageTable:
-    """Best score of each participant, and of their mean.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    PageTable
-    """
+    """Best score of each participant, and of their mean."""
     scale = time_scale(result)
     scored = "AUC" if result.curve.score == "auc" else "%"
     alone = bool(result.alone)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.details import Confusion
 from shortloop.eeg.report.labels import (
@@ -17,7 +18,6 @@ from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import SEQUENTIAL, new_figure, styled
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,18 +31,7 @@ NAMED = 16  # classes: with more, not each has its name at the axis
 
 
 def confusion_matrices(result: KindResult) -> Figure:
-    """What trials of each class are called at the best bin, and at the best cell of the map.
-
-    Parameters
-    ----------
-    result : KindResult
-        With confusions.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Each row adds up to 100 %.
-    """
+    """What trials of each class are called at the best bin, and at the best cell of the map."""
     shares = [_shares(each.counts) for each in result.confusions]
     top = max(float(np.nanmax(each, initial=0.0)) for each in shares)
     with styled():
@@ -67,7 +56,8 @@ def confusion_matrices(result: KindResult) -> Figure:
 
 def _shares(counts: FloatArray) -> FloatArray:
     total = counts.sum(axis=1, keepdims=True)
-    return 100 * np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    percent: FloatArray = 100 * np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    return percent
 
 
 def _title(result: KindResult, confusion: Confusion) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_text
 from shortloop.eeg.report.labels import (
@@ -23,7 +24,6 @@ from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import PAD, arrange, short
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,17 +51,7 @@ READS = (
 
 
 def finding(result: KindResult) -> str:
-    """Where decoding differs from chance, and where it is best.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    str
-        A sentence or two.
-    """
+    """Where decoding differs from chance, and where it is best."""
     found, scale = group_findings(result), time_scale(result)
     curve = found["curve"]
     windows = [
@@ -83,18 +73,7 @@ def finding(result: KindResult) -> str:
 
 
 def decoding_over_time(result: KindResult) -> Figure:
-    """Cross-validated decoding of the training phase over time.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The mean with its 95 % confidence band, the participants, chance, and what is significant: in one
-        row bins of significant clusters, in another bins that exceed the maximum statistic's threshold.
-    """
+    """Cross-validated decoding of the training phase over time."""
     stats, scale = result.curve, time_scale(result)
     alone = stats.level == "participant"
     edges = edges_of(result.train_times, scale)

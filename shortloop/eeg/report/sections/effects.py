@@ -20,22 +20,11 @@ __all__ = ["SECTION", "effects"]
 
 
 def effects(result: KindResult) -> PageTable:
-    """A row for each significant cluster of the curve and of the map.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    PageTable
-        Where there is no cluster, the peak, and that it is not significant.
-    """
+    """A row for each significant cluster of the curve and of the map."""
     found, scale = group_findings(result), time_scale(result)
     curve, plane = found["curve"], found["generalization"]
-    rows = []
-    for each in curve["clusters"] or [None]:
-        rows.append(_row(f"Decoding in {result.train_phase}", each or curve, scale, result))
+    here = f"Decoding in {result.train_phase}"
+    rows = [_row(here, each or curve, scale, result) for each in curve["clusters"] or [None]]
     if plane is not None:
         to = f"Generalization to {result.test_phase}"
         rows += [_row(to, each or plane, scale, result) for each in plane["regions"] or [None]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_text
 from shortloop.eeg.report.labels import (
@@ -21,7 +22,6 @@ from shortloop.eeg.report.summary import group_findings
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import new_figure, styled
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,18 +48,7 @@ LARGEST = 50.0
 
 
 def finding(result: KindResult) -> str:
-    """Where generalization differs from chance, and where it is best.
-
-    Parameters
-    ----------
-    result : KindResult
-        With a generalization map.
-
-    Returns
-    -------
-    str
-        A sentence or two.
-    """
+    """Where generalization differs from chance, and where it is best."""
     found, scale = group_findings(result), time_scale(result)
     plane = found["generalization"]
     regions = [
@@ -92,23 +81,6 @@ def finding(result: KindResult) -> str:
 def generalization_map(result: KindResult) -> Figure:
     """Temporal generalization: mean score and its statistic, with the significant region outlined.
 
-    Parameters
-    ----------
-    result : KindResult
-        With a generalization map.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Training time on x, testing time on y.
-
-    Raises
-    ------
-    ValueError
-        If there is no such map.
-
-    Notes
-    -----
     King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
     """
     stats, scale = generalization_of(result), time_scale(result)

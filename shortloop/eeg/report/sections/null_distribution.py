@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import (
@@ -16,7 +17,6 @@ from shortloop.eeg.report.sentences import null_word
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,18 +50,7 @@ READS = (
 
 
 def null_distribution(result: KindResult) -> Figure:
-    """Null distributions of both maxima that correct for many cells, with the observed values.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Histograms of the largest \\|t\\| (above) and of the largest cluster mass (below): a column for the
-        curve, and one for the generalization map if there is one.
-    """
+    """Null distributions of both maxima that correct for many cells, with the observed values."""
     columns = [(f"Decoding in {short(result.train_phase, 20)}", result.curve)]
     if result.generalization is not None:
         columns.append((f"Generalization to {short(result.test_phase, 18)}", result.generalization))
@@ -83,17 +72,7 @@ def null_distribution(result: KindResult) -> Figure:
 
 
 def observed_mass(stats: MapStatistics) -> float:
-    """Mass of the heaviest observed cluster.
-
-    Parameters
-    ----------
-    stats : MapStatistics
-
-    Returns
-    -------
-    float
-        Sum of \\|t\\| over its cells; 0 without clusters.
-    """
+    """Mass of the heaviest observed cluster."""
     numbers = np.unique(stats.clusters[stats.clusters != 0])
     return float(max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0))
 
@@ -101,24 +80,10 @@ def observed_mass(stats: MapStatistics) -> float:
 def critical_value(null: FloatArray, alpha: float, exact: bool = False) -> float | None:
     """What a statistic must exceed to have p of at most alpha.
 
-    Parameters
-    ----------
-    null : array of float, shape (permutations,)
-        Null distribution.
-    alpha : float
-        Family-wise error rate.
-    exact : bool, default False
-        Whether the null distribution holds every possible value, the observed one among them.
-
-    Returns
-    -------
-    float or None
-        None if there are too few permutations for any p to be that small.
-
-    Notes
-    -----
     p = (1 + number of null values at or above the observed one) / (1 + number of null values): Phipson &
     Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1):39. In an exact distribution, p is the proportion.
+
+    null: float, (permutations,). Null distribution.
     """
     # So many null values may be as large as the observed one, which is one of them if exact.
     allowed = int(np.floor(alpha * (len(null) + (not exact)) + 1e-9)) - (not exact)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.text import one_line
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import (
     edges_of,
@@ -22,8 +24,6 @@ from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.layout import LINE, PAD, short
 from shortloop.report.multiples import TICK, Multiples, Scale, multiples
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, WIDTH, new_figure, styled
-from shortloop.text import one_line
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,17 +49,7 @@ BAR = 0.75  # inches beside the panels: a colour bar and its numbers
 
 
 def participant_maps(result: KindResult) -> Figure:
-    """Every participant's own map, or curve where there is no map, on one scale.
-
-    Parameters
-    ----------
-    result : KindResult
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Small multiples; scores are not smoothed.
-    """
+    """Every participant's own map, or curve where there is no map, on one scale."""
     count, scale = len(result.participants), time_scale(result)
     columns = min(count, next((number for most, number in COLUMNS if count <= most), 6))
     maps = result.generalization is not None

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.details import Patterns
+from shortloop.eeg.report.display_units import readable, scaled
 from shortloop.eeg.report.labels import (
     edges_of,
     title_of,
@@ -19,11 +21,9 @@ from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
 from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sentences import listed
 from shortloop.eeg.report.times import bin_edges, time_scale
-from shortloop.eeg.report.units import readable, scaled
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import DIVERGING, new_figure, styled
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,14 +54,9 @@ BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamm
 class Column(NamedTuple):
     """Topographies below each other, one for each class.
 
-    Parameters
-    ----------
-    title : str
-        Which time, or which frequencies.
-    values : array of float, shape (shown classes, channels)
-        In a readable unit.
-    limits : tuple
-        Of their colours, as `colour_limits` gives them.
+    title: which time, or which frequencies.
+    values: float, (shown classes, channels). In a readable unit.
+    limits: of their colours, as `colour_limits` gives them.
     """
 
     title: str
@@ -72,18 +67,6 @@ class Column(NamedTuple):
 def activation_patterns(result: KindResult) -> Figure:
     """Activation patterns as topographies, or of all channels in a map where positions are not known.
 
-    Parameters
-    ----------
-    result : KindResult
-        With patterns of linear classifiers.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Over time; of features of power over frequencies, at the peak.
-
-    References
-    ----------
     Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
     """
     known = _known(result)
@@ -99,7 +82,7 @@ def shown_bins(result: KindResult) -> list[int]:
     first, last = result.effect or (0, len(result.train_times) - 1)
     spread = np.unique(np.linspace(first, last, BINS).round().astype(int))
     spread[np.argmin(np.abs(spread - result.peak))] = result.peak
-    return np.unique(spread).tolist()
+    return [int(each) for each in np.unique(spread)]
 
 
 def _known(result: KindResult) -> Patterns:

@@ -42,22 +42,13 @@ def _as_long_as_any(result: object) -> float:
 class SectionFigure(Generic[T]):
     """The figure of a section, or another that shows records of some type.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws it, given the fields that `reads` names, and none else: while these stay the same, the figure
+    draw: draws it, given the fields that `reads` names, and none else: while these stay the same, the figure
         is not drawn again.
-    reads : tuple of str
-        As of :func:`shortloop.report.drawing.only`.
-    caption : callable
-        Says what is seen in it and how that was computed; takes the result, and the study as plain data,
+    caption: says what is seen in it and how that was computed; takes the result, and the study as plain data,
         of which anything may be missing.
-    alt : callable, optional
-        Says in a sentence what it shows, for those who do not see it.
-    cost : callable, optional
-        Rough time that drawing it takes, relative to the other figures.
-    numbers : callable, optional
-        Gives what is drawn as text, for a file beside the page.
+    alt: says in a sentence what it shows, for those who do not see it.
+    cost: rough time that drawing it takes, relative to the other figures.
+    numbers: gives what is drawn as text, for a file beside the page.
     """
 
     draw: Callable[[T], Figure]
@@ -72,23 +63,13 @@ class SectionFigure(Generic[T]):
 class Section:
     """A section of the report; all of it takes the result of one kind of features.
 
-    Parameters
-    ----------
-    name : str
-        End of the name of its figure's files.
-    title : str
-        Title of its figure.
-    applies : callable, optional
-        Whether there is anything to show. Default: there always is.
-    finding : callable, optional
-        What was found, in a sentence or two for the top of the page.
-    figure : SectionFigure, optional
-    table : callable, optional
-        Gives a table, which is shown below all figures.
-    stages : tuple of str, optional
-        Stages that it shows something of, beside those that the group's statistics were made from.
-    parts : callable, optional
-        Gives what is shown in figures of their own: of each the end of its name, of its title, and what it
+    name: end of the name of its figure's files.
+    title: title of its figure.
+    applies: whether there is anything to show. Default: there always is.
+    finding: what was found, in a sentence or two for the top of the page.
+    table: gives a table, which is shown below all figures.
+    stages: stages that it shows something of, beside those that the group's statistics were made from.
+    parts: gives what is shown in figures of their own: of each the end of its name, of its title, and what it
         shows. Default: there is one figure, of all.
     """
 

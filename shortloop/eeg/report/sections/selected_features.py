@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.details import Patterns
 from shortloop.eeg.report.labels import (
@@ -18,7 +19,6 @@ from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import BLUE, GREY, SEQUENTIAL, new_figure, styled
 from shortloop.report.tables import csv_text
-from shortloop.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,17 +39,7 @@ NAMES = 26  # channels that have a name at an axis
 
 
 def selected_features(result: KindResult) -> Figure:
-    """Share of the features that folds kept, over time, and that of each channel.
-
-    Parameters
-    ----------
-    result : KindResult
-        With patterns.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Share of the features that folds kept, over time, and that of each channel."""
     known, scale = _known(result), time_scale(result)
     edges = edges_of(result.train_times, scale)
     channels = known.kept_channels
@@ -92,13 +82,7 @@ def selected_features(result: KindResult) -> Figure:
 
 
 def name_channels(axes: Axes, channels: tuple[str, ...]) -> None:
-    """Names of channels at the y axis of a map of channels, the first on top; not all where they are many.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    channels : tuple of str
-    """
+    """Names of channels at the y axis of a map of channels, the first on top; not all where they are many."""
     step = -(-len(channels) // NAMES)
     axes.set_yticks(np.arange(0, len(channels), step) + 0.5, [short(name, 10) for name in channels[::step]])
     axes.set_ylim(len(channels), 0)

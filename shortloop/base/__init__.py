@@ -1,0 +1,1 @@
+"""Shared foundations: errors, text, plain data, seeds, spans, array types, optional packages."""

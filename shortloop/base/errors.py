@@ -1,0 +1,87 @@
+"""The exception for user errors: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from shortloop.base.text import one_line, printable
+
+__all__ = ["InputError", "JobFailed", "TransientError", "place_of"]
+
+
+class InputError(ValueError):
+    """Input that a later stage would trip over.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in a few words, e.g. ``"samples that are not numbers"``.
+    file, field : str, optional
+        Where it was found.
+    found, expected : object, optional
+        What was found and what was expected instead.
+    hint : str, optional
+        What to do about it.
+    **where : str, optional
+        In which part of the data, by the name that the analysis has for its parts, e.g. ``sensor="A3"``.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: object = None,
+        field: str | None = None,
+        found: object = None,
+        expected: object = None,
+        hint: str | None = None,
+        **where: str | None,
+    ) -> None:
+        self.problem = problem
+        self.where = where
+        self.file = None if file is None else str(file)
+        self.field = field
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """The whole story in one paragraph, a line for each fact."""
+        lines = [printable(self.problem)]
+        for label, value in [
+            *((part, _line(name)) for part, name in self.where.items()),
+            ("file", _line(self.file)),
+            ("field", _line(self.field)),
+            ("found", self.found),
+            ("expected", self.expected),
+            ("what to do", self.hint),
+        ]:
+            if value is not None:
+                lines.append(f"  {label + ':':<13} {printable(value)}")
+        return "\n".join(lines)
+
+
+class TransientError(InputError):
+    """One that rests on more than a job's key knows of, so that no job may keep it as its result."""
+
+
+class JobFailed(InputError):
+    """What a job said that failed; other jobs may be built."""
+
+
+def place_of(error: BaseException) -> str:
+    """Where in a user's own code an error came from."""
+    import sys
+    import sysconfig
+    import traceback
+
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}"
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<")]
+    libraries = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), sys.base_prefix)
+    own = [each for each in lines if not each.filename.startswith(libraries)] or lines
+    return f"{own[-1].filename}, line {own[-1].lineno}"
+
+
+def _line(name: str | None) -> str | None:
+    return None if name is None else one_line(name)

@@ -1,0 +1,31 @@
+"""An array inside a file, memory-mapped instead of copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["Span"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """An array as it lies in a file.
+
+    offset: byte at which its first value starts.
+    shape: its shape.
+    strides: bytes from one value to the next along each axis.
+    dtype: type of its values, as NumPy writes it, e.g. ``"<f8"``.
+    """
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+    def map(self, file: Path) -> np.ndarray:
+        """The array, as a read-only memory map."""
+        content = np.memmap(file, dtype=np.uint8, mode="r")
+        return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)

@@ -1,0 +1,66 @@
+"""Escape text for display, and substitute characters the terminal cannot encode.
+
+A name in a recording may hold an escape sequence, which a terminal obeys: it clears the screen, hides lines
+or changes what is read. Nothing of that kind is shown as it is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+__all__ = ["listed", "one_line", "print_any_letter", "printable"]
+
+# Control characters but newline and tab; marks that turn the direction of writing; what ends a line in
+# some programs only; halves of characters, which is how Python reads a file name that is no UTF-8.
+_UNFIT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+_IN_TEXT = re.compile(_UNFIT)
+_IN_LINE = re.compile(rf"{_UNFIT}|[\t\n]")
+_ALIKE = {"→": "->", "×": "x", "·": "-", "…": "...", "−": "-", "–": "-"}
+_NAME = "shortloop"
+
+
+def printable(text: object) -> str:
+    """Text in which every character is seen."""
+    return _shown(str(text), _IN_TEXT)
+
+
+def one_line(text: object) -> str:
+    """The same, in one line: newlines and tabs are made visible too."""
+    return _shown(str(text), _IN_LINE)
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def _shown(text: str, unfit: re.Pattern[str]) -> str:
+    return text if text.isprintable() else unfit.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+def print_any_letter() -> None:
+    """Have standard output and error take every letter: signs of ours by what looks like them, others as
+    ``\\xb5``."""
+    codecs.register_error(_NAME, _alike)
+    # exax has put an object of its own before each, in `fh`.
+    for stream in (sys.stdout, sys.stderr):
+        text = getattr(stream, "fh", stream)
+        if isinstance(text, TextIOWrapper):
+            # A file has become exax's pipe on the way, which has no position to tell; that is asked last.
+            with contextlib.suppress(OSError):
+                text.reconfigure(errors=_NAME)
+
+
+def _alike(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] in _ALIKE:
+        return _ALIKE[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)

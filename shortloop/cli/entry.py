@@ -1,0 +1,224 @@
+"""Entry point of the ``shortloop`` command: registered commands and error output."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+import signal
+import sys
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from itertools import chain
+from typing import Annotated, Any
+
+import typer
+
+from shortloop import __version__
+from shortloop.base.errors import InputError
+from shortloop.base.terminal import wrapped
+from shortloop.base.text import print_any_letter
+from shortloop.cli import completion, document
+from shortloop.cli.main import app, with_settings
+from shortloop.project.system_errors import system_error
+from shortloop.run.termination import said
+
+__all__ = ["command", "main", "options"]
+
+if typing.TYPE_CHECKING:
+    from typer.models import CommandInfo
+
+
+HELP = "Run analyses made of many independent fits, and re-run only what a change affects."
+INDENT = " " * 16  # of the facts of an error
+PARSED = ("parser", "click_type")  # says how a parameter of typer is read
+
+
+def main() -> None:
+    """Run the command: an error of the user's is one message and status 1; any other keeps its traceback."""
+    print_any_letter()
+    interrupted = _note_interrupts()
+    as_json = document.is_asked_for()
+    try:
+        if completion.is_asked_for():
+            raise SystemExit(completion.complete(command("")))
+        if as_json:
+            document.reserve_output()
+        status = command("".join(sys.argv[1:2]))(standalone_mode=False)
+        raise SystemExit(status if isinstance(status, int) else 0)
+    except KeyboardInterrupt:  # before or after the command itself
+        _end(130, InputError("interrupted") if as_json else None)
+    except BrokenPipeError:  # | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except SystemExit as ending:  # of a build script, which has said why on standard error
+        if as_json and ending.code and not document.is_printed():
+            why = "interrupted" if ending.code == 130 else f"exited with status {ending.code}"
+            _end(ending.code, said[-1] if said else InputError(why), quiet=True)
+        raise
+    except Exception as error:
+        if interrupted:  # of which some libraries make something else while they are imported
+            _end(130, InputError("interrupted") if as_json else None)
+        _end_with(error)
+
+
+def _end_with(error: Exception) -> typing.NoReturn:
+    """Say what an exception means to the user, and end; a mistake of ours keeps its traceback."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), end="")  # type: ignore[attr-defined]  # empty where rich has printed
+        raise SystemExit(2) from None
+    if hasattr(error, "format_message"):
+        _end(2, _usage_error(error))
+    if type(error).__name__ == "Abort":
+        _end(1, InputError("aborted: no answer was given"))
+    known = error if isinstance(error, InputError) else system_error(error)
+    if known is not None:
+        _end(1, known)
+    from shortloop.exax.tracebacks import user_traceback
+
+    print(user_traceback(error), file=sys.stderr)
+    said = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
+    _end(1, said if document.is_asked_for() else None, quiet=True)
+
+
+def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:
+    """Say what is wrong, to programs as a document, and end."""
+    if document.is_asked_for() and error is not None:
+        document.print_document({"error": document.error_fields(error)})
+    elif error is not None and not quiet:
+        lines = f"shortloop: {error.message}".split("\n")
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns
+            lines = [part for line in lines for part in wrapped(line.expandtabs(), width, INDENT)]
+        print("\n".join(lines), file=sys.stderr)
+    raise SystemExit(status) from None
+
+
+def _usage_error(error: Any) -> InputError:
+    """What is wrong in the command line, and what was probably meant."""
+    problem = error.format_message()
+    if hasattr(error, "possibilities"):
+        problem = error.message
+    problem, _, meant = problem.rstrip("?").partition(". Did you mean ")
+    meant = meant or ", ".join(sorted(getattr(error, "possibilities", None) or ()))
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else " ".join(["shortloop", *sys.argv[1:2]])
+    hint = f"see `{path} --help`"
+    known = None
+    if meant:
+        hint = f"did you mean {meant}? Else {hint}"
+    elif context and hasattr(error, "possibilities"):
+        params = (each for each in context.command.params if not getattr(each, "hidden", False))
+        known = ", ".join(sorted(name for each in params for name in each.opts if name.startswith("--")))
+    return InputError(f"{problem[:1].lower()}{problem[1:]}".rstrip("."), expected=known, hint=hint)
+
+
+def command(first: str) -> Any:
+    """The command, with what analyses add to it unless its first word is a command that needs none."""
+    made = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
+    made.callback()(options)
+    own = {each.callback.__name__: each for each in app.registered_commands if each.callback}
+    # Most commands work whatever state an analysis is in.
+    made.registered_commands += [own[first]] if first in own and first != "init" else _all_commands(own)
+    return typer.main.get_command(made)
+
+
+class _Given:
+    """What typer makes of a value; it imports pydantic for that, also where nothing is to be made of it."""
+
+    def __init__(self, parameter: Any, made: Callable[[Any], Any]) -> None:
+        self._parameter, self._made = parameter, made
+
+    def coerce(self, value: Any, **context: Any) -> Any:
+        """The value for the command's function."""
+        parameter, asked = self._parameter, self._parameter.type_descriptor
+        if value is None:
+            return () if parameter.multiple or parameter.nargs == -1 else None
+        is_plain = asked.annotation in (bool, str) and type(value) is asked.annotation
+        if is_plain and not any(getattr(asked.parameter_info, each, None) for each in PARSED):
+            return value
+        return self._made(parameter).coerce(value, **context)
+
+
+def _spare_pydantic() -> None:
+    """Have typer import pydantic only where a value needs it: that takes a third of a short command."""
+    kind: Any = getattr(typer.core, "_TyperParameter", None)  # of versions that use pydantic
+    original = getattr(kind, "get_runtime_param", None)
+    if original is not None:
+        kind.get_runtime_param = lambda parameter: _Given(parameter, original)
+
+
+_spare_pydantic()
+
+
+def _all_commands(own: Mapping[str, CommandInfo]) -> list[CommandInfo]:
+    from shortloop.analyses import find_analyses
+
+    analyses = find_analyses()
+    templates = [name for name, each in analyses.items() if each.template is not None]
+    settings = [name for name, each in analyses.items() if each.settings is not None]
+    init = _with_flags(own["init"], templates, "Start from the {} analysis.")
+    listed = [init, *[each for each in own.values() if each is not own["init"]]]
+    if settings:
+        checks, sweeps = with_settings.registered_commands
+        checks = _with_flags(checks, settings, "Treat the file as settings of the {} analysis.")
+        _, run, plan, *others = listed
+        listed = [init, checks, run, plan, sweeps, *others]  # as one meets them
+    added = [each.commands.registered_commands for each in analyses.values() if each.commands is not None]
+    return [*listed, *chain(*added)]
+
+
+def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> CommandInfo:
+    """A command that takes a flag of each name, in place of its parameter `named`."""
+    function = command.callback
+    assert function is not None
+    flags = {f"of_{name.replace('-', '_')}": f"--{name}" for name in names}
+    hints = typing.get_type_hints(function, include_extras=True)
+    parameters = [
+        each.replace(annotation=hints[each.name], kind=each.KEYWORD_ONLY)
+        for each in inspect.signature(function).parameters.values()
+        if each.name != "named"
+    ]
+    for place, flag in flags.items():
+        kind = Annotated[bool, typer.Option(flag, help=what.format(flag[2:]))]
+        parameters.append(
+            inspect.Parameter(place, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        )
+
+    def flagged(**given: Any) -> Any:
+        named = [flag for place, flag in flags.items() if given.pop(place)]
+        return function(named=named, **given)
+
+    flagged.__name__, flagged.__doc__ = function.__name__, function.__doc__
+    flagged.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    flagged.__annotations__ = {each.name: each.annotation for each in parameters}
+    made = copy(command)
+    made.callback = flagged
+    return made
+
+
+def _note_interrupts() -> list[int]:
+    """Has one element more after each Ctrl-C, which raises as ever."""
+    noted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    return noted
+
+
+def _say(asked: bool) -> None:
+    if asked:
+        typer.echo(f"shortloop {__version__}")
+        raise typer.Exit
+
+
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Show the version and exit."""

@@ -1,0 +1,165 @@
+"""``shortloop logs``: print a job's output, even while it runs or after it failed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+
+if TYPE_CHECKING:
+    from shortloop.units.unit_output import PrintedUnit
+
+__all__ = ["logs"]
+
+LOOK_EVERY = 0.5  # s, whether a job still runs
+NAMED = 8  # units that a message names
+
+
+def logs(
+    job: Annotated[str, typer.Argument(help="Job id or stage, e.g. main-12 or train.")],
+    partition: Annotated[str | None, typer.Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[str | None, typer.Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep printing until the job has ended.")
+    ] = False,
+) -> None:
+    """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
+    folders = _jobs(job, partition)
+    running = {folder: follow and _is_running(folder) for folder in folders}
+    missing: list[str] = []
+    for folder in folders:
+        if len(folders) > 1:
+            print(f"{folder.name}: {_name(folder)}")
+        if running[folder] and unit is None:
+            _follow(folder)
+        elif not _print_job(folder, unit):
+            missing.append(folder.name)
+    if missing and unit is not None and len(missing) == len(folders):
+        _refuse_unit(folders, unit)
+    for name in missing if unit is None else ():
+        print(f"{name} printed nothing", file=sys.stderr)
+
+
+def _print_job(folder: Path, unit: str | None) -> bool:
+    """True if it printed anything, or the unit that is asked for did."""
+    from shortloop.exax.live_output import parts_of_output
+
+    found = False
+    for file in parts_of_output(folder):
+        for of, line in _lines(file, unit):
+            found = True
+            print(line if of is None or unit is not None else f"{one_line(of)} | {line}")
+    return found
+
+
+def _lines(file: Path, unit: str | None) -> Iterator[tuple[str | None, str]]:
+    """Each line of a file with its unit; of one unit only, if it is named."""
+    from shortloop.exax.live_output import OF_EXAX, shown_line
+    from shortloop.units.unit_output import printed_units
+
+    with contextlib.suppress(FileNotFoundError), file.open("rb") as stream:
+        for of, begin, end in _pieces(printed_units(file)):
+            if unit is None or of == unit:
+                stream.seek(begin)
+                text = stream.read(-1 if end is None else end - begin).removesuffix(b"\n")
+                for line in text.split(b"\n") if text or end is not None else ():
+                    if line != OF_EXAX:
+                        yield of, shown_line(line)
+
+
+def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | None]]:
+    """All parts of a file: unit, begin and end; the last one goes on to its end."""
+    place = 0
+    for unit, begin, end in units:
+        if begin > place:
+            yield None, place, begin
+        yield unit, begin, end
+        place = end
+    yield None, place, None
+
+
+def _follow(folder: Path) -> None:
+    """Print all of it, and what comes until the job has ended."""
+    from shortloop.exax.live_output import LiveOutput
+
+    with LiveOutput(lambda line: print(line, flush=True), verbose=True, most=None) as output:
+        output.follow(folder, "")
+        while _is_running(folder):
+            time.sleep(LOOK_EVERY)
+
+
+def _is_running(folder: Path) -> bool:
+    """True if a process works in the folder of the job, as all of exax's do."""
+    where = os.path.realpath(folder)
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{name}/cwd") == where:
+                return True
+    return False
+
+
+def _jobs(what: str, partition: str | None) -> list[Path]:
+    """Folders of a job, or of the newest of each partition of a stage, also of those that failed."""
+    from shortloop.project.project import configuration, job_directory, job_folders
+    from shortloop.store.setup import setup_of
+
+    if re.fullmatch(r".+-\d+", what):
+        return [job_directory(what)]
+    found: dict[str, Path] = {}
+    stages: set[str] = set()
+    partitions: set[str] = set()
+    for folder in job_folders({name: Path(each) for name, each in configuration().workdirs.items()}):
+        setup = setup_of(folder)
+        stage, of = str(setup.get("method", "")), str(setup.get("options", {}).get("partition") or "")
+        if stage == what:
+            partitions.add(of)
+            if partition in (None, of):
+                found.pop(of, None)  # the newest come last
+                found[of] = folder
+        elif "." not in stage:  # a build script
+            stages.add(stage)
+    if found:
+        return [*found.values()]
+    if partitions:
+        named = ", ".join(sorted(partitions - {""})) or "no --partition: the stage has no partitions"
+        raise InputError(f"{what} has no job for this partition", found=partition, expected=named)
+    raise InputError(
+        "unknown stage",
+        found=what,
+        expected=f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}",
+    )
+
+
+def _name(folder: Path) -> str:
+    from shortloop.store.setup import setup_of
+
+    setup = setup_of(folder)
+    partition = setup.get("options", {}).get("partition") or ""
+    return one_line(f"{setup.get('method', '')} {partition}".strip())
+
+
+def _refuse_unit(folders: list[Path], unit: str) -> None:
+    from shortloop.exax.live_output import parts_of_output
+    from shortloop.units.unit_output import printed_units
+
+    files = [file for folder in folders for file in parts_of_output(folder)]
+    names = list(dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file)))
+    more = f" and {len(names) - NAMED:,} others" if len(names) > NAMED else ""
+    raise InputError(
+        "no output from this unit",
+        found=unit,
+        expected=f"{', '.join(names[:NAMED])}{more}"
+        if names
+        else "no --unit: no unit of the job printed anything",
+        hint=f"print everything with `shortloop logs {folders[0].name}`",
+    )

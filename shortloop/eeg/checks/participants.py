@@ -1,0 +1,71 @@
+"""Names of participants, as laboratories have them: with umlauts and spaces, however systems write these."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import PydanticCustomError
+
+__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of", "natural"]
+
+NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")
+"""Letters of any script, digits, and some signs and spaces between them."""
+
+
+def composed(text: str) -> str:
+    """A text in which each letter with its accent is one character; some systems make two of it."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _named(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise PydanticCustomError(
+            "name",
+            "letters and digits, with spaces and _ . + - ' between them, the first a letter or a digit",
+        )
+    return text
+
+
+Participant = Annotated[
+    str,
+    BeforeValidator(lambda text: composed(text) if isinstance(text, str) else text),
+    AfterValidator(_named),
+]
+
+
+def key_of(name: str) -> str:
+    """A name as the key of a table in a study file."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+
+
+def alike(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Names that differ only in case, which BIDS forbids: many systems treat them as equal."""
+    same: dict[str, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        same[composed(name).casefold()].append(name)
+    return [tuple(each) for each in same.values() if len(each) > 1]
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Sort key of names with numbers: P2 before P10."""
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", text)]
+
+
+def as_written(folder: Path, below: str) -> Path:
+    """A path with the names that its folders and its file have on this system."""
+    path = Path(folder)
+    for part in Path(below).parts:
+        path = path / part if part.isascii() or (path / part).exists() else _entry(path, part)
+    return path
+
+
+def _entry(folder: Path, name: str) -> Path:
+    there = folder.iterdir() if folder.is_dir() else ()
+    same = [each for each in there if composed(each.name) == composed(name)]
+    return same[0] if len(same) == 1 else folder / name

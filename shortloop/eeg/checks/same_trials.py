@@ -1,0 +1,160 @@
+"""Trials that are there twice: held out once and trained on once, they make an effect of noise."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from blake3 import blake3
+
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray
+
+__all__ = [
+    "feature_digests",
+    "overlaps",
+    "refuse_same_features",
+    "refuse_shared",
+    "tell_of_twins",
+    "trial_digests",
+]
+
+Digests = Sequence[bytes | None]
+MARKS = 8  # samples along each axis of a trial that are looked at first
+TWINS = 0.05  # s; nothing is shown twice so fast, but codes bounce, and several devices mark one picture
+
+
+def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
+    """A hash of what each trial holds, if another trial may hold the same.
+
+    Few samples tell most trials apart, so that few trials are read as a whole.
+
+    *parts: (trials, ...). All trials that are to be compared, in one or several arrays.
+    """
+    return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts], lambda trial: trial)
+
+
+def _digests(
+    parts: Sequence[FloatArray], some: Sequence[list[list[int]]], part: Callable[[FloatArray], FloatArray]
+) -> list[list[bytes | None]]:
+    """As of `trial_digests`, of a part of each trial; samples at `some` places of each axis are in it."""
+    marks = [
+        [each.tobytes() for each in data[np.ix_(range(len(data)), *places)]]
+        for data, places in zip(parts, some, strict=True)
+    ]
+    known = Counter(mark for each in marks for mark in each)
+    return [
+        [_digest(part(trial)) if known[mark] > 1 else None for trial, mark in zip(data, each, strict=True)]
+        for data, each in zip(parts, marks, strict=True)
+    ]
+
+
+def _some(size: int) -> list[int]:
+    """Some places on an axis, among them its ends."""
+    return [*dict.fromkeys(np.linspace(0, size - 1, min(size, MARKS)).astype(int).tolist())]
+
+
+def _digest(trial: FloatArray) -> bytes | None:
+    says_nothing = (trial == trial.flat[0]).all() or not np.isfinite(trial).all()
+    return None if says_nothing else blake3(trial.tobytes()).digest()
+
+
+def refuse_shared(
+    phases: Mapping[str, Digests], *, participant: str, files: Mapping[str, str], field: str
+) -> None:
+    """Refuse trials that are in two phases of a participant."""
+    (training, first), *others = phases.items()
+    known = {digest: number for number, digest in enumerate(first, start=1) if digest is not None}
+    for phase, digests in others:
+        shared = [(number, known[each]) for number, each in enumerate(digests, start=1) if each in known]
+        if not shared:
+            continue
+        number, other = shared[0]
+        every = len(shared) == len(digests)
+        raise InputError(
+            f"trials of the {phase} phase are those of the {training} phase: classifiers would be applied to "
+            "what they were trained on",
+            participant=participant,
+            file=files[phase] or None,
+            field=f"{field}.{phase}",
+            found=f"{len(shared)} of {len(digests)} trials have the same samples, the first is trial "
+            f"{number}, as trial {other} of {training}"
+            + (f" in {files[training]}" if files[training] else ""),
+            expected="trials of its own",
+            hint="the same file, or one that holds both phases, is named for both: "
+            f"name the file of each phase; where it is one file, its events (input.phase_events) or sections "
+            f"(input.sections); or leave out phases.decode to decode {training} by held-out trials"
+            if every
+            else "the files of the phases overlap: export each phase by itself",
+        )
+
+
+def overlaps(training: Mapping[str, FloatArray], decoded: Mapping[str, FloatArray], seconds: float) -> int:
+    """Trials that share time with a trial that trains, in the same recording.
+
+    training, decoded: mapping of str to array of float. Onsets of the trials of each recording, s.
+    """
+    return sum(
+        int((np.abs(onsets[:, np.newaxis] - training[file]).min(axis=1) < seconds).sum())
+        for file, onsets in decoded.items()
+        if file in training and training[file].size
+    )
+
+
+def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
+    """The same of ready-made features.
+
+    *parts: (bins, trials, features). The features.
+    """
+    trials = [np.moveaxis(data, 1, 0) for data in parts]
+    some = [[_bins(each.shape[1]), _some(each.shape[2])] for each in trials]
+    return _digests(trials, some, lambda trial: trial[_bins(len(trial))])
+
+
+def _bins(count: int) -> list[int]:
+    return sorted({0, count // 2, count - 1})
+
+
+def refuse_same_features(data: FloatArray, *, participant: str, phase: str, file: str | None) -> None:
+    """Refuse ready-made features in which a trial is there twice.
+
+    data: (bins, trials, features). The features.
+    """
+    seen: dict[bytes, int] = {}
+    pairs = []
+    for number, digest in enumerate(feature_digests(data)[0], start=1):
+        if digest is not None and (first := seen.setdefault(digest, number)) != number:
+            pairs.append((first, number))
+    if pairs:
+        first, number = pairs[0]
+        raise InputError(
+            f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
+            participant=participant,
+            file=file,
+            field="data",
+            found=f"{len(pairs)} of {data.shape[1]} trials have the features of an earlier one, the first is "
+            f"trial {number}, as trial {first}",
+            expected="trials of their own",
+            hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
+            "each trial once",
+        )
+
+
+def tell_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
+    """Warn of trials that begin a moment after one of their class: held out, they were trained on.
+
+    events: int, (trials, 3). As MNE has them, the sample first.
+    """
+    samples, labels = events[:, 0], np.asarray(of)
+    order = np.argsort(samples)
+    near = np.diff(samples[order]) < TWINS * rate
+    count = int((near & (np.diff(labels[order]) == 0)).sum())
+    if count:
+        warnings.warn(
+            f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
+            "class, and share nearly all samples with it: one would be trained on, and the other held out; "
+            "name one event for each trial (input.events)",
+            stacklevel=2,
+        )

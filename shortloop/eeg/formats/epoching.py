@@ -1,0 +1,113 @@
+"""Settings of epochs that are cut from recordings: their times, channels, events, sections, preprocessing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator
+
+from shortloop.eeg.checks.plausible import in_seconds
+from shortloop.eeg.formats.base import Patterns, RecordedInput, all_named, none_other
+from shortloop.eeg.formats.preprocessing import Preprocessing
+from shortloop.settings.base import Settings
+
+__all__ = ["Edge", "EpochedInput", "Section", "events_beside"]
+
+Edge = str | float
+
+
+class Section(Settings):
+    """Where a phase is in a recording."""
+
+    start: Edge | None = Field(
+        None,
+        description="event with which it begins, each time that it is there, or time in s; default: the "
+        "beginning of the recording",
+    )
+    stop: Edge | None = Field(
+        None,
+        description="event before which it ends, or time in s; default: where a section of any phase begins, "
+        "else the end of the recording",
+    )
+
+
+class EpochedInput(RecordedInput):
+    """Settings of recordings that are cut into epochs, or are epochs."""
+
+    tmin: float | None = Field(
+        None,
+        description="start of the epochs, s relative to the event; default: -0.5 s, of epochs as they are",
+    )
+    tmax: float | None = Field(
+        None,
+        description="end of the epochs, s relative to the event; default: 1.5 s, of epochs as they are",
+    )
+    picks: Patterns = Field(
+        (),
+        description="channels to decode, by name or by type as MNE calls it, in this order; default: EEG, "
+        "MEG, intracranial, as the file has them",
+    )
+    drop: Patterns = Field((), description="channels to leave out, e.g. those of the eyes; default: none")
+    event_source: Literal["tsv", "annotations", "stim"] | None = Field(
+        None,
+        description="where events of continuous recordings are: 'tsv' (NAME_events.tsv beside it, as in "
+        "BIDS), 'annotations', or 'stim' (a channel of codes); default: the first that has one of a class",
+    )
+    event_column: str | None = Field(
+        None,
+        description="column with the names of events: of the tsv, of the metadata of epochs, or a field of "
+        "EEGLAB's events; default: trial_type of the tsv, else value, of others the event's own name",
+    )
+    event_query: str | None = Field(
+        None,
+        description="which events count, by their columns, as of pandas.DataFrame.query: 'correct == 1'; "
+        "default: all",
+    )
+    event_unit: Literal["s", "ms", "samples"] | None = Field(
+        None,
+        description="unit of onsets in the tsv: s, ms or samples from 0; default: s, which is refused where "
+        "most are after the end",
+    )
+    stim_channel: str | None = Field(None, description="channel of codes; default: MNE's choice")
+    sections: dict[str, Section] = Field(
+        default_factory=dict,
+        description='where in a continuous recording each phase is, as sections.test = {start = "test"}; '
+        "default: each phase has recordings of its own, or events",
+    )
+    preprocessing: Preprocessing = Field(
+        Preprocessing(), description="filters, reference, rejection and the like"
+    )
+
+    _in_seconds = field_validator("tmin", "tmax")(in_seconds)
+
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        super().check_phases(phases, classes, kinds)
+        if self.sections:
+            all_named("input.sections", phases, self.sections)
+            none_other("input.sections", phases, self.sections)
+        if self.tmin is not None and self.tmax is not None and self.tmax <= self.tmin:
+            raise ValueError(f"tmax: the epochs end before they begin, at {self.tmin:g} s")
+
+    def of_phase(self, phase: str) -> Self:
+        """The same; its section comes first."""
+        own = {phase: self.sections[phase]} if phase in self.sections else {}
+        return super().of_phase(phase).model_copy(update={"sections": {**own, **self.sections}})
+
+    def check_participants(self, participants: tuple[str, ...]) -> None:
+        unknown = [name for name in self.preprocessing.bads if name not in participants]
+        if unknown:
+            raise ValueError(f"input.preprocessing.bads: {', '.join(unknown)} is no participant")
+
+    def how_to_read(self, participant: str) -> dict[str, Any]:
+        mine = self.model_copy(update={"preprocessing": self.preprocessing.of(participant)})
+        return super(EpochedInput, mine).how_to_read(participant)
+
+
+def events_beside(file: Path) -> list[Path]:
+    """The table of events beside a recording, named as in BIDS, if there is one."""
+    stem = Path(file.name.removesuffix(".gz")).stem
+    name, _, suffix = stem.rpartition("_")
+    names = [stem, name] if name and suffix in ("eeg", "ieeg", "meg") else [stem]
+    found = [file.with_name(f"{each}_events.tsv") for each in names]
+    return [path for path in found if path.is_file()][:1]

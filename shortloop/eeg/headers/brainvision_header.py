@@ -1,0 +1,93 @@
+"""What a header of BrainVision says of its recording: which files, and how many samples. MNE would read what
+there is of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+
+__all__ = ["declared", "pointed_to", "units_of"]
+
+POINTERS = ("DataFile", "MarkerFile")
+SAMPLE_BYTES = {"INT_16": 2, "UINT_16": 2, "INT_32": 4, "IEEE_FLOAT_32": 4, "IEEE_FLOAT_64": 8}
+FIELD = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+MARKER = re.compile(r"^Mk\d+=[^,]*,[^,]*,\s*(\d+)", re.MULTILINE)
+
+
+def declared(file: Path, participant: str) -> int:
+    """Bytes of the header, after the size of the samples was found to be what it and the markers say."""
+    said = _fields(file)
+    pointed = pointed_to(file)
+    away = [said[each] for each in pointed if len(Path(said[each]).parts) > 1]
+    if away:  # MNE would look there, and no key of a job would hold what it finds
+        raise InputError(
+            "the header names a file in another folder",
+            participant=participant,
+            file=file,
+            found=", ".join(away),
+            expected="files beside it",
+            hint="put them there, and name them in the header without a folder",
+        )
+    for path in pointed.values():
+        if not path.is_file():
+            own = file.with_suffix(path.suffix)
+            renamed = own.is_file()
+            raise InputError(
+                "a file of the recording is missing",
+                participant=participant,
+                file=file,
+                found=f"no {path.name} beside it" + f", but {own.name}" * renamed,
+                hint=f"if it was renamed, write {own.name} in place of {path.name} in the header, or "
+                "give all three files their old name"
+                if renamed
+                else "put it there; if it was renamed, give it the old name, or correct the header",
+            )
+    width = SAMPLE_BYTES.get(said.get("BinaryFormat", ""), 0) * int(said.get("NumberOfChannels", 0))
+    if "DataFile" in pointed and said.get("DataFormat") == "BINARY" and width:
+        size = pointed["DataFile"].stat().st_size
+        markers = _text(pointed["MarkerFile"]) if "MarkerFile" in pointed else ""
+        last = max((int(at) for at in MARKER.findall(markers)), default=0)
+        samples = int(said.get("DataPoints") or 0)
+        if size % width or size // width < max(samples, last, 1):
+            raise InputError(
+                "the samples are truncated",
+                participant=participant,
+                file=file,
+                found=f"{pointed['DataFile'].name} with {size / width:.10g} samples",
+                expected=f"{samples}" if samples else f"whole ones, and one for the last marker, at {last}",
+                hint="copy the files again from their source",
+            )
+    return file.stat().st_size
+
+
+def pointed_to(file: Path) -> dict[str, Path]:
+    """Files that a header names, whether they are there or not."""
+    said = _fields(file)
+    names = {each: said[each].replace("$b", file.stem) for each in POINTERS if said.get(each)}
+    # A damaged header may name a folder, as "/" does.
+    found = {each: file.with_name(Path(name).name) for each, name in names.items() if Path(name).name}
+    renamed = file.with_suffix(".vmrk")  # which MNE takes, too, where the marker file has another name
+    if "MarkerFile" in found and not found["MarkerFile"].is_file() and renamed.is_file():
+        found["MarkerFile"] = renamed
+    return found
+
+
+def units_of(file: Path) -> list[str]:
+    """Units of the channels, as they are written."""
+    said = _fields(file)
+    fields = [
+        said.get(f"Ch{number}", "").split(",") for number in range(1, int(said["NumberOfChannels"]) + 1)
+    ]
+    return [each[3].strip() if len(each) > 3 and each[3].strip() else "µV" for each in fields]
+
+
+def _text(file: Path) -> str:
+    content = file.read_bytes()
+    return content.decode("utf-8" if b"UTF-8" in content[:2000] else "latin-1", "replace")
+
+
+def _fields(file: Path) -> dict[str, str]:
+    """What the header says; of several fields of a name the first."""
+    return dict(reversed(FIELD.findall(_text(file).replace("\r", ""))))

@@ -1,0 +1,189 @@
+"""Where arrays lie in an uncompressed MAT file of level 5, found from its tags alone: what lies there as it
+is used need not be read into memory, nor be copied."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from shortloop.base.mapped_array import Span
+
+__all__ = ["NotMappable", "Struct", "open_struct"]
+
+HEADER_BYTES = 128
+VERSION = b"\x00\x01IM"  # level 5, little-endian
+ELEMENT = struct.Struct("<2I")
+# An unnamed matrix of two dimensions: its tag, flags, dimensions and empty name, 48 bytes.
+MATRIX = struct.Struct("<12I")
+# The same up to a name that is not empty.
+VARIABLE = struct.Struct("<10I")
+
+INT8, UINT8, UINT16, INT32, UINT32, DOUBLE, MATRIX_TYPE, UTF8 = 1, 2, 4, 5, 6, 9, 14, 16  # types of data
+NUMBERS = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8"}
+CELL_CLASS, STRUCT_CLASS, CHAR_CLASS, DOUBLE_CLASS = 1, 2, 4, 6  # classes of matrices
+
+
+class NotMappable(Exception):
+    """The file is not laid out as this room expects: it is to be read in the ordinary way."""
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """A matrix: its class, dimensions, and the bytes of its content, after its name."""
+
+    kind: int
+    rows: int
+    columns: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A 1 × 1 struct in an open file; asked for a field that holds anything else, it raises `NotMappable`.
+
+    content: the file.
+    fields: where the matrix of each field starts and stops.
+    """
+
+    content: mmap.mmap
+    fields: dict[str, tuple[int, int]]
+
+    def texts(self, field: str) -> list[str]:
+        """The strings of a cell array, all of ASCII and none of them empty."""
+        return [self._text(matrix) for matrix in self._cells(field)]
+
+    def numbers(self, field: str) -> list[float]:
+        """The values of a vector of real doubles, in whatever type they are stored."""
+        matrix = _matrix(self.content, *self.fields[field])
+        stored, start, size, stop = _element(self.content, matrix.start, matrix.stop)
+        _expect(matrix.kind == DOUBLE_CLASS and 1 in (matrix.rows, matrix.columns))
+        _expect(stored in NUMBERS and stop == matrix.stop)
+        dtype = np.dtype(NUMBERS[stored])
+        _expect(size == matrix.rows * matrix.columns * dtype.itemsize)
+        values: list[float] = np.frombuffer(self.content[start : start + size], dtype).astype(float).tolist()
+        return values
+
+    def span(self, field: str) -> Span:
+        """Where the matrices of a cell array lie: all of real doubles and of one size, stored as they are."""
+        cells = list(self._cells(field))
+        _expect(len(cells) > 0)
+        first = cells[0]
+        size = 8 * first.rows * first.columns
+        step = first.stop - first.start + MATRIX.size
+        for number, cell in enumerate(cells):
+            _expect((cell.kind, cell.rows, cell.columns) == (DOUBLE_CLASS, first.rows, first.columns))
+            _expect(cell.start == first.start + number * step)
+            _expect(ELEMENT.unpack_from(self.content, cell.start) == (DOUBLE, size) and size > 0)
+            _expect(cell.start + ELEMENT.size + size == cell.stop)
+        return Span(
+            offset=first.start + ELEMENT.size,
+            shape=(len(cells), first.rows, first.columns),
+            strides=(step, 8, 8 * first.rows),
+            dtype="<f8",
+        )
+
+    def _cells(self, field: str) -> Iterator[_Matrix]:
+        vector = _matrix(self.content, *self.fields[field])
+        _expect(vector.kind == CELL_CLASS and 1 in (vector.rows, vector.columns))
+        at = vector.start
+        for _ in range(vector.rows * vector.columns):
+            cell = _matrix(self.content, at, vector.stop)
+            yield cell
+            at = cell.stop
+        _expect(at == vector.stop)
+
+    def _text(self, matrix: _Matrix) -> str:
+        stored, start, size, stop = _element(self.content, matrix.start, matrix.stop)
+        width = {INT8: 1, UINT8: 1, UTF8: 1, UINT16: 2}.get(stored, 0)
+        _expect(matrix.kind == CHAR_CLASS and matrix.rows == 1 and stop == matrix.stop)
+        _expect(size > 0 and size == matrix.columns * width)
+        text = self.content[start : start + size].decode("ascii" if width == 1 else "utf-16-le")
+        _expect(text.isascii() and "\0" not in text)
+        return text
+
+
+@contextmanager
+def open_struct(file: Path, name: str) -> Iterator[Struct]:
+    """Open a file and find a struct in it."""
+    with file.open("rb") as stream:
+        try:
+            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                yield Struct(content, _fields(content, _variable(content, name.encode())))
+        except (ValueError, struct.error) as error:  # of an empty file, beyond the end, of no ASCII
+            raise NotMappable from error
+
+
+def _variable(content: mmap.mmap, name: bytes) -> _Matrix:
+    """The struct among the variables of a file, which must fill it to its end."""
+    head = content[:HEADER_BYTES]
+    _expect(head[-len(VERSION) :] == VERSION and 0 not in head[:4])  # zeros there are of level 4
+    found = []
+    at = HEADER_BYTES
+    while at < len(content):
+        end = _stop(content, at, len(content))
+        tags = VARIABLE.unpack_from(content, at)
+        _expect(tags[2:4] == (UINT32, 8) and tags[6:8] == (INT32, 8))
+        stored, start, size, stop = _element(content, at + VARIABLE.size, end)
+        if (stored, content[start : start + size]) == (INT8, name):
+            found.append(_Matrix(tags[4], tags[8], tags[9], stop, end))
+        at = end
+    _expect(len(found) == 1 and (found[0].kind, found[0].rows, found[0].columns) == (STRUCT_CLASS, 1, 1))
+    return found[0]
+
+
+def _fields(content: mmap.mmap, matrix: _Matrix) -> dict[str, tuple[int, int]]:
+    stored, start, size, at = _element(content, matrix.start, matrix.stop)
+    _expect((stored, size) == (INT32, 4))
+    width = int.from_bytes(content[start : start + size], "little")
+    stored, start, size, at = _element(content, at, matrix.stop)
+    _expect(stored == INT8 and width > 0 and size % width == 0)
+    names = [content[here : here + width].split(b"\0")[0] for here in range(start, start + size, width)]
+    fields = {}
+    for name in names:
+        end = _stop(content, at, matrix.stop)
+        fields[name.decode("ascii")] = (at, end)
+        at = end
+    _expect(at == matrix.stop and len(fields) == len(names))
+    return fields
+
+
+def _matrix(content: mmap.mmap, at: int, end: int) -> _Matrix:
+    """The matrix that starts here and must stop before `end`."""
+    stop = _stop(content, at, end)
+    tags = MATRIX.unpack_from(content, at)
+    _expect(tags[2:4] == (UINT32, 8) and tags[6:8] == (INT32, 8) and tags[10:] == (INT8, 0))
+    _expect(at + MATRIX.size <= stop)
+    # Flags beside the class would say that it is complex, logical or global.
+    return _Matrix(tags[4], tags[8], tags[9], at + MATRIX.size, stop)
+
+
+def _stop(content: mmap.mmap, at: int, end: int) -> int:
+    """Where the matrix that starts here stops, which must not be after `end`."""
+    stored, size = ELEMENT.unpack_from(content, at)
+    stop = at + ELEMENT.size + int(size)
+    _expect(stored == MATRIX_TYPE and size % 8 == 0 and stop <= end)
+    return stop
+
+
+def _element(content: mmap.mmap, at: int, end: int) -> tuple[int, int, int, int]:
+    """Type, first byte and number of bytes of a data element, and where the next one starts."""
+    stored, size = ELEMENT.unpack_from(content, at)
+    start, stop = at + 8, at + 8 + size + -size % 8
+    if stored >> 16:  # up to four bytes are packed into the tag
+        stored, size = stored & 0xFFFF, stored >> 16
+        start, stop = at + 4, at + 8
+        _expect(size <= 4)
+    _expect(stop <= end)
+    return stored, start, size, stop
+
+
+def _expect(holds: bool) -> None:
+    if not holds:
+        raise NotMappable

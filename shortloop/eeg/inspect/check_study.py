@@ -1,0 +1,306 @@
+"""All problems of the recordings of a study, found without a run; nothing is kept."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from errno import EACCES
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from shortloop.analyses import Opened, Tell
+from shortloop.base.errors import InputError
+from shortloop.base.extras import need
+from shortloop.eeg import pipeline
+from shortloop.eeg.checks.repeated import refuse_repeated
+from shortloop.eeg.formats.base import FilesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.inspect.recording import parallel_map, read_recording, warm_up
+from shortloop.eeg.stages.check import CheckRecordings
+from shortloop.eeg.stages.import_epochs import ImportEpochs
+from shortloop.eeg.stages.import_features import ImportFeatures
+from shortloop.eeg.study.load import read_study
+from shortloop.keys.hashing import hash_files
+from shortloop.plan.pipeline import Built, Run
+from shortloop.project.system_errors import unreadable
+from shortloop.stages.stage import File, Outputs, Stage
+from shortloop.study_run import StudyRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike
+
+    from shortloop.eeg.study.schema import Study
+
+__all__ = ["open_all"]
+
+Facts = dict[str, Any]
+NOTES = 20  # that are shown
+OF_THE_STUDY = ("features", "decoding")  # beginnings of fields that are of no recording
+
+
+def open_all(file: Path, tell: Tell) -> Opened:
+    """Open all recordings of a study."""
+    file = Path(os.path.abspath(file))
+    study = read_study(file)
+    if isinstance(study.input, GeneratedInput):
+        return Opened("its recordings are simulated: there are none to open")
+    need(pipeline.KIND.extra, pipeline.LIBRARIES)
+    problems: list[InputError] = []
+    jobs = [
+        part
+        for who in study.participants
+        for job in _imports_of(study.model_copy(update={"participants": (who,)}), file, problems)
+        for part in _readable(job, problems)
+    ]
+    _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.is_of_all())
+    warm_up(study.input)
+    imported: dict[str, list[Facts]] = defaultdict(list)
+    notes: list[str] = []
+    for job, (facts, wrong) in zip(jobs, parallel_map(_import, jobs, tell), strict=True):
+        problems += wrong
+        for each in facts:
+            imported[job.who] += each["recordings"]
+            notes += each.get("notes", [])
+    notes += _compare(study, file, imported, problems)
+    more = [f"… and {len(notes) - NOTES} notes more"] * (len(notes) > NOTES)
+    return Opened(_summary(imported), tuple(_join_same(problems)), (*dict.fromkeys(notes[:NOTES]), *more))
+
+
+def _summary(imported: Mapping[str, list[Facts]]) -> str:
+    if not imported:
+        return "nothing could be read"
+    trials: Counter[str] = Counter()
+    for every in imported.values():  # kinds of features are of the same trials
+        for of_phase in {each["phase"]: each["trials"] for each in every}.values():
+            trials.update(of_phase)
+    counted = ", ".join(f"{number:,} × {name}" for name, number in trials.items())
+    people = f"{len(imported):,} participant{'' if len(imported) == 1 else 's'}"
+    return f"recordings of {people} were read, with trials: {counted}"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A job that the pipeline asks for."""
+
+    stage: str
+    who: str
+    fields: Mapping[str, Any]
+
+    def phases(self) -> list[_Job]:
+        """Return one job for each phase, so that a problem of one hides none of another."""
+        fields = self.fields
+        parts: list[Mapping[str, Any]]
+        if "phases" in fields:
+            recordings = fields["recordings"]
+            parts = [{"phases": [name], "recordings": {name: recordings[name]}} for name in fields["phases"]]
+        else:
+            parts = [{"files": {name: files}} for name, files in fields["files"].items()]
+        return [replace(self, fields={**fields, **part}) for part in parts]
+
+
+@dataclass
+class _Recorder:
+    """A stand-in for a run that records the jobs that are asked for."""
+
+    name: str = ""
+    jobs: list[Built] = field(default_factory=list)
+    asked: list[_Job] = field(default_factory=list)
+
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        return [File("", path) for path in paths]
+
+    def build(
+        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **fields: Any
+    ) -> Built:
+        self.asked.append(_Job(stage, partition or "", fields))
+        return Built("", stage, partition)
+
+
+class _Discarded(Outputs):
+    """Outputs of a stage, in memory."""
+
+    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+        import numpy as np
+
+        return np.empty(shape, dtype)
+
+
+def _ask(study: Study, file: Path, build: Callable[[pipeline.StudyRun], object]) -> list[_Job]:
+    run = _Recorder()
+    build(StudyRun(cast("Run", run), study, file))
+    return run.asked
+
+
+def _ask_imports(study: Study, file: Path) -> list[_Job]:
+    """Ask for the jobs of the import, as the build script does."""
+    if not isinstance(study.input, FeaturesInput):
+        return _ask(study, file, pipeline.import_epochs)
+    builds = [partial(pipeline.import_features, kind=kind) for kind in study.features.kinds]
+    return [job for build in builds for job in _ask(study, file, build)]
+
+
+def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:
+    """Return the import of a participant; if files are missing, of phases and features that have files."""
+    try:
+        return _ask_imports(study, file)
+    except InputError as error:
+        first = error
+    jobs, wrong = [], []
+    for part in _parts(study):
+        try:
+            jobs += _ask_imports(part, file)
+        except InputError as error:
+            wrong += _missing(part, file) or [error]
+    problems += wrong or [first]
+    return jobs
+
+
+def _parts(study: Study) -> Iterator[Study]:
+    """Reduce a study to each phase, and each kind of ready-made features."""
+    kinds = study.features.kinds if isinstance(study.input, FeaturesInput) else {"": None}
+    for kind in kinds:
+        features = study.features.model_copy(update={other: None for other in kinds if other != kind})
+        for phase in pipeline.phases_of(study, kind) if kind else study.phases.names:
+            phases = study.phases.model_copy(update={"train": phase, "decode": None})
+            yield study.model_copy(update={"phases": phases, "features": features})
+
+
+def _missing(study: Study, file: Path) -> list[InputError]:
+    """Return the problems of each name of a file of one phase."""
+    if not isinstance(study.input, FilesInput):
+        return []
+    wrong, phase = [], study.phases.train
+    for pattern in study.input.files[phase]:
+        alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
+        try:
+            _ask_imports(study.model_copy(update={"input": alone}), file)
+        except InputError as error:
+            wrong.append(error)
+    return wrong
+
+
+def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
+    """Return an import without phases that have a file without permission."""
+
+    def locked(one: _Job) -> list[Path]:
+        return [path for path in _paths(one.fields) if not os.access(path, os.R_OK)]
+
+    for path in dict.fromkeys(locked(job)):
+        error = unreadable(PermissionError(EACCES, os.strerror(EACCES), str(path)), "a file")
+        error.where = {"participant": job.who}
+        problems.append(error)
+    return [one for one in job.phases() if not locked(one)] if locked(job) else [job]
+
+
+def _paths(value: object) -> Iterator[Path]:
+    """Find files anywhere in the fields of a stage."""
+    if isinstance(value, File):
+        yield value.path
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _paths(each)
+
+
+def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: bool) -> None:
+    """Find recordings that are there twice, by the content of files that are of one size."""
+    named = [one for job in jobs for one in _files_of(job)]
+    people = Counter(path for _, path in {(who, path) for _, who, _, path in named})
+    sizes = {path: path.stat().st_size for path in people}
+    same: Counter[int] = Counter()
+    for path, count in people.items():
+        same[sizes[path]] += count
+    contents = dict(hash_files({path: size for path, size in sizes.items() if same[size] > 1}))
+    found: dict[str, pipeline.Files] = {}
+    for name, who, phase, path in named:
+        phases = found.setdefault(name, {}).setdefault(who, {})
+        phases.setdefault(phase, []).append(File(contents.get(path, ""), path))
+    for name, files in found.items():
+        refuse_repeated(files, name, problems.append, of_all)
+
+
+def _files_of(job: _Job) -> Iterator[tuple[str, str, str, Path]]:
+    """Return field, participant, phase and path of each file with samples."""
+    fields = job.fields
+    if "recordings" in fields:
+        (phases,) = pipeline.samples_of({job.who: fields["recordings"]}).values()
+        for phase, files in phases.items():
+            yield from (("input.files", job.who, phase, file.path) for file in files)
+    else:
+        for phase, (file, *_) in fields["files"].items():
+            yield f"input.{fields['kind']}", job.who, phase, file.path
+
+
+def _import(job: _Job) -> tuple[list[Facts], list[InputError]]:
+    """Import the phases without problems; return the facts, and the problems of the others."""
+    try:
+        return [_facts(job)], []
+    except InputError as error:
+        first = error
+    facts, problems = [], []
+    for phase in job.phases():
+        try:
+            facts.append(_facts(phase))
+        except InputError as error:
+            problems += _problems_of_files(phase, error)
+    return facts, problems or [first]  # each phase is fine, but not all together
+
+
+def _problems_of_files(job: _Job, first: InputError) -> list[InputError]:
+    """Return the problems of all recordings of a phase, of which the first is known."""
+    recordings = [one for every in job.fields.get("recordings", {}).values() for one in every]
+    if len(recordings) < 2:
+        return [first]
+    settings = InputSettings.to_read(job.fields["settings"])
+    assert isinstance(settings, RecordedInput)
+    named = [[(name, file.path) for name, file in one] for one in recordings]
+    read = [read_recording(settings, each, job.who) for each in named]
+    # One recording without events may be right, as the phase is of all of them.
+    wrong = [each for each in read if isinstance(each, InputError) and each.field != "input.event_source"]
+    known = any((each.problem, each.file) == (first.problem, first.file) for each in wrong)
+    return wrong if known else [first, *wrong]
+
+
+def _facts(job: _Job) -> Facts:
+    stage: Stage = ImportEpochs()
+    fields = dict(job.fields)
+    if job.stage != "import_epochs":
+        stage = ImportFeatures()
+        fields["settings"] = InputSettings.to_read(fields["settings"])
+    return dict(_with_fields(stage, fields, job.who).finish(_Discarded({})).facts)
+
+
+def _with_fields(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:
+    stage.partition = partition
+    for name, value in fields.items():
+        setattr(stage, name, value)
+    return stage
+
+
+def _compare(
+    study: Study, file: Path, imported: Mapping[str, list[Facts]], problems: list[InputError]
+) -> list[str]:
+    """Find differences between recordings; return notes about what is odd, but no problem."""
+    if not imported:
+        return []
+    (job,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []))
+    jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
+    stage = cast("CheckRecordings", _with_fields(CheckRecordings(), {**job.fields, "imported": jobs}))
+    return cast("list[str]", stage.compare(problems.append)["notes"])
+
+
+def _join_same(problems: Sequence[InputError]) -> list[InputError]:
+    """Join problems that only differ in the participant or, if of the study's settings, in the file."""
+    same: dict[tuple[object, ...], list[InputError]] = defaultdict(list)
+    for each in problems:
+        file = None if (each.field or "").startswith(OF_THE_STUDY) else each.file
+        same[each.problem, file, each.field, str(each.found), str(each.expected), each.hint].append(each)
+    for first, *others in same.values():
+        names = dict.fromkeys(each.where.get("participant") or "" for each in (first, *others))
+        first.where = {**first.where, "participant": ", ".join(filter(None, names)) or None}
+        first.file = first.file if all(each.file == first.file for each in others) else None
+    return [first for first, *_ in same.values()]

@@ -1,0 +1,173 @@
+"""Phases, classes, participants and folds of a study, chosen by the contents of the recordings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from shortloop.analyses import Tell
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.formats.events_tsv import COLUMNS
+from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
+from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
+from shortloop.eeg.inspect.folder import FEATURES, Folder
+from shortloop.eeg.inspect.format_options import EVENT_COLUMN
+from shortloop.eeg.inspect.recording import Recorded
+from shortloop.eeg.inspect.rules import name_means
+from shortloop.eeg.inspect.scan import Scan, read_recordings
+from shortloop.eeg.inspect.windows import folds_for
+
+__all__ = ["scan_recordings"]
+
+WITHOUT_INNER_FOLDS = "lda"
+MOST_NAMED = 6  # events of a participant without those of the others
+
+
+def scan_recordings(folder: Folder, tell: Tell) -> Scan:
+    """Read the recordings of the most frequent format that can be read, and choose a study of them."""
+    counts = {format: len(files) for format, files in folder.recordings.items()}
+    chosen = None
+    for format in sorted(counts, key=lambda each: -counts[each]):
+        scan = Scan(folder, format, other_formats={k: v for k, v in counts.items() if k != format})
+        _read_and_choose(scan, tell)
+        if chosen is None or scan.recorded:
+            chosen = scan
+        if scan.recorded or chosen.format in FEATURES:
+            break
+    assert chosen is not None
+    return chosen
+
+
+def _read_and_choose(scan: Scan, tell: Tell) -> None:
+    if scan.format in FEATURES:
+        _choose(scan, read_features(scan, tell))
+        return
+    read_recordings(scan, tell)
+    if not _choose_both_phases(scan):
+        _choose(scan, {})
+        if len(scan.patterns) == 1 and scan.all_recorded():
+            scan.sections = sections_in(scan.all_recorded())
+
+
+def _choose(scan: Scan, people: People) -> None:
+    _choose_phases(scan)
+    order = [phase for phase in (scan.train, scan.decode) if phase in scan.patterns]
+    scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*order, *scan.patterns])}
+    drop_incomplete(scan, people)
+    _choose_classes(scan)
+    options, choices = scan.folder.options.get(scan.format, {}), scan.folder.choices
+    default = options.get(EVENT_COLUMN) in COLUMNS and f"{COLUMNS[0]}: " not in choices.get(EVENT_COLUMN, "")
+    if scan.classes.certain and default:
+        del options[EVENT_COLUMN]
+        choices.pop(EVENT_COLUMN, None)
+
+
+def _choose_both_phases(scan: Scan) -> bool:
+    """Choose two phases in each recording, if the names of events tell them apart."""
+    names = phases_in({name for each in scan.all_recorded() for name in each.events})
+    if len(scan.patterns) > 1 or not names:
+        return False
+    ((only, patterns),) = scan.patterns.items()
+    before = scan.patterns, scan.recorded, dict(scan.left_out)
+    scan.patterns, scan.event_names = dict.fromkeys(names, patterns), names
+    scan.recorded = {who: by_phase(phases[only], names) for who, phases in scan.recorded.items()}
+    _choose(scan, {})
+    if scan.classes.certain and scan.trials:
+        return True
+    scan.patterns, scan.recorded, scan.left_out = before
+    scan.event_names = {}
+    return False
+
+
+def _choose_phases(scan: Scan) -> None:
+    """Choose the phase that trains and the decoded one, as far as names or events tell."""
+    every = [(phase, one) for of in scan.recorded.values() for phase, some in of.items() for one in some]
+    with_events = {phase for phase, one in every if one.events}
+    phases = [phase for phase in scan.patterns if phase in with_events] or [*scan.patterns]
+    if len(phases) == 1:
+        scan.train = phases[0]
+        return
+    words = {phase: re.split(r"[-\d]+", phase) for phase in phases}
+    trains, decoded = (
+        [phase for phase in phases if any(role in name_means(word) for word in words[phase])]
+        for role in ("training", "decoded")
+    )
+    if len(trains) == 1 and (len(decoded) == 1 or len(phases) == 2):
+        scan.train = trains[0]
+        scan.decode = next(phase for phase in decoded or phases if phase != scan.train)
+    elif len(decoded) == 1 and len(phases) == 2:
+        scan.decode = decoded[0]
+        scan.train = next(phase for phase in phases if phase != scan.decode)
+
+
+def _choose_classes(scan: Scan) -> None:
+    """Choose classes, and participants with enough trials of them."""
+    used = [phase for phase in (scan.train, scan.decode) if phase] or [*scan.patterns]
+    seen = {}
+    for who, phases in scan.recorded.items():
+        missing = [phase for phase in used if scan.train and phase not in phases]
+        if missing and who not in scan.left_out:
+            scan.left_out[who] = f"nothing of {' and '.join(missing)}"
+        if who not in scan.left_out:
+            seen[who] = {phase: _total(every) for phase, every in phases.items()}
+    if not seen:
+        return
+    of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
+    scan.classes = find_classes([each for each in of_phase if each])
+    if scan.classes.certain and _are_parts_of_trials(scan):
+        scan.classes = replace(scan.classes, certain=False)
+    if not (scan.train and scan.classes.certain):
+        scan.trials = {who: {} for who in seen}
+        _choose_folds(scan, _trials(scan, seen, scan.classes.likely()))
+        return
+    trials = _trials(scan, seen, scan.classes.events)
+    lacking = _choose_folds(scan, trials)
+    for who, events in seen.items():
+        for phase in filter(None, (scan.decode, scan.train)):
+            none = [name for name, of in scan.classes.events.items() if not matching(of, events[phase])]
+            if none:
+                has = ", ".join(f"{count} × {name}" for name, count in events[phase].most_common(MOST_NAMED))
+                lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
+    scan.trials = {who: counts for who, counts in trials.items() if who not in lacking}
+    scan.left_out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
+
+
+def _total(recordings: Iterable[Recorded]) -> Counter[str]:
+    return sum((Counter(each.events) for each in recordings), Counter())
+
+
+def _are_parts_of_trials(scan: Scan) -> bool:
+    """True if in most recordings the classes follow each other in each trial."""
+    every = [each.onsets for each in scan.all_recorded() if each.onsets]
+    found = 0
+    for onsets in every:
+        classes = {name: matching(of, onsets) for name, of in scan.classes.events.items()}
+        found += are_in_turn(
+            {name: [at for event in of for at in onsets[event]] for name, of in classes.items()}
+        )
+    return 2 * found > len(every)
+
+
+def _trials(
+    scan: Scan, seen: Mapping[str, Mapping[str, Counter[str]]], names: Iterable[str]
+) -> dict[str, dict[str, int]]:
+    """Count each participant's trials of each class in the training phase; if that is open, the fewest."""
+    found: dict[str, dict[str, int]] = {}
+    for who, events in seen.items():
+        counts = [events[scan.train]] if scan.train else [*events.values()]
+        found[who] = {
+            name: min(sum(of[event] for event in matching(scan.classes.events[name], of)) for of in counts)
+            for name in names
+        }
+    return found
+
+
+def _choose_folds(scan: Scan, trials: dict[str, dict[str, int]]) -> dict[str, str]:
+    """Choose folds, and inner folds if there are trials enough; return participants with too few, and why."""
+    scan.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
+    if len(lacking) == len(trials):
+        scan.estimator = WITHOUT_INNER_FOLDS
+        scan.folds, lacking = folds_for(trials, None)
+    return lacking

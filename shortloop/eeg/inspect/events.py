@@ -1,0 +1,224 @@
+"""Classes and phases of events, found in their names, numbers and order."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from shortloop.eeg.inspect.names import unique
+from shortloop.eeg.inspect.recording import Recorded
+from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning
+
+__all__ = [
+    "Classes",
+    "EventNames",
+    "are_in_turn",
+    "are_kinds",
+    "by_phase",
+    "find_classes",
+    "matching",
+    "phases_in",
+    "sections_in",
+]
+
+T = TypeVar("T")
+EventNames = dict[str, dict[str, list[str]]]
+"""Names in the recordings of each phase and of each event without the word of the phase."""
+MOST = 4  # classes that are chosen without a question
+ALIKE = 1.6  # largest ratio of trials of the most and the least frequent class
+FEWEST = 4  # trials of a class, on average
+FEWEST_IN_TURN = 10  # events whose order means anything
+MOST_REPEATED = 0.15  # share of events without their partner, such as a missed response
+APART = 1.2  # smallest ratio of the intervals from one event to the other and back
+BETWEEN = re.compile(r"[/_\s-]+")
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes, or candidates if they are not certain: their events, their counts, and the other events."""
+
+    events: dict[str, tuple[str, ...]]
+    counts: dict[str, int]
+    certain: bool
+    others: dict[str, int]
+
+    def likely(self) -> list[str]:
+        """List candidates that are rarer than all rarer ones together, unlike a rest between these."""
+        rarer = {name: [n for n in self.counts.values() if n < count] for name, count in self.counts.items()}
+        found = [n for n, count in self.counts.items() if len(rarer[n]) < 2 or count < sum(rarer[n])]
+        return found if len(found) > 1 else [*self.counts]
+
+
+def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
+    """Tell classes from other events, by their counts in each phase and participant."""
+    totals = [_total(participants) for participants in phases]
+    every = totals[0]
+    usual = [name for name in every if _is_usual(name, phases[0])]
+    shared = [name for name in usual if all(name in total for total in totals)]
+    kept = [name for name in shared if not has_meaning(name, {"no class"})]
+    sure = [name for name in kept if not has_meaning(name, {"perhaps no class"})]
+    counts = [every[name] for name in sure]
+    if len(sure) > 1 and not any(_alike(every[name], counts) for name in kept if name not in sure):
+        kept = sure
+    doubtful = len(kept) < 2 <= len(shared)  # one of them is a response, a fixation or the like
+    if doubtful:
+        kept = shared
+    if len(kept) < 2 and len(totals) > 1:
+        kept = _shared_parts(totals)
+    if len(kept) < 2:
+        kept = usual
+    events = dict(zip(_class_names(kept), kept, strict=True))
+    found = {name: sum(every[each] for each in matching([event], every)) for name, event in events.items()}
+    used = matching(kept, every)
+    certain = not doubtful and _is_certain([*found.values()], len(phases[0]))
+    return Classes(
+        {name: (event,) for name, event in events.items()},
+        found,
+        certain and all(matching(kept, total) for total in totals),
+        {name: count for name, count in every.items() if name not in used},
+    )
+
+
+def matching(events: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return names that are one of the events, or have one as a part, as MNE's tags."""
+    return [name for name in names if any(event == name or event in name.split("/") for event in events)]
+
+
+def are_kinds(names: Iterable[str]) -> bool:
+    """True if all names but one at most name a kind of event, such as stimulus or response."""
+    return sum(not has_meaning(name, {"no class", "kind"}) for name in names) < 2
+
+
+def _total(participants: Mapping[str, Mapping[str, int]]) -> Counter[str]:
+    total = sum(map(Counter, participants.values()), Counter())
+    return Counter(dict(sorted(total.items())))
+
+
+def _is_usual(name: str, participants: Mapping[str, Mapping[str, int]]) -> bool:
+    """True if most participants have the event, and more than a few times."""
+    found = [seen[name] for seen in participants.values() if name in seen]
+    return 2 * len(found) > len(participants) and sum(found) >= FEWEST * len(found)
+
+
+def _alike(count: int, counts: Sequence[int]) -> bool:
+    return any(max(count, other) <= ALIKE * min(count, other) for other in counts)
+
+
+def _is_certain(counts: Sequence[int], participants: int) -> bool:
+    if len(counts) == 2:
+        return min(counts) >= FEWEST * participants / 2
+    return 2 < len(counts) <= MOST and max(counts) <= ALIKE * min(counts)
+
+
+def _shared_parts(totals: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return parts of names that all phases have, but not all events of one."""
+    every = [Counter(part for name in total for part in dict.fromkeys(name.split("/"))) for total in totals]
+    return [
+        part
+        for part in every[0]
+        if all(0 < parts[part] < len(total) for parts, total in zip(every, totals))
+        and not has_meaning(part, {"no class"})
+    ]
+
+
+def _class_names(events: list[str]) -> list[str]:
+    """Name a class for each event, without the parts that all events have."""
+    parts = [event.split("/") for event in events]
+    common = set.intersection(*map(set, parts)) if len(parts) > 1 else set()
+    names: list[str] = []
+    for event, pieces in zip(events, parts, strict=True):
+        own = "-".join(filter(None, (as_name(piece) for piece in pieces if piece not in common)))
+        names.append(unique(own or as_name(event, "class"), names))
+    return names
+
+
+def phases_in(names: Iterable[str]) -> EventNames:
+    """Find two phases that words in the names of events tell apart: study/face, test/face."""
+    found: EventNames = defaultdict(lambda: defaultdict(list))
+    for name in sorted(names):
+        parts = [part for part in BETWEEN.split(name) if part]
+        phases = [part for part in parts if event_means(part) & PHASES]
+        rest = "/".join(part for part in parts if part not in phases)
+        if len(phases) == 1 and rest:
+            found[as_name(phases[0].casefold())][rest].append(name)
+    pair = _train_and_decode(found)
+    return pair if pair and len(set.intersection(*map(set, pair.values()))) > 1 else {}
+
+
+def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
+    """Find the events at the start, and perhaps the stop, of two phases in each recording."""
+    once = set.intersection(*({name for name, n in each.events.items() if n == 1} for each in recorded))
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name in sorted(once):
+        parts = [part.casefold() for part in BETWEEN.split(name) if part]
+        phases = [part for part in parts if event_means(part) & PHASES]
+        edges = [edge for edge in ("start", "stop") if any(edge in event_means(part) for part in parts)]
+        known = all(event_means(part) & {*PHASES, "start", "stop", "filler"} for part in parts)
+        if len(phases) == len(edges) == 1 and known:
+            found[phases[0]][edges[0]].append(name)
+    sure = {
+        phase: {edge: names[0] for edge, names in edges.items()}
+        for phase, edges in found.items()
+        if "start" in edges and all(len(names) == 1 for names in edges.values())
+    }
+    return {as_name(phase): edges for phase, edges in _train_and_decode(sure).items()}
+
+
+def _train_and_decode(phases: Mapping[str, T]) -> dict[str, T]:
+    """Return the phase that trains and the decoded one, in this order; none unless there is one of each."""
+    pair = [[phase for phase in phases if role in event_means(phase)] for role in ("training", "decoded")]
+    return {phase: phases[phase] for (phase,) in pair} if all(len(each) == 1 for each in pair) else {}
+
+
+def by_phase(recorded: list[Recorded], names: EventNames) -> dict[str, list[Recorded]]:
+    """Divide the events of one participant's recordings among phases."""
+    found = {}
+    for phase, events in names.items():
+        own = []
+        for each in recorded:
+            counts = {rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()}
+            own.append(replace(each, events={rest: count for rest, count in counts.items() if count}))
+        if any(each.events for each in own):
+            found[phase] = own
+    return found
+
+
+def are_in_turn(onsets: Mapping[str, Iterable[float]]) -> bool:
+    """True if events follow each other in each trial, as a cue and its target do."""
+    at = sorted((time, name) for name, times in onsets.items() for time in times)
+    if len(at) < FEWEST_IN_TURN or len(onsets) < 2:
+        return False
+    times, names = np.array([time for time, _ in at], float), [name for _, name in at]
+    if len(onsets) > 2 and _is_cycle(names):
+        return True
+    first, *others = onsets
+    halves = (
+        [first, *some] for count in range(len(others)) for some in itertools.combinations(others, count)
+    )
+    return any(_take_turns(times, np.isin(names, half)) for half in halves)
+
+
+def _is_cycle(names: Sequence[str]) -> bool:
+    after: dict[str, Counter[str]] = defaultdict(Counter)
+    for one, other in itertools.pairwise(names):
+        after[one][other] += 1
+    usual = sum(max(counts.values()) for counts in after.values())
+    repeated = any(name in counts for name, counts in after.items())
+    return usual >= (1 - MOST_REPEATED) * (len(names) - 1) and not repeated
+
+
+def _take_turns(times: np.ndarray, first: np.ndarray) -> bool:
+    """True if events of the first half and of the other alternate, at unequal intervals."""
+    changes = first[1:] != first[:-1]
+    if (~changes).sum() > MOST_REPEATED * len(changes):
+        return False
+    steps = np.diff(times)
+    there, back = steps[changes & first[:-1]], steps[changes & first[1:]]
+    short, long = sorted((float(np.median(there)), float(np.median(back))))
+    return long > APART * short

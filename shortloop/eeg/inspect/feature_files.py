@@ -1,0 +1,194 @@
+"""Files of ready-made features: participant, phase and kind of each, and the trials in it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from shortloop.analyses import Tell
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import NAME, alike
+from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.read_in_process import read_apart, reading
+from shortloop.eeg.formats.table import TableInput
+from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, ONLY, NamedFiles, read_names
+from shortloop.eeg.inspect.recording import Recorded, parallel_map
+from shortloop.eeg.inspect.rules import as_name, name_means
+from shortloop.eeg.inspect.scan import Scan
+from shortloop.eeg.inspect.text_files import labels_in
+
+__all__ = ["People", "drop_incomplete", "read_features"]
+
+POWER = ("freq", "hz", "pow")  # parts of names of features of power
+ARRAY = ".npy"
+People = Mapping[tuple[str, str], frozenset[str]]
+"""Participants with a file of each kind and phase."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """Features of a participant; patterns are those of a study file."""
+
+    who: str
+    group: str  # words of the file's name
+    pattern: str
+    file: Path
+    phase: str = ""  # as the column of phases names it
+    labels: Path | None = None  # file of the classes
+    labels_pattern: str = ""
+
+
+@dataclass(frozen=True)
+class _Content:
+    """Trials of each class, and the name of the first feature."""
+
+    trials: Mapping[str, int]
+    first: str
+
+
+def read_features(scan: Scan, tell: Tell) -> People:
+    """Read all files in parallel; those that cannot be read are problems of the folder."""
+    options = scan.folder.options.setdefault(scan.format, {})
+    settings = InputSettings.to_read({"format": scan.format, **options})
+    assert isinstance(settings, FeaturesInput)
+    settings.warm_up()
+    if "label" in options:
+        several = labels_in(scan.folder.recordings[scan.format][0])
+        scan.folder.choices = {"label": ", ".join(several)} if len(several) > 1 else {}
+    files = [*_find_files(scan, settings)]
+    groups: dict[str, list[tuple[_File, _Content]]] = defaultdict(list)
+    for one, found in zip(files, parallel_map(partial(_read, settings), files, tell), strict=True):
+        if isinstance(found, InputError):
+            scan.folder.problems[one.file] = found
+            scan.left_out[one.who] = f"{one.file.name}: {found.problem}"
+        else:
+            groups[one.group].append((one, found))
+    people: dict[tuple[str, str], frozenset[str]] = {}
+    for group, of_group in groups.items():
+        first, _ = of_group[0]
+        kind = _kind(group, [content for _, content in of_group])
+        phase = first.phase or _without(group, {kind, "array"}) or ONLY
+        if phase in scan.kinds.get(kind, ()):
+            phase = group
+        scan.kinds.setdefault(kind, {})[phase] = first.pattern
+        scan.patterns.setdefault(phase, []).append(first.pattern)
+        if first.labels_pattern:
+            scan.labels[phase] = first.labels_pattern
+        people[kind, phase] = frozenset(one.who for one, _ in of_group)
+        for one, content in of_group:  # the trials are those of the first kind
+            recorded = Recorded(source=settings.classes_in, events=dict(content.trials))
+            scan.recorded.setdefault(one.who, {}).setdefault(phase, [recorded])
+    return people
+
+
+def drop_incomplete(scan: Scan, people: People) -> None:
+    """Drop kinds of features without the training phase, and participants without one of the others."""
+    if scan.train:
+        scan.kinds = {kind: files for kind, files in scan.kinds.items() if scan.train in files}
+    for kind, files in scan.kinds.items():
+        for phase in files:
+            if not scan.train or phase in (scan.train, scan.decode):
+                for who in scan.recorded.keys() - people[kind, phase]:
+                    scan.left_out.setdefault(who, f"no {kind} features of {phase}")
+
+
+def _read(settings: FeaturesInput, one: _File) -> _Content | InputError:
+    def read() -> _Content:
+        with reading(one.file, one.who):
+            found = settings.find_in(one.file, one.labels, one.who, one.phase)
+            return _Content(Counter(found.trials), found.features[0] if found.features else "")
+
+    files = [one.file] if one.labels is None else [one.file, one.labels]
+    try:
+        return read_apart(read, files, participant=one.who, declared=settings.declared)
+    except InputError as error:
+        return error
+
+
+def _kind(group: str, contents: list[_Content]) -> str:
+    if any(part in each.first.casefold() for each in contents for part in POWER):
+        return "power"
+    meanings = frozenset().union(*map(name_means, group.split("-")))
+    return "power" if "power" in meanings and "amplitude" not in meanings else "amplitude"
+
+
+def _without(group: str, meanings: set[str]) -> str:
+    """Return a group without words of these meanings."""
+    return "-".join(word for word in group.split("-") if not name_means(word) & meanings)
+
+
+def _find_files(scan: Scan, settings: FeaturesInput) -> Iterator[_File]:
+    """Find the participant and the phase of each file."""
+    files = scan.folder.recordings[scan.format]
+    if isinstance(settings, TableInput) and settings.is_of_all():
+        yield from _of_all(scan, settings, files)
+        return
+    named = read_names(scan.folder.root, files)
+    scan.files_left_out = named.left_out
+    labels = _groups_of_labels(named)
+    for who, groups in named.files.items():
+        for group in (group for group in groups if group not in labels.values()):
+            found, beside = groups[group], groups.get(labels.get(group, ""), [])
+            (pattern, *_), file = named.patterns[group], found[0]
+            if len(found) > 1:
+                scan.left_out[who] = f"{len(found)} files of {group}: features of a phase are one file"
+            elif file.suffix.lower() == ARRAY and len(beside) != 1:
+                scan.left_out[who] = f"{file.name}: no file beside it has a class for each trial"
+            elif isinstance(settings, TableInput) and settings.phase is not None:
+                for phase in dict.fromkeys(phase for _, phase in settings.whose(file)):
+                    yield _File(who, phase, pattern, file, phase)
+            elif beside:
+                yield _File(who, group, pattern, file, "", beside[0], named.patterns[labels[group]][0])
+            else:
+                yield _File(who, group, pattern, file)
+
+
+def _groups_of_labels(named: NamedFiles) -> dict[str, str]:
+    """Return, for each group of single arrays of features, the group with the classes of its trials."""
+    from shortloop.eeg.headers.numpy_files import shape_and_type
+
+    def is_list(file: Path) -> bool:
+        with file.open("rb") as stream:
+            shape, _ = shape_and_type(stream)
+        return sum(length > 1 for length in shape) < 2
+
+    files: dict[str, list[Path]] = defaultdict(list)
+    for groups in named.files.values():
+        for group, found in groups.items():
+            files[group] += found
+    arrays = {group for group, found in files.items() if all(f.suffix.lower() == ARRAY for f in found)}
+    labels = [group for group in files if group in arrays and all(map(is_list, files[group]))]
+    return {
+        group: of
+        for group in arrays.difference(labels)
+        for of in labels
+        if _phase_of(of, {"array"}) == _phase_of(group, {"array", "amplitude", "power"})
+    }
+
+
+def _phase_of(group: str, others: set[str]) -> str:
+    return _without(group, others).removeprefix(ONLY)
+
+
+def _of_all(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:
+    """Divide files by the column that names the participant of each row."""
+    found: list[_File] = []
+    for file in files:
+        try:
+            whose = settings.whose(file)
+        except (InputError, ValueError, OSError) as error:
+            scan.folder.problems[file] = InputError("the file cannot be read", file=file, found=str(error))
+            continue
+        pattern = file.relative_to(scan.folder.root).as_posix()
+        group = ONLY if len(files) == 1 else as_name("-".join(file.stem.split()), ONLY)
+        found += [_File(who, phase or group, pattern, file, phase) for who, phase in whose]
+    names = dict.fromkeys(one.who for one in found)
+    out = {name: BAD_NAME.format(name) for name in names if not NAME.fullmatch(name)}
+    for some in alike(names):
+        out |= dict.fromkeys(some, DIFFER_BY_CASE.format(" and ".join(some)))
+    scan.left_out |= out
+    return [one for one in found if one.who not in out]

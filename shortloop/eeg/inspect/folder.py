@@ -1,0 +1,270 @@
+"""Files of a folder, sorted into recordings of each format, other files and problems."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.analyses import Tell
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.bids import recordings_of
+from shortloop.eeg.formats.delimited import dialect_of, is_of_numbers
+from shortloop.eeg.formats.files import is_recording, may_be_recording
+from shortloop.eeg.formats.recognised import ONE_ARRAY, Kind, recognised
+from shortloop.eeg.inspect.text_files import feature_table_settings, recording_settings
+
+__all__ = ["BIDS", "FEATURES", "Folder", "find_recordings", "settings_of"]
+
+BIDS = "bids"
+FEATURES = frozenset({"thesis", "arrays", "table"})
+"""Formats of ready-made features, where a file has one phase and one kind of features."""
+ARRAYS, TABLE, CSV = "arrays", "table", "csv"
+TABLES = (".csv", ".tsv", ".txt")
+DIFFERENCES = {
+    "time_unit": "its times are in {}, those of the others in {}: call its column time_ms if they are in ms",
+    "unit": "its values are in {}, those of the others in {}: save all in one unit",
+    "marker": "its markers may be in {}, those of the others in {}: take the other columns out",
+    "label": "its classes are in {}, those of the others in {}: rename the column",
+    "participant": "its participants are in {}, those of the others in {}: rename the column",
+    "phase": "its phases are in {}, those of the others in {}: rename the column",
+    "drop": "columns that are no features are {}, in the others {}: save the same columns",
+}
+DEFAULTS = {"time_unit": "s", "unit": "µV", "marker": "one column"}
+MANY = 100  # rows of numbers that are no list of anything
+EMPTY_ROOM = re.compile(r"(?i)(?<![a-z])empty[ _-]?room")
+
+
+@dataclass
+class Folder:
+    """Files of a folder; the root of a BIDS dataset is the folder with the participants."""
+
+    root: Path
+    recordings: dict[str, list[Path]] = field(default_factory=dict)  # by format
+    options: dict[str, dict[str, object]] = field(default_factory=dict)  # fields that a format needs
+    choices: dict[str, str] = field(default_factory=dict)  # of fields of the study's format in doubt
+    others: list[Path] = field(default_factory=list)  # no recordings
+    not_read: dict[Path, str] = field(default_factory=dict)  # files of a known kind, and the kind
+    tables: dict[Path, dict[str, object]] = field(default_factory=dict)  # fields that a text file needs
+    problems: dict[Path, InputError] = field(default_factory=dict)  # files that cannot be read
+
+
+def find_recordings(folder: Path, tell: Tell) -> Folder:
+    """Find the recordings in a folder and below it."""
+    if not folder.is_dir():
+        raise InputError(
+            "no such folder",
+            file=folder,
+            found="a file" if folder.is_file() else "nothing",
+            hint="name the folder that has the recordings",
+        )
+    if is_recording(folder):
+        raise InputError(
+            "recordings are looked for in a folder", file=folder, hint=f"name the folder: {folder.parent}"
+        )
+    found = _bids_dataset(folder)
+    if found is None:
+        found = Folder(folder)
+        files = [path for path in _files_below(folder, found) if not path.name.startswith(".")]
+        for done, path in enumerate(files):
+            tell(done, len(files))
+            _sort(path, found)
+        tell(len(files), len(files))
+        _drop_files_beside_recordings(found)
+        _choose_options(found)
+        _report_unlike_tables(found)
+        _drop_parts(found)
+        _report_misnamed(found)
+    _drop_empty_rooms(found)
+    return found
+
+
+def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
+    """Return the settings of a format, before anything is read."""
+    settings = InputSettings.to_read({"format": format, **options})
+    assert isinstance(settings, RecordedInput)
+    return settings
+
+
+def _bids_dataset(folder: Path) -> Folder | None:
+    """Return the dataset in a folder, or in the only folder below it."""
+    inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for root in (folder, *inside[:1] * (len(inside) == 1)):
+        participants = sorted(path for path in root.glob("sub-*") if path.is_dir())
+        described = os.path.isfile(root / "dataset_description.json")  # False without permission, too
+        if participants and (described or any(map(recordings_of, participants[:3]))):
+            return Folder(root, {BIDS: [path for each in participants for path in recordings_of(each)]})
+    return None
+
+
+def _files_below(folder: Path, found: Folder) -> list[Path]:
+    """List all files, and folders that are recordings; unreadable folders are problems."""
+
+    def report(error: OSError) -> None:
+        found.problems[Path(error.filename)] = _unreadable("folder", Path(error.filename), error)
+
+    files = []
+    for above, folders, names in os.walk(folder, onerror=report):
+        whole = [name for name in folders if _is_recording(Path(above) / name)]
+        folders[:] = sorted(name for name in folders if not (name.startswith((".", "__")) or name in whole))
+        files += [Path(above) / name for name in [*whole, *names]]
+    return sorted(files)
+
+
+def _is_recording(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.X_OK) and may_be_recording(folder)
+
+
+def _unreadable(what: str, path: Path, error: OSError) -> InputError:
+    return InputError(f"the {what} cannot be read", file=path, found=error.strerror)
+
+
+def _sort(path: Path, found: Folder) -> None:
+    """Add a file to the recordings, the known files, the problems or the others."""
+    ending = path.suffix.lower()
+    try:
+        str(path).encode()
+        if path.is_dir() and not is_recording(path):
+            raise InputError("the folder is no whole recording", file=path)
+        if not (path.is_file() or path.is_dir()):
+            found.others.append(path)
+            return
+        if not path.stat().st_size:
+            raise InputError("the file is empty", file=path)
+        kind = recognised(path)
+    except UnicodeEncodeError:
+        found.problems[path] = InputError("its name is no text in UTF-8: rename it", file=path)
+    except InputError as error:
+        found.problems[path] = error
+    except PermissionError as error:
+        found.problems[path] = _unreadable("file", path, error)
+    except Exception as error:
+        if ending in (".mat", ".set"):
+            said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            found.problems[path] = InputError("the file cannot be read", file=path, found=said)
+        else:
+            found.others.append(path)
+    else:
+        if format := _format_of(path, kind, found):
+            found.recordings.setdefault(format, []).append(path)
+        elif kind is None or kind.format or kind.name.startswith("BrainVision markers"):
+            found.others.append(path)
+        else:
+            found.not_read[path] = kind.name + (f": {kind.hint}" if kind.hint else "")
+
+
+def _format_of(path: Path, kind: Kind | None, found: Folder) -> str:
+    """Name of a recording's format; empty for another file."""
+    if path.name.lower().endswith(".fif.gz"):
+        return "fif"
+    if kind is not None or path.suffix.lower() not in TABLES:
+        return "" if kind is None else kind.format
+    for name, read in ((CSV, recording_settings), (TABLE, feature_table_settings)):
+        if isinstance(options := read(path), dict):
+            found.tables[path] = options
+            return name
+    return ""
+
+
+def _drop_files_beside_recordings(found: Folder) -> None:
+    """Drop tables, such as answers, and single arrays beside recordings, and one table of no participant."""
+    tables = found.recordings.get(TABLE, [])
+    if len(found.recordings) > 1 or (len(tables) == 1 and "participant" not in found.tables[tables[0]]):
+        found.others += found.recordings.pop(TABLE, [])
+    alone = [path for path in found.recordings.get(ARRAYS, ()) if path.suffix.lower() == ".npy"]
+    if alone and len(found.recordings) > 1:
+        found.not_read |= dict.fromkeys(alone, ONE_ARRAY)
+        found.recordings[ARRAYS] = [path for path in found.recordings[ARRAYS] if path not in alone]
+    found.recordings = {format: files for format, files in found.recordings.items() if files}
+
+
+def _choose_options(found: Folder) -> None:
+    """Choose the options of most text files, as a study has one set; the other files are problems."""
+    for format in (CSV, TABLE):
+        files = found.recordings.get(format, [])
+        every = [found.tables[path] for path in files]
+        if not every:
+            continue
+        usual = max(every, key=lambda each: (every.count(each), -every.index(each)))
+        found.options[format] = dict(usual)
+        for path in [path for path in files if found.tables[path] != usual]:
+            files.remove(path)
+            own = found.tables[path]
+            differ = [name for name in {**usual, **own} if usual.get(name) != own.get(name)]
+            found.problems[path] = InputError(
+                "its columns or units differ from those of most other files",
+                file=path,
+                found="; ".join(DIFFERENCES[n].format(_value(own, n), _value(usual, n)) for n in differ),
+            )
+
+
+def _value(options: dict[str, object], name: str) -> str:
+    value = options.get(name, DEFAULTS.get(name, "not there"))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _report_unlike_tables(found: Folder) -> None:
+    """Report text files that are no recordings, but have the name or columns of one."""
+    format = CSV if found.recordings.get(CSV) else TABLE
+    files = found.recordings.get(format, [])
+    patterns = {_pattern(path) for path in files}
+    known = {name for path in files[:1] for name in _columns(path)}
+    for path in [path for path in found.others if path.suffix.lower() in TABLES and files]:
+        shared = len(known.intersection(_columns(path))) > len(known) / 2
+        if shared or _pattern(path) in patterns or is_of_numbers(path, MANY):
+            found.others.remove(path)
+            why = recording_settings(path) if format == CSV else "no rows with a class and features"
+            found.problems[path] = InputError("it looks like a recording, but is not", file=path, found=why)
+
+
+def _pattern(path: Path) -> str:
+    return re.sub(r"\d+", "#", path.name.lower())
+
+
+def _columns(path: Path) -> tuple[str, ...]:
+    dialect = dialect_of(path)
+    return () if dialect is None else dialect.names
+
+
+def _drop_parts(found: Folder) -> None:
+    """Drop files that are a part of another recording, such as further parts of a split one."""
+    for format, files in found.recordings.items():
+        if format in FEATURES:
+            continue
+        together: Callable[[Path], list[tuple[str, Path]]] = settings_of(
+            format, found.options.get(format, {})
+        ).together
+        parts: set[Path] = set()
+        for path in sorted(files, key=lambda path: (len(path.name), path)):
+            if path not in parts:
+                try:
+                    parts |= {other for _, other in together(path)} - {path}
+                except (OSError, ValueError):  # the reader says what is wrong
+                    continue
+        found.recordings[format] = [path for path in files if path not in parts]
+        found.others = [path for path in found.others if path not in parts]
+        for path in parts:
+            found.not_read.pop(path, None)
+
+
+def _report_misnamed(found: Folder) -> None:
+    """Report files with the ending of the recordings that are none; .mat files may hold anything."""
+    endings = {path.suffix.lower() for files in found.recordings.values() for path in files}
+    for path in [*found.others, *found.not_read]:
+        if path.suffix.lower() in endings - {".mat", *TABLES}:
+            found.problems[path] = InputError(
+                "the file is not what its name says", file=path, found=found.not_read.pop(path, None)
+            )
+    found.others = [path for path in found.others if path not in found.problems]
+
+
+def _drop_empty_rooms(found: Folder) -> None:
+    """Drop recordings of the noise of a room, which MEG laboratories make."""
+    for files in found.recordings.values():
+        for path in [path for path in files if EMPTY_ROOM.search(str(path.relative_to(found.root)))]:
+            files.remove(path)
+            found.not_read[path] = "noise of an empty room, by its name"
+    found.recordings = {format: files for format, files in found.recordings.items() if files}

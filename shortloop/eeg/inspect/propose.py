@@ -1,0 +1,361 @@
+"""Propose a study file for a folder of recordings: `shortloop init --data`."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from shortloop.analyses import Look, Tell
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+from shortloop.eeg.checks.plausible import same_rate
+from shortloop.eeg.formats.bids import choosing
+from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.inspect.choose import scan_recordings
+from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings
+from shortloop.eeg.inspect.scan import Scan
+from shortloop.eeg.inspect.summary import describe, describe_left_out
+from shortloop.eeg.inspect.windows import epochs_of, window_of
+from shortloop.settings.paths import written_path
+
+__all__ = ["look"]
+
+WIDTH = 100
+CLASSES = "classes = []"
+TRAIN = '# train = ""'
+SECTIONS = "# If each recording holds two phases, as its events say"
+MOST_COMMENTED = 20
+UNBALANCED = 2.0  # ratio of trials from which AUC is the score
+HEAD = """\
+# Written by `shortloop init --data` from what is in the recordings. Change what you like:
+# `shortloop study` lists all fields, `shortloop study study.toml` opens the recordings and says
+# whether they fit."""
+PREPROCESSING = """\
+# highpass = 0.1          # Hz
+# notch = 50              # Hz
+# reference = "average"
+# reject.eeg = 150e-6     # V, peak to peak"""
+WANTED = {
+    "column": "column has the codes of events",
+    "event_column": "column of the tables has the events",
+    "event_unit": "unit do onsets of events have in the tables",
+    "label": "column has the classes",
+    "marker": "column has the markers",
+    "stream": "stream has the EEG",
+    "time_unit": "unit do the times have",
+}
+"""Questions about fields of a format."""
+
+
+def look(folder: Path, project: Path, tell: Tell) -> Look | None:
+    """Propose a study of the recordings in a folder; None if there are none."""
+    if folder.is_file():
+        if not recognised(folder):
+            return None
+        hint = f"name the folder: {folder.parent}"
+        raise InputError("recordings are looked for in a folder", file=folder, hint=hint)
+    found = find_recordings(folder, tell)
+    if not found.recordings and not (found.problems or found.not_read):
+        return None
+    if not found.recordings:
+        _refuse(folder, "there is no recording that can be read", describe_left_out(found))
+    scan = scan_recordings(found, tell)
+    if not (scan.recorded if scan.format in FEATURES else scan.all_recorded()):
+        if not scan.recorded:
+            _refuse(folder, "there is no recording that can be read", describe(scan))
+        raise InputError(
+            "no recording has events",
+            file=folder,
+            found="\n".join(describe(scan)),
+            expected="annotations, a channel of codes, or a table of events beside each",
+            hint="write NAME_events.tsv with the columns onset (s) and trial_type beside each recording",
+        )
+    if not scan.recorded.keys() - scan.left_out.keys():
+        hint = "add what they lack, or look at a part of the folder alone"
+        _refuse(folder, "no participant has all that a study needs", describe(scan), hint)
+    text = _draft(scan, project.name, project)
+    tomllib.loads(text)
+    return Look(tuple(describe(scan)), text, tuple(_questions(scan, text.splitlines())))
+
+
+def _refuse(
+    folder: Path, problem: str, found: list[str], hint: str = "mend these, or name another folder"
+) -> NoReturn:
+    raise InputError(problem, file=folder, found="\n".join(found), hint=hint)
+
+
+def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
+    """Ask for all that the recordings do not say."""
+
+    def ask(question: str, start: str, answer: str) -> str:
+        number = next(number for number, line in enumerate(lines, 1) if line.startswith(start))
+        return f"{question}\n  Line {number} of the study file{answer}"
+
+    as_there = "; classes are those of the one there"
+    if not scan.train:
+        yield ask(
+            "Which phase trains the classifiers, and which is decoded? "
+            f"Found: {', '.join(map(_toml, scan.patterns))}.",
+            TRAIN,
+            f", for example: train = {_toml(next(iter(scan.patterns)))}",
+        )
+    if scan.sections:
+        starts = " and ".join(_toml(edges["start"]) for edges in scan.sections.values())
+        yield ask(
+            f"Does each recording hold two phases? It has once {starts}.",
+            SECTIONS,
+            " says what to write then; as it is, all trials are of one phase",
+        )
+    for option, choices in scan.folder.choices.items():
+        yield ask(f"Which {WANTED[option]}? Found: {choices}.", f"# {option} = ", as_there)
+    for line, choices in _versions(scan):
+        question = "Which recordings? Some may be versions of one, not runs of one another."
+        yield ask(f"{question} Found: {choices}.", f"# {line}", as_there)
+    if not scan.classes.certain:
+        counts, likely = _counted(scan.classes.counts), scan.classes.likely()[:2]
+        example = f", for example: classes = {_toml(likely)}"
+        beside = (
+            ", which takes two or more: a table NAME_events.tsv beside each recording can name them, "
+            "with the columns onset (s) and trial_type"
+        )
+        yield ask(
+            f"Which events are the classes? Found: {counts or 'none that are in all recordings'}.",
+            CLASSES,
+            beside if len(likely) < 2 else example,
+        )
+
+
+def _draft(scan: Scan, name: str, project: Path) -> str:
+    """Write a study file."""
+    lines = [*_head(scan, name), "", "[phases]", *_phases(scan), "", "[input]", _set(scan.format, "format")]
+    lines.append(_set(written_path(scan.folder.root, project), "folder"))
+    if scan.format in FEATURES:
+        lines += [*_feature_files(scan), *_options(scan), *_feature_kinds(scan)]
+    else:
+        lines += [*_files(scan), *_options(scan), *_events(scan), *_epochs(scan), *_channels(scan)]
+        lines += [*_preprocessing(scan), *_amplitude(scan)]
+    return "\n".join([*lines, *_decoding(scan)]) + "\n"
+
+
+def _head(scan: Scan, name: str) -> Iterator[str]:
+    yield from (HEAD, _set(name, "name"))
+    yield from _array("participants", scan.trials or scan.recorded)
+    for why, who in [*scan.reasons().items()][:MOST_COMMENTED]:
+        yield f"# left out: {_few(map(one_line, who))}: {one_line(why)}"
+    classes = scan.classes
+    if classes.certain:
+        yield _set([*classes.events], "classes")
+        yield f"# trials: {_counted(classes.counts)}"
+    else:
+        yield f"{CLASSES}  # fill in two or more"
+        yield from (f"# events: {_toml(each)} {count}" for each, count in classes.counts.items())
+    if classes.others:
+        yield f"# other events: {_counted(classes.others)}"
+
+
+def _phases(scan: Scan) -> Iterator[str]:
+    if not scan.train:
+        choices = ", ".join(map(_toml, scan.patterns))
+        yield f"{TRAIN}  # fill in the phase that trains, and remove the first #: {choices}"
+        yield '# decode = ""  # the same for the one that is decoded, if it is another'
+        return
+    yield _set(scan.train, "train")
+    if scan.decode:
+        yield f"{_set(scan.decode, 'decode')}  # without this line, {scan.train} is, in folds"
+    others = [phase for phase in scan.patterns if phase not in (scan.train, scan.decode)]
+    if others:
+        yield f"# not used: {', '.join(map(_toml, others))}"
+
+
+def _files(scan: Scan) -> Iterator[str]:
+    for phase, patterns in scan.patterns.items():
+        if scan.format != BIDS:
+            yield from _array(f"files.{_key(phase)}", patterns)
+        elif patterns != [phase]:
+            yield _set(patterns[0], "tasks", phase)
+    for line, choices in _versions(scan):
+        yield f"# {line}  # remove the first #, or choose: {choices}"
+
+
+def _versions(scan: Scan) -> list[tuple[str, str]]:
+    """Return lines that choose among versions of recordings of a phase, and the choices."""
+    versions = {phase: scan.versions.get(patterns[0], {}) for phase, patterns in scan.patterns.items()}
+    return [
+        (choosing(phase, of), "; ".join(f"{key}: {', '.join(map(_toml, of[key]))}" for key in of))
+        for phase, of in versions.items()
+        if of
+    ]
+
+
+def _options(scan: Scan) -> Iterator[str]:
+    """Write fields that the format needs, as comments where another choice is as good."""
+    for option, value in scan.folder.options.get(scan.format, {}).items():
+        choices = scan.folder.choices.get(option)
+        if isinstance(value, list):
+            yield from _array(option, value)
+        elif choices is None:
+            yield _set(value, option)
+        else:
+            yield f"# {_set(value, option)}  # remove the first #, or choose another: {choices}"
+
+
+def _events(scan: Scan) -> Iterator[str]:
+    events = scan.classes.events
+    for phase, called in scan.event_names.items():
+        for name, of in events.items():
+            yield _set([each for part in of for each in called.get(part, ())], "phase_events", phase, name)
+    if not scan.event_names and any(of != (name,) for name, of in events.items()):
+        yield from (_set([*of], "events", name) for name, of in events.items())
+    if scan.sections:
+        yield from _sections(scan)
+
+
+def _sections(scan: Scan) -> Iterator[str]:
+    """Write what a study of two phases in each recording would have, as comments."""
+    train, decode = scan.sections
+    only = scan.train or next(iter(scan.patterns))
+    bids, patterns = scan.format == BIDS, scan.patterns[only]
+    field, files = ("tasks", patterns[0]) if bids else ("files", patterns)
+    yield f"{SECTIONS}: write below [phases]"
+    yield f"#   {_set(train, 'train')}"
+    yield f"#   {_set(decode, 'decode')}"
+    yield f"# and here, in place of {field}.{_key(only)}:"
+    for phase, edges in scan.sections.items():
+        said = ", ".join(_set(edges[edge], edge) for edge in ("start", "stop") if edge in edges)
+        yield f"#   {_set(files, field, phase)}"
+        yield f"#   sections.{_key(phase)} = {{{said}}}"
+
+
+def _epochs(scan: Scan) -> Iterator[str]:
+    every = scan.study_recordings()
+    start, stop = _span(scan)
+    if any(each.seconds is not None for each in every):
+        yield f"tmin = {start:g}  # s, relative to the events"
+        yield f"tmax = {stop:g}"
+    elif len({(each.start, each.stop) for each in every}) > 1:
+        yield f"tmin = {start:.6g}  # s; what all recordings have"
+        yield f"tmax = {stop:.6g}"
+
+
+def _channels(scan: Scan) -> Iterator[str]:
+    every, shared, drop = scan.study_recordings(), scan.shared_channels(), scan.channels_to_drop()
+    if all(each.channels == every[0].channels for each in every):
+        if drop:
+            yield f"{_set(drop, 'drop')}  # no EEG, by their names"
+    elif scan.format != "npz":  # which has no picks
+        same = all({*each.channels} == {*shared} for each in every)
+        why = "are in several orders: this is that of all" if same else "differ: these are in all"
+        yield f"# channels of recordings {why}"
+        yield from _array("picks", [name for name in shared if name not in drop])
+
+
+def _preprocessing(scan: Scan) -> Iterator[str]:
+    if scan.format == "npz":
+        return
+    yield from ("", "[input.preprocessing]  # nothing is done that is not asked for")
+    rates = sorted({each.rate for each in scan.study_recordings()})
+    if not same_rate(rates[0], rates[-1]):
+        yield f"resample = {rates[0]:g}  # Hz; recordings have {_few(f'{rate:g}' for rate in rates)}"
+    yield PREPROCESSING
+
+
+def _amplitude(scan: Scan) -> Iterator[str]:
+    rate = min(each.rate for each in scan.study_recordings())
+    window = window_of(*_span(scan), rate)
+    amplitude, baseline = window.amplitude, window.amplitude.baseline
+    yield from ("", "[features.amplitude]")
+    yield "baseline = false" if baseline is None else f"baseline = [{baseline[0]}, {baseline[1]}]  # s"
+    yield f"lowpass = {'false' if amplitude.lowpass is None else amplitude.lowpass}"
+    yield f"start = {amplitude.start}"
+    yield f"bins = {amplitude.bins}  # to {window.stop:.3g} s"
+    yield f"bin_samples = {amplitude.bin_samples}  # {window.milliseconds:.3g} ms"
+    enough = f"  # {rate / amplitude.step:g} Hz are enough" if amplitude.step > 1 else ""
+    yield f"step = {amplitude.step}{enough}"
+
+
+def _span(scan: Scan) -> tuple[float, float]:
+    """Return start and stop (s) of epochs that all recordings give."""
+    every = scan.study_recordings()
+    if any(each.seconds is not None for each in every):
+        return epochs_of(sorted({each.rate for each in every}))
+    start, stop = max(each.start for each in every), min(each.stop for each in every)
+    if stop <= start:
+        raise InputError(
+            "the epochs of the recordings have no time in common",
+            found=f"from {start:g} s at the latest, to {stop:g} s at the earliest",
+            hint="look at their phases apart: give --data the folder, or a folder with links, of one of them",
+        )
+    return start, stop
+
+
+def _feature_files(scan: Scan) -> Iterator[str]:
+    for name, files in (*scan.kinds.items(), ("labels", scan.labels)):
+        yield from (_set(pattern, name, phase) for phase, pattern in files.items())
+
+
+def _feature_kinds(scan: Scan) -> Iterator[str]:
+    for kind, files in scan.kinds.items():
+        yield from ("", f"[features.{kind}]  # bins are those of the files")
+        if scan.train and (scan.decode or scan.train) not in files:
+            yield "apply = false  # there are none of the phase that is decoded"
+
+
+def _decoding(scan: Scan) -> Iterator[str]:
+    counts, folds = scan.classes.counts, scan.folds or 10
+    few = "  # the fewest trials of a participant allow no more" if folds < 10 else ""
+    yield from ("", "[decoding]", f"folds = {folds}{few}")
+    if scan.classes.certain and max(counts.values()) >= UNBALANCED * min(counts.values()):
+        yield 'score = "auc"  # classes differ in size, which hides effects from accuracy'
+    if scan.estimator:
+        kind = _set(scan.estimator, "kind")
+        yield from ("", "[estimator]", f"{kind}  # few trials: none are left for inner folds")
+    yield from ("", "[permutations]", "count = 1000")
+    if len(scan.trials) == 1:
+        yield '# null = "test-labels"  # in seconds, but one participant\'s p values are then too small'
+
+
+def _set(value: object, *keys: str) -> str:
+    return f"{'.'.join(map(_key, keys))} = {_toml(value)}"
+
+
+def _array(key: str, values: Iterable[str]) -> Iterator[str]:
+    """Write an array in as many lines as it takes."""
+    line = f"{key} = {_toml([*values])}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"{key} = ["
+    row = "   "
+    for value in map(_toml, values):
+        if len(row) + len(value) > WIDTH and row.strip():
+            yield row
+            row = "   "
+        row += f" {value},"
+    yield from (row, "]")
+
+
+def _toml(value: object) -> str:
+    """Write a text, a number or a list of texts."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    text = isinstance(value, str)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") if text else str(value)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """List names with their counts."""
+    return _few(f"{count:,} × {one_line(name)}" for name, count in counts.items())
+
+
+def _few(texts: Iterable[str]) -> str:
+    texts = [*texts]
+    more = f", and {len(texts) - MOST_COMMENTED} more" * (len(texts) > MOST_COMMENTED)
+    return ", ".join(texts[:MOST_COMMENTED]) + more

@@ -1,0 +1,120 @@
+"""Contents of recordings, read in parallel before any class of events is chosen."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from shortloop.analyses import Tell
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.files import Named, placed, whole
+from shortloop.eeg.formats.read_in_process import read_apart, reading
+from shortloop.eeg.formats.recognised import named_for_what_it_is
+from shortloop.eeg.formats.sessions import Part
+from shortloop.eeg.formats.signals import SignalInput
+
+__all__ = ["Recorded", "parallel_map", "read_recording", "warm_up"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+BESIDE_BYTES = 4  # in memory, for each byte of a file beside a recording
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Contents of a recording; rate in Hz, times in s relative to events, onsets in samples."""
+
+    rate: float = 0.0  # 0: it has no events, or holds features
+    channels: tuple[str, ...] = ()  # to be decoded
+    channels_in_file: int = 0
+    seconds: float | None = None  # None: it is in epochs
+    start: float = 0.0
+    stop: float = 0.0
+    source: str = ""  # of the events
+    events: dict[str, int] = field(default_factory=dict)
+    onsets: dict[str, list[int]] = field(default_factory=dict)
+
+
+def read_recording(settings: RecordedInput, named: Named, participant: str) -> Recorded | InputError:
+    """Read a recording in a process of its own, and return its contents or its problem."""
+    file = named[0][1]
+
+    def declared(each: Path, participant: str) -> int:
+        if each != file:
+            return BESIDE_BYTES * each.stat().st_size
+        with named_for_what_it_is(file, participant, str(getattr(settings, settings.tag))):
+            return settings.declared(each, participant)
+
+    with placed([named]) as (place,), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run repeats them
+
+        def read() -> Recorded:
+            with reading(whole(file), participant, place):
+                return _contents(settings.read_part(place, participant, ()))
+
+        try:
+            return read_apart(read, [path for _, path in named], participant=participant, declared=declared)
+        except InputError as error:
+            return error
+
+
+def _contents(part: Part) -> Recorded:
+    account = part.account
+    return Recorded(
+        rate=part.sfreq,
+        channels=part.channels,
+        channels_in_file=int(account.get("channels_in_file", len(part.channels))),
+        seconds=account.get("seconds"),
+        start=float(part.times[0]),
+        stop=float(part.times[-1]),
+        source=str(account.get("events_from", "file")),
+        events=dict(part.seen),
+        onsets={name: samples.tolist() for name, samples in part.onsets.items()},
+    )
+
+
+def warm_up(settings: InputSettings) -> None:
+    """Load the readers, and the compiled code of MNE, once before processes are forked."""
+    settings.warm_up()
+    if isinstance(settings, SignalInput):
+        import mne
+        import numpy as np
+
+        # The times of a recording come from compiled code, which takes longer to load than a recording.
+        assert len(mne.io.RawArray(np.zeros((1, 2)), mne.create_info(1, 1.0), verbose="ERROR").times) == 2
+
+
+def parallel_map(work: Callable[[T], R], items: Sequence[T], tell: Tell) -> list[R]:
+    """Map a function over items, in processes forked from this one; `tell` shows progress."""
+    cores = min(len(os.sched_getaffinity(0)), len(items))
+    found: dict[int, R] = {}
+    tell(0, len(items))
+    if cores < 2:
+        for number, item in enumerate(items):
+            found[number] = work(item)
+            tell(number + 1, len(items))
+        return [*found.values()]
+    context = multiprocessing.get_context("fork")  # shares the modules that this process has imported
+    with ProcessPoolExecutor(cores, context, _ignore_interrupts) as pool:
+        numbers = {pool.submit(work, item): number for number, item in enumerate(items)}
+        try:
+            for done, future in enumerate(as_completed(numbers), start=1):
+                found[numbers[future]] = future.result()
+                tell(done, len(items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [found[number] for number in range(len(items))]
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

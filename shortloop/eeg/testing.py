@@ -1,0 +1,375 @@
+"""Common tests of estimators and formats, for packages that add some: call them in a test of your own."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from shortloop.base.errors import InputError
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.formats.base import GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.keys.closure import closure_of
+from shortloop.settings.record_by_kind import Tagged
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.eeg.data import Epochs
+
+__all__ = [
+    "ESTIMATOR_CHECKS",
+    "FORMAT_CHECKS",
+    "Check",
+    "check_estimator",
+    "check_format",
+    "check_reading",
+    "problem",
+]
+
+HEAVY = {"numba", "numpy", "mne", "pandas", "scipy", "sklearn"}
+CITED = re.compile(r"[(;] ?([A-Z][^();]*, \d{4})")
+UNFIT = re.compile(r"None|\{|\}|  |\.\.|\bnan\b|\bTrue\b|\bFalse\b|\.$|^$")
+# Says what is imported by training and predicting after all is warmed up.
+AFTER_WARMING_UP = """
+import json, sys
+import numpy as np
+from shortloop.eeg.decoding.batched import scores
+from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
+from shortloop.eeg.decoding.train import train_bin, warm_up
+
+estimator = EstimatorSettings.model_validate(json.loads(sys.argv[1]))
+warm_up(estimator)
+if estimator.batched:
+    scores.warm_up_batched(estimator)
+before = set(sys.modules)
+labels, folds = np.tile([0, 1, 2], 12), np.arange(36) // 3 % 2
+x = np.random.default_rng(0).standard_normal((36, 5)) + labels[:, np.newaxis]
+decoding = DecodingSettings(folds=2, select_alpha=1.0)
+train_bin(x, labels, folds, n_classes=3, decoding=decoding, estimator=estimator)
+if estimator.batched:
+    many = Labellings(labels[np.newaxis], folds, 3, 2)
+    scores.batched_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
+print(json.dumps(sorted(name for name in set(sys.modules) - before if not name.startswith("numba."))))
+"""
+LOADED = "import json, sys, {module}\nprint(json.dumps(sorted(sys.modules)))"
+WARMED_UP = """
+import json, sys
+from shortloop.eeg.formats import read
+from shortloop.eeg.formats.base import InputSettings
+kind = InputSettings.named(sys.argv[1])
+kind.warm_up(kind.model_construct())
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def check_estimator(settings: Mapping[str, Any]) -> None:
+    """Run the common tests over an estimator.
+
+    Parameters
+    ----------
+    settings : Mapping of str to Any
+        Its table in a study file, e.g. ``{"kind": "nearest", "power": 2.0}``.
+
+    Raises
+    ------
+    AssertionError
+        If a stage that trains it, its key, or the report would go wrong. Each of ``ESTIMATOR_CHECKS`` is
+        one of the tests, and takes the same settings.
+    """
+    for check in ESTIMATOR_CHECKS:
+        check(settings)
+
+
+def check_format(settings: Mapping[str, Any]) -> None:
+    """Run the common tests over a format of recordings.
+
+    Parameters
+    ----------
+    settings : Mapping of str to Any
+        Its table in a study file, e.g. ``{"format": "lab", "files": {"viewing": ["{participant}.lab"]}}``.
+
+    Raises
+    ------
+    AssertionError
+        If a stage that reads it, or its key, would go wrong. Each of ``FORMAT_CHECKS`` is one of the tests,
+        and takes the same settings; `check_reading` reads a file.
+    """
+    for check in FORMAT_CHECKS:
+        check(settings)
+
+
+def check_reading(settings: Mapping[str, Any], file: Path, classes: Sequence[str]) -> Epochs:
+    """Read a recording, and copies of it that are cut short.
+
+    Parameters
+    ----------
+    settings : Mapping of str to Any
+        The table of the format in a study file.
+    file : Path
+        A recording with trials of every class.
+    classes : sequence of str
+        Classes of the study.
+
+    Returns
+    -------
+    Epochs
+        What was read.
+
+    Raises
+    ------
+    AssertionError
+        If reading it again gives other samples, or a file that is cut short is read, or ends in anything but
+        an InputError.
+    """
+    from shortloop.eeg.formats.read import read_epochs
+
+    known = InputSettings.model_validate(dict(settings))
+    found, again = (
+        read_epochs(known, [file], participant="S1", phase="x", classes=classes) for _ in range(2)
+    )
+    same = found.data.tobytes() == again.data.tobytes() and found.labels.tolist() == again.labels.tolist()
+    assert same, "the same file is read otherwise the second time"
+    content = file.read_bytes()
+    for share in (0.0, 0.3, 0.7):
+        with TemporaryDirectory() as folder:
+            short = Path(folder) / file.name
+            short.write_bytes(content[: int(share * len(content))])
+            _is_refused(known, short, classes)
+    return found
+
+
+def problem(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Trials that are told apart with ease, their classes and folds."""
+    import numpy as np
+
+    from shortloop.eeg.decoding.selection.folds import stratified_folds
+
+    labels = np.tile(np.arange(n_classes), 16)
+    x = np.random.default_rng(1).standard_normal((len(labels), 6)) + 4.0 * np.eye(n_classes, 6)[labels]
+    return x, labels, stratified_folds(labels, 4, 0)
+
+
+def _is_refused(settings: InputSettings, short: Path, classes: Sequence[str]) -> None:
+    from shortloop.eeg.formats.read import read_epochs
+
+    size = short.stat().st_size
+    try:
+        read_epochs(settings, [short], participant="S1", phase="x", classes=classes)
+    except InputError:
+        return
+    except Exception as error:
+        raise AssertionError(f"the first {size} bytes of a file end in {type(error).__name__}") from error
+    raise AssertionError(f"the first {size} bytes of a file are read as if they were all of it")
+
+
+def _check_estimator_is_found(settings: Mapping[str, Any]) -> None:
+    """Find it by its kind, and make it again of what is written of it."""
+    _is_found(EstimatorSettings, settings)
+    estimator = EstimatorSettings.model_validate(dict(settings))
+    written = json.loads(json.dumps(estimator.model_dump(mode="json")))
+    assert EstimatorSettings.model_validate(written) == estimator, "what is written of it makes another"
+
+
+def _check_estimator_is_light(settings: Mapping[str, Any]) -> None:
+    """See that its module, which is imported with every study, imports no library of size."""
+    _is_light(type(EstimatorSettings.model_validate(dict(settings))))
+
+
+def _check_training(settings: Mapping[str, Any]) -> None:
+    """Train it twice on classes that are told apart with ease, and compare what it says of itself."""
+    import numpy as np
+
+    from shortloop.eeg.decoding.settings import DecodingSettings
+    from shortloop.eeg.decoding.train import train_bin
+
+    estimator = EstimatorSettings.model_validate(dict(settings))
+    for n_classes in (2, 3):
+        x, labels, folds = problem(n_classes)
+        given: dict[str, Any] = {"n_classes": n_classes, "estimator": estimator}
+        try:
+            estimator.check_decisions(n_classes)
+            given["decisions"] = True
+        except InputError:  # its predictions alone can be scored
+            given["decisions"] = False
+        decoding = DecodingSettings(folds=4)
+        models, again = (train_bin(x, labels, folds, decoding=decoding, **given) for _ in range(2))
+        assert models.predicted.tolist() == again.predicted.tolist(), "trained again, it predicts otherwise"
+        assert models.weights.tobytes() == again.weights.tobytes(), "trained again, it has other weights"
+        right = (models.predicted == labels).mean()
+        assert right > 0.9, f"it calls {right:.0%} of trials right that are told apart with ease"
+        assert np.isfinite(models.decisions).all() or not given["decisions"], "a decision is not finite"
+        assert (models.weights.shape[1] == n_classes) == estimator.is_linear, "is_linear, and weights, differ"
+        chosen = np.isfinite(models.C).all()
+        assert chosen == (estimator.nested_folds is not None), "nested_folds, and whether C is chosen, differ"
+    if estimator.weighs_classes:
+        weighted = DecodingSettings(folds=4, class_weight="balanced")
+        try:
+            train_bin(x, labels, folds, decoding=weighted, **given)
+        except InputError as error:  # of any classifier, whether it can is only known from its parameters
+            if error.field != "decoding.class_weight":
+                raise
+
+
+def _check_labellings(settings: Mapping[str, Any]) -> None:
+    """Train it on many labellings at once, if it says that it can be."""
+    import numpy as np
+
+    from shortloop.eeg.decoding.batched.labellings import Labellings
+    from shortloop.eeg.decoding.batched.scores import batched_scores, can_be_batched
+    from shortloop.eeg.decoding.settings import DecodingSettings
+
+    estimator, decoding = (
+        EstimatorSettings.model_validate(dict(settings)),
+        DecodingSettings(folds=4, select_alpha=1.0),
+    )
+    x, labels, folds = problem()
+    assert can_be_batched(estimator, decoding) == bool(estimator.batched)
+    if estimator.batched:
+        many = Labellings(labels[np.newaxis], folds, 3, 4)
+        found = batched_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
+        assert found[0][0] > 90, "trained on many labellings at once, it calls fewer trials right"
+
+
+def _check_warming_up(settings: Mapping[str, Any]) -> None:
+    """See that processes which are forked after `warm_up` find all loaded that training takes."""
+    late = _in_a_new_process(AFTER_WARMING_UP, json.dumps(dict(settings)))
+    assert late == [], f"warm_up leaves imports to each process that trains: {', '.join(late[:8])}"
+
+
+def _check_estimator_is_in_keys(settings: Mapping[str, Any]) -> None:
+    """Look for its module in the key of what trains it."""
+    _is_in_keys(EstimatorSettings.model_validate(dict(settings)))
+
+
+def _check_words(settings: Mapping[str, Any]) -> None:
+    """Look for its words in methods sections and in `shortloop study`, and for what it cites."""
+    from shortloop.eeg.report.methods.references import REFERENCES
+
+    estimator = EstimatorSettings.model_validate(dict(settings))
+    _is_documented(type(estimator))
+    for n_classes in (2, 3):
+        said = estimator.described(n_classes)
+        assert not UNFIT.search(said), f"described: no part of a sentence: {said!r}"
+        for cited in CITED.findall(said):
+            assert cited in {**REFERENCES, **estimator.papers}, f"papers lacks what described cites: {cited}"
+    for short, full in estimator.papers.items():
+        assert short.rpartition(", ")[2] in full, f"papers: the year of {short} is another one in {full}"
+
+
+def _check_format_is_found(settings: Mapping[str, Any]) -> None:
+    """Find it by its name, and make it again of what decides how files are read, without places."""
+    kind = _is_found(InputSettings, settings)
+    sorts = [each for each in (GeneratedInput, RecordedInput, FeaturesInput) if issubclass(kind, each)]
+    assert len(sorts) == 1, "a format is one of GeneratedInput, RecordedInput and FeaturesInput"
+    known = InputSettings.model_validate(dict(settings))
+    kept = json.loads(json.dumps(known.how_to_read("S1")))
+    assert kept.keys() == kind.model_fields.keys() - known.places
+    needed = {name: each for name, each in settings.items() if name in known.places}
+    assert InputSettings.model_validate({**kept, **needed}) == known, "what is written of it makes another"
+
+
+def _check_format_is_light(settings: Mapping[str, Any]) -> None:
+    """See that its module, which is imported with every study, imports no library of size."""
+    _is_light(type(InputSettings.model_validate(dict(settings))))
+
+
+def _check_readers_imports(settings: Mapping[str, Any]) -> None:
+    """See that the process that reads, which has little time and memory, finds all loaded."""
+    kind = InputSettings.named(str(settings["format"]))
+    if issubclass(kind, GeneratedInput):
+        return
+    loaded = {*_in_a_new_process(WARMED_UP, str(settings["format"]))}
+    lacking = {
+        each for each in _imports_of(kind) if importlib.util.find_spec(each.partition(".")[0])
+    } - loaded
+    assert not lacking, f"warm_up leaves imports to the process that reads: {', '.join(sorted(lacking))}"
+
+
+def _check_format_is_in_keys(settings: Mapping[str, Any]) -> None:
+    """Look for its module in the key of what reads it."""
+    _is_in_keys(InputSettings.model_validate(dict(settings)))
+
+
+def _check_format_is_documented(settings: Mapping[str, Any]) -> None:
+    """Look for its words in `shortloop study`."""
+    _is_documented(InputSettings.named(str(settings["format"])))
+
+
+Check = Callable[[Mapping[str, Any]], None]
+ESTIMATOR_CHECKS: tuple[Check, ...] = (
+    _check_estimator_is_found,
+    _check_estimator_is_light,
+    _check_training,
+    _check_labellings,
+    _check_warming_up,
+    _check_estimator_is_in_keys,
+    _check_words,
+)
+"""The common tests of estimators, each of which takes a table of settings."""
+FORMAT_CHECKS: tuple[Check, ...] = (
+    _check_format_is_found,
+    _check_format_is_light,
+    _check_readers_imports,
+    _check_format_is_in_keys,
+    _check_format_is_documented,
+)
+"""The common tests of formats, each of which takes a table of settings."""
+
+
+def _is_found(base: type[Tagged], settings: Mapping[str, Any]) -> type[Tagged]:
+    kind = base.named(str(settings[base.tag]))
+    assert type(base.model_validate(dict(settings))) is kind
+    return kind
+
+
+def _is_light(kind: type[Tagged]) -> None:
+    heavy = HEAVY & {*_in_a_new_process(LOADED.format(module=kind.__module__))}
+    assert not heavy, f"{kind.__module__} imports {', '.join(sorted(heavy))}: import it inside of functions"
+
+
+def _is_in_keys(settings: Tagged) -> None:
+    name = type(settings).__module__
+    assert name in settings.modules(), "modules() lacks its own module"
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None, f"{name} is no file"
+    modules, libraries = closure_of(__name__, Path(__file__), [name])
+    assert name in modules or name.partition(".")[0] in libraries
+
+
+def _is_documented(kind: type[Tagged]) -> None:
+    assert kind.__doc__, f"{kind.__name__} has no docstring"
+    silent = [name for name, field in kind.model_fields.items() if not field.description]
+    assert not silent, f"fields without a description: {', '.join(silent)}"
+
+
+def _imports_of(kind: type[Tagged]) -> set[str]:
+    """Modules that the module of a record imports, anywhere in it."""
+    tree = ast.parse(Path(str(sys.modules[kind.__module__].__file__)).read_text(encoding="utf-8"))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module))
+    return found
+
+
+def _in_a_new_process(code: str, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)
+    return found

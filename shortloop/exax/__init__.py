@@ -1,0 +1,1 @@
+"""Interface to exax, which executes jobs; ``patches/`` holds its patches."""

@@ -1,0 +1,201 @@
+"""Requests to the exax server: errors, retries and identification."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
+from shortloop.base.text import printable
+from shortloop.exax.cost import TICKS, runner
+from shortloop.exax.listener import ask
+from shortloop.exax.patches.reloading import forget_what_is_read
+from shortloop.exax.submission import JobIds, Urd, call_server
+from shortloop.exax.tracebacks import of_user
+from shortloop.keys.code import code_file, code_state, code_text, says_code
+from shortloop.keys.file_state import CHANGED, State, states_of_files
+from shortloop.keys.installed import environment
+from shortloop.keys.methods import find_method
+from shortloop.project.project import project_directory
+from shortloop.project.system_errors import system_error_in
+
+__all__ = ["Urd", "build", "is_idle", "is_loaded_as_now", "made_since_boot", "reload_methods", "user"]
+
+# States of libraries and declared files that are older than the methods that exax has loaded.
+_older: list[list[tuple[str, State]]] = []
+_same: dict[Path, tuple[list[State], str]] = {}  # what is in a file that exax has written
+
+RETRIES = 5
+
+
+def build(
+    urd: Urd,
+    method: str,
+    *,
+    options: Mapping[str, Plain],
+    jobs: Mapping[str, JobIds],
+    datasets: Mapping[str, JobIds],
+    caption: str,
+    force: bool = False,
+    number: Callable[[], int | None] | None = None,
+    reload: Callable[[], None] | None = None,
+) -> Path:
+    """Build a job, or find one that exax thinks is the same; its folder.
+
+    Another client that has exax load the methods anew kills the job that runs; it is then started again.
+    """
+    from accelerator.error import BuildError, JobError, ServerError
+
+    more: dict[str, int | None] = {"force_build": True} if force else {}
+    for attempt in range(RETRIES):
+        since = time.clock_gettime(time.CLOCK_BOOTTIME)
+        if number is not None:
+            more["number"] = number()
+        try:
+            job = urd.build(method, options=options, jobs=jobs, datasets=datasets, caption=caption, **more)
+            return Path(job.path)
+        except JobError as error:
+            if attempt + 1 == RETRIES or not _was_cut_off(error, since):
+                for fault in filter(None, map(system_error_in, error.status.values())):
+                    raise fault from None
+                _say_failure(urd, caption, error)
+                raise
+            print(f"{error.job} was cut off from outside; it starts again", flush=True)
+            if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
+                (reload or reload_methods)()
+        except ServerError as error:
+            said = str(error)
+            if "Busy" not in said:
+                raise InputError(
+                    "the exax server does not answer",
+                    found=said,
+                    hint="run again: finished jobs are kept",
+                ) from None
+            with getattr(urd, "released", contextlib.nullcontext)():  # others, and Ctrl-C, do not wait for it
+                _wait_until_idle()
+        except BuildError as error:
+            if "Unknown method" not in str(error):
+                raise
+            raise _broken(method) from None
+        except (OSError, HTTPException) as error:
+            found = f"{type(error).__name__}: {error}"
+            raise system_error_in(found) or InputError(
+                "the exax server ended while a job was running",
+                found=found,
+                hint="start it again and run again: finished jobs are kept",
+            ) from None
+    raise InputError("the exax server is busy with another user's jobs", hint="run again later")
+
+
+def _say_failure(urd: Urd, caption: str, error: Any) -> None:
+    """Print what a job said that failed, if nobody else does."""
+    if getattr(urd, "says_failures", False):
+        said = of_user(printable(error.format_msg())).rstrip("\n")
+        more_of_it = f"what it printed: shortloop logs {error.job}"
+        print(f"{caption} failed:\n{said}\n{more_of_it}", file=sys.stderr, flush=True)
+
+
+def is_idle() -> bool:
+    """Whether the server builds no job now; of one that is only starting, nobody knows."""
+    return bool(json.loads(ask("status") or b'{"idle": false}')["idle"])
+
+
+def is_loaded_as_now(method: str) -> bool:
+    """True if exax has loaded the method's code, and the libraries, as they are now."""
+    file = find_method(method)[1]
+    loaded = code_file(file)
+    if says_code(file) and not _is_as_loaded(loaded, code_text(file)):
+        return False
+    watched = [*code_state(file).watched, *environment()]
+    if watched not in _older:
+        since = _started()
+        if any(state[CHANGED] > since for _, state in watched):
+            return False
+        _older.append(watched)
+    return True
+
+
+def _is_as_loaded(loaded: Path, text: str) -> bool:
+    """Whether a file that exax has written when it loaded a method says a text, or is not there."""
+    state = states_of_files([str(loaded)])
+    if state and _same.get(loaded) != (state, text):
+        if loaded.read_text(encoding="utf-8") != text:
+            return False
+        _same[loaded] = state, text
+    return True
+
+
+def reload_methods() -> None:
+    """Have exax load the methods as they are now. No job may be running."""
+    forget_what_is_read()
+    call_server("update_methods")
+
+
+def made_since_boot(folder: Path) -> bool:
+    """Whether a job was made since the machine started, so that no power cut can have cut its files short."""
+    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
+    return bool(post["starttime"] > time.time() - uptime)
+
+
+def _was_cut_off(error: Any, since: float) -> bool:
+    """Whether a job failed as the process that forks jobs was killed, and not by an error of its own."""
+    if "INTERNAL" in error.status or "Runner exited" in str(error.status):
+        return True
+    if "launcher" not in error.status:
+        return False
+    found = runner()  # killed with its job, it is another one now
+    return found is None or found[1] / TICKS > since
+
+
+def _started() -> float:
+    """When the process began that has loaded the methods, nanoseconds since 1970; never, if there is none."""
+    found = runner()
+    if found is None:
+        return math.inf
+    return time.time_ns() - 1e9 * (time.clock_gettime(time.CLOCK_BOOTTIME) - found[1] / TICKS)
+
+
+def _wait_until_idle() -> None:
+    while not call_server("status?timeout=60")["idle"]:
+        pass
+
+
+def _broken(method: str) -> InputError:
+    """What keeps a method from being imported by exax's server, which says so in its log only."""
+    package, file = find_method(method)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {package}.a_{method}"],
+        cwd=project_directory(),
+        env={**os.environ, "PYTHONPATH": str(project_directory())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
+    return InputError(
+        f"the method {method} cannot be imported",
+        file=file,
+        found="\n".join(["", *said.splitlines()]).replace("\n", "\n    "),
+        hint="correct it and run again; if it can be imported here, start the server again",
+    )
+
+
+def user() -> str:
+    """Name that exax signs lists of jobs with."""
+    import getpass
+
+    try:
+        return os.environ.get("USER") or getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

@@ -1,0 +1,272 @@
+"""Cost of jobs: processor time, bytes and memory.
+
+Made for exax 2025.11.11. Upstream: a job's `post.json` could hold processor time and bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import resource
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shortloop.exax.listener import server_process
+from shortloop.stages.needs import Needs
+from shortloop.units.queue import PROGRESS
+
+__all__ = ["TICKS", "JobProgress", "Meter", "limited", "note_costs", "progress_of", "runner"]
+
+COSTS = ".cost"
+"""File in the folder of a job that has ended: what its processes used."""
+TICKS = os.sysconf("SC_CLK_TCK")
+FIRST_LOOK, LOOK_EVERY, IDLE = 0.1, 0.25, 1.0  # s
+SHARE, LONG, SHARE_OF_LONG = 0.01, 5.0, 0.002  # of one core, for looking; less after some seconds
+COUNTED = {  # in /proc/PID/io: by calls, and from and to the disk, whether by calls or by memory maps
+    "rchar": "read_bytes",
+    "wchar": "written_bytes",
+    "read_bytes": "disk_read_bytes",
+    "write_bytes": "disk_written_bytes",
+}
+
+
+class _Stat(NamedTuple):
+    parent: int
+    group: int
+    started: int
+
+
+def note_costs() -> None:
+    """From now on, a job of exax writes at its end what its processes used."""
+    from accelerator import launch
+
+    original = launch.execute_process
+
+    @functools.wraps(original)
+    def execute_process(workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
+        result = original(workdir, job, *arguments, **more)
+        with contextlib.suppress(OSError, ValueError):
+            used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            costs: dict[str, float] = {"cpu_seconds": sum(each.ru_utime + each.ru_stime for each in used)}
+            counted = _fields("/proc/self/io")  # with the children that have ended
+            costs |= {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
+            Path(workdir, job, COSTS).write_text(json.dumps(costs), encoding="ascii")
+        return result
+
+    launch.execute_process = execute_process
+
+
+class Meter:
+    """Measures the jobs that are running, several at a time."""
+
+    def __init__(self) -> None:
+        self._runner = 0
+        self._running = 0
+        self._lock = threading.Lock()
+        self._begun = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self._peaks: dict[str, int] = {}  # bytes, by the folder of the job
+        self._strangers: set[int] = set()
+        self._processes: dict[int, int] = {}  # of jobs: the first process of each
+        self._folders: dict[int, str] = {}
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        """Look at the memory of jobs while the block waits for one."""
+        with self._lock:
+            self._running += 1
+            self._begun.set()
+            if self._watcher is None:  # it goes on from job to job: some take less time than its start
+                self._watcher = threading.Thread(target=self._watch, daemon=True)
+                self._watcher.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def cost(self, folder: Path, seconds: float, cores: int) -> dict[str, float]:
+        """What a job cost that has ended, as far as it could be measured.
+
+        ``cpu_seconds``, with all its processes; ``utilisation``, its processor time over its seconds and the
+        cores that it may use, if it was long enough; ``peak_bytes``, the most memory that its processes were
+        seen to have in use, what they share counted once; ``read_bytes`` and ``written_bytes`` by calls,
+        ``disk_read_bytes`` and ``disk_written_bytes`` by calls and memory maps, but not from and to memory.
+        """
+        cost: dict[str, float] = {}
+        file = folder / COSTS
+        with contextlib.suppress(OSError, ValueError):
+            cost = json.loads(file.read_text(encoding="ascii"))
+            file.unlink()
+        if "cpu_seconds" in cost:
+            cost["cpu_seconds"] = round(cost["cpu_seconds"], 2)
+            if seconds >= 20 / TICKS:
+                cost["utilisation"] = round(cost["cpu_seconds"] / (seconds * cores), 3)
+        if peak := self._peaks.pop(str(folder), 0):
+            cost["peak_bytes"] = peak
+        return cost
+
+    def fraction(self, folder: Path) -> float | None:
+        """Share of a running job's units that is done, from 0 to 1; None if the job does not say."""
+        said = progress_of(folder)
+        return None if said is None else said.share
+
+    def _watch(self) -> None:
+        pause, look, since, long, due = FIRST_LOOK, 1, time.monotonic(), 0.0, 0.0
+        while True:
+            if self._begun.wait(pause):
+                self._begun.clear()
+                look, long = 1, time.monotonic() + LONG
+                pause = max(FIRST_LOOK, due - time.monotonic())
+                continue
+            with self._lock:
+                since = time.monotonic() if self._running else since
+                if time.monotonic() > since + IDLE:
+                    self._watcher = None
+                    return
+            before = time.thread_time()
+            with contextlib.suppress(OSError, ValueError):
+                self._look()
+            look += 1
+            spent = time.thread_time() - before
+            due = time.monotonic() + spent / SHARE
+            share = SHARE if time.monotonic() < long else SHARE_OF_LONG
+            pause = max(min(look * FIRST_LOOK, LOOK_EVERY), spent / share)
+
+    def _look(self) -> None:
+        """Find the processes of jobs, and how much memory each job has in use."""
+        present = _processes()
+        if self._runner not in present:
+            found = runner()
+            if found is None:
+                return
+            self._runner = found[0]
+        self._strangers &= present  # most processes are known from the last look, and need none again
+        for process in [each for each in self._processes if each not in present]:
+            del self._processes[process]
+            self._folders.pop(process, None)
+        for process in sorted(present - self._strangers - self._processes.keys()):
+            stat = _stat(process)
+            if stat is None:
+                continue
+            if stat.parent == self._runner and stat.group == process:
+                self._processes[process] = process
+            elif stat.parent in self._processes:
+                self._processes[process] = self._processes[stat.parent]
+            elif stat.parent != self._runner:
+                self._strangers.add(process)
+        totals: dict[int, int] = {}
+        for process, first in [*self._processes.items()]:
+            with contextlib.suppress(OSError, KeyError):
+                if process == first:
+                    self._folders[first] = os.readlink(f"/proc/{process}/cwd")
+                now = _fields(f"/proc/{process}/smaps_rollup")
+                proportional = now["Pss"] + now.get("SwapPss", 0)
+                totals[first] = totals.get(first, 0) + proportional
+                # What it had more of, for itself, at some time between two looks.
+                most = _fields(f"/proc/{process}/status")["VmHWM"]
+                self._keep(first, proportional + most - now["Rss"])
+        for first, total in totals.items():
+            self._keep(first, total)
+
+    def _keep(self, first: int, kilobytes: int) -> None:
+        if folder := self._folders.get(first):
+            self._peaks[folder] = max(self._peaks.get(folder, 0), 1024 * kilobytes)
+
+
+@contextmanager
+def limited(what: str, folder: Callable[[], Path | None], needs: Needs) -> Iterator[threading.Event]:
+    """End the job in a folder, while the block waits for it, if it runs longer than its stage allows."""
+    is_over, has_ended = threading.Event(), threading.Event()
+
+    def end(timeout: float) -> None:
+        left = timeout
+        while not has_ended.wait(left):
+            process, seconds = _first_process(folder())  # none while the job waits to begin
+            if process and seconds >= timeout:
+                is_over.set()
+                print(f"{what} has taken {needs.limit}, the timeout of its stage, and is ended", flush=True)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process, signal.SIGKILL)
+                seconds = 0.0  # of another one, if this one was cut off as well
+            left = timeout - seconds
+
+    if needs.timeout is not None:
+        threading.Thread(target=end, args=[needs.timeout], daemon=True).start()
+    try:
+        yield is_over
+    finally:
+        has_ended.set()
+
+
+def _first_process(folder: Path | None) -> tuple[int, float]:
+    """The process that leads those of the job in a folder, and for how many seconds; zeros if none does."""
+    found = runner()
+    for process in _processes() if found and folder else ():
+        stat = _stat(process)
+        with contextlib.suppress(OSError):
+            is_job = stat and found and stat.parent == found[0] and stat.group == process
+            if stat and is_job and os.readlink(f"/proc/{process}/cwd") == str(folder and folder.resolve()):
+                return process, time.clock_gettime(time.CLOCK_BOOTTIME) - stat.started / TICKS
+    return 0, 0.0
+
+
+class JobProgress(NamedTuple):
+    """How far a job is: the share of its units that is done, units being computed, and units left."""
+
+    share: float
+    busy: int
+    left: int
+
+
+def progress_of(folder: Path) -> JobProgress | None:
+    """How far a running job is; None while it has handed out no units."""
+    try:
+        share, busy, left = (folder / PROGRESS).read_text(encoding="ascii").split()
+        return JobProgress(float(share), int(busy), int(left))
+    except (OSError, ValueError):
+        return None
+
+
+def runner() -> tuple[int, int] | None:
+    """The process that runs `accelerator/runner.py`, started by the server that listens here."""
+    with contextlib.suppress(OSError, ValueError):
+        server = server_process()
+        for process in _processes():
+            stat = _stat(process)
+            if stat is None or stat.parent != server:
+                continue
+            if b"accelerator/runner.py" in Path(f"/proc/{process}/cmdline").read_bytes():
+                return process, stat.started
+    return None
+
+
+def _processes() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
+
+
+def _stat(process: int) -> _Stat | None:
+    """From /proc/PID/stat, after the name, which may have blanks and brackets."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as stream:
+            fields = stream.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return _Stat(int(fields[1]), int(fields[2]), int(fields[19]))
+
+
+def _fields(file: str) -> dict[str, int]:
+    """Lines such as ``VmHWM:  1234 kB``, the unit left out."""
+    with open(file, "rb") as stream:
+        lines = stream.read().decode("ascii", "replace").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return {
+        name: int(words[0]) for name, _, value in pairs if (words := value.split()) and words[0].isdecimal()
+    }

@@ -1,0 +1,124 @@
+"""exax datasets and per-slice files, read completely or not at all.
+
+A dataset is stored slice by slice, and exax reads as many of them as the job that reads has slices, without
+a look at how many there are. Its guard, a fixed number for each workdir, is not used here. So exax does not
+find jobs again that hold slices of another number, and to read from one in spite of that is refused.
+
+Made for exax 2025.11.11. Upstream: exax could check the number of slices of each job, in place of one
+number for each workdir.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from shortloop.base.errors import InputError
+from shortloop.exax.listener import slices_now
+from shortloop.project.project import running_configuration
+from shortloop.stages.dataset import Dataset
+from shortloop.store.slices import holds_slices
+
+__all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_other_slices"]
+
+
+def prepare_script() -> None:
+    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
+    cfg = running_configuration("build")
+    if cfg is not None:
+        cfg.slices = slices_now()
+        refuse_other_slices()
+
+
+def forget_other_slices(slices: int) -> None:
+    """Let the server, when asked for a job, pass over those that hold slices of another number."""
+    from accelerator.database import DataBase, _paramsdict
+    from accelerator.job import Job
+
+    known: dict[str, bool] = {}  # jobs of another number, which are asked for at every update
+
+    def is_other(job: str) -> bool:
+        number = _paramsdict[job][0].slices
+        if number == slices:
+            return False
+        if job not in known:
+            try:
+                known[job] = holds_slices(os.listdir(Job(job).path), number)
+            except OSError:  # deleted meanwhile
+                return False
+        return known[job]
+
+    original = DataBase._update_finish
+
+    @functools.wraps(original)
+    def finish(self: Any, *arguments: Any, **more: Any) -> Any:
+        done = original(self, *arguments, **more)
+        for jobs in self.db_by_method.values():
+            for job in [job for job in jobs if is_other(job)]:
+                jobs.remove(job)
+                self.db_by_workdir[job.rsplit("-", 1)[0]][job]["current"] = False
+        return done
+
+    DataBase._update_finish = finish
+
+
+def open_dataset(name: str) -> Dataset:
+    """A dataset, in a process of a job."""
+    from accelerator import dataset
+
+    opened: Dataset = dataset.Dataset(name)
+    return opened
+
+
+def refuse_other_slices() -> None:
+    """From now on, in this process and its forks, what has slices of another number cannot be read.
+
+    It can be opened: exax opens the datasets of a job whenever somebody asks for one of its options.
+    """
+    from accelerator.dataset import Dataset
+    from accelerator.job import Job
+
+    lines, filename = Dataset.lines.fget, Job.filename
+    if hasattr(filename, "__wrapped__"):  # done
+        return
+
+    @functools.wraps(lines)
+    def whole_lines(self: Any) -> Any:
+        found = lines(self)
+        _refuse(self.quoted, self.job, len(found) or None)
+        return found
+
+    @functools.wraps(filename)
+    def whole_filename(self: Any, name: Any, sliceno: int | None = None) -> Any:
+        if sliceno is not None:
+            _refuse(f"{name} of {self}", self, self.params.slices)
+        return filename(self, name, sliceno)
+
+    Dataset.lines = property(whole_lines)
+    Job.filename = whole_filename
+    for name in ("column_filename", "link_to_here"):
+        setattr(Dataset, name, _after_lines(getattr(Dataset, name)))
+
+
+def _after_lines(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def checked(self: Any, *arguments: Any, **more: Any) -> Any:
+        assert self.lines is not None
+        return original(self, *arguments, **more)
+
+    return checked
+
+
+def _refuse(what: str, job: str, found: int | None) -> None:
+    from accelerator import g
+
+    now = getattr(g, "slices", None)
+    if None not in (found, now) and found != now:
+        raise InputError(
+            f"{what} was written with another number of slices, so only a part of it would be read",
+            found=f"{found} slices",
+            expected=f"{now}, as jobs have now",
+            hint=f"have {job} built again, or start the server with SHORTLOOP_SLICES={found}",
+        )

@@ -1,0 +1,183 @@
+"""Run exax's commands in forks of this process, which has already imported exax."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from shortloop.exax.tracebacks import user_traceback
+from shortloop.project.project import configuration
+from shortloop.project.system_errors import FULL
+from shortloop.units.parent_death import ends_with_this
+
+__all__ = ["Forked", "fork_ax", "leave", "let_go"]
+
+PACKAGE = __name__.partition(".")[0]
+LOOK_EVERY = 0.005  # s
+ENDING = {signal.SIGINT, signal.SIGTERM}
+
+_forgotten: list[ModuleType] = []  # kept, as to take them apart costs more than all else here
+
+
+class Forked:
+    """A fork of this process, which is asked to end when this one has ended.
+
+    work: what it does, until it returns or raises what would end a program.
+    keep: open files that it has, beside standard ones. Locks that this process holds are none of them.
+    """
+
+    def __init__(self, work: Callable[[], None], keep: Sequence[int] = ()) -> None:
+        self._status: int | None = None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        follow = ends_with_this()
+        # Those wait until it knows what to do with them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        self.pid = os.fork()
+        if not self.pid:
+            follow()
+            _work(work, keep)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+    def poll(self) -> int | None:
+        """Exit status, negative for a signal; None while it runs."""
+        return self._wait(os.WNOHANG)
+
+    def wait(self) -> int:
+        """Wait for its end; exit status as of `poll`."""
+        while (status := self._wait(0)) is None:
+            pass
+        return status
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it ends soon; that is waited for."""
+        deadline = time.monotonic() + seconds
+        while self.poll() is None and time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY)
+        return self.poll() is not None
+
+    @contextlib.contextmanager
+    def passing_signals_on(self) -> Iterator[None]:
+        """A signal that ends this process meanwhile ends it, too; that is waited for.
+
+        SIGINT only ends the fork: a terminal sends it to both, others to this process alone.
+        """
+        before = signal.getsignal(signal.SIGINT)
+
+        def interrupt(number: int, frame: object) -> None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)  # `poll` might take the status from a wait that goes on below
+            if callable(before):
+                before(number, None)
+
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        except SystemExit:
+            self.signal(signal.SIGTERM)
+            self.wait()
+            raise
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def signal_group(self, number: int) -> None:
+        """The same, with its process group, of which it must be the first."""
+        if self.poll() is None:
+            os.killpg(self.pid, number)
+
+    def _wait(self, options: int) -> int | None:
+        if self._status is None:
+            ended, status = os.waitpid(self.pid, options)
+            if ended:
+                self._status = os.waitstatus_to_exitcode(status)
+        return self._status
+
+
+def fork_ax(
+    arguments: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    before: Callable[[], None] = lambda: None,
+    keep: Sequence[int] = (),
+) -> Forked:
+    """One of exax's commands, as if ``ax`` was called."""
+    import accelerator.shell  # here, and not in each fork
+    from accelerator.compat import setproctitle
+
+    project = configuration().project_directory
+
+    def work() -> None:
+        setproctitle(" ".join(["ax", *arguments]))
+        os.environ.update(environ or {})
+        sys.path[:] = [project, *(each for each in sys.path if each != project)]
+        _forget_this_package()
+        before()
+        sys.argv[:] = ["ax", *arguments]
+        sys.exit(accelerator.shell.main())
+
+    return Forked(work, keep)
+
+
+def leave(status: int) -> NoReturn:
+    """End this process like Python, without the slow teardown of its memory."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with contextlib.suppress(OSError):  # nobody reads it
+            sys.stdout.flush()
+            sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
+    """All of the life of a fork, which never returns to what its parent was about to do."""
+    status = 1
+    try:
+        atexit._clear()
+        let_go({0, 1, 2, *keep})
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        work()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException as error:
+        if getattr(error, "errno", None) in FULL:  # why it could not go on has been said; this is of exax
+            print(error, file=sys.stderr)
+        else:
+            print(user_traceback(error), file=sys.stderr)
+    finally:
+        leave(status)
+
+
+def let_go(keep: set[int]) -> None:
+    """In a fork: close files that its parent has open. What the parent thinks of their numbers stays true."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number not in keep and number != nothing:
+            with contextlib.suppress(OSError):  # that of the list is not open any more
+                os.fstat(number)
+                os.dup2(nothing, number, inheritable=False)
+    os.close(nothing)
+
+
+def _forget_this_package() -> None:
+    """It may be another one that the project has, and is to be loaded as its sources are now."""
+    names = [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]
+    _forgotten.extend(map(sys.modules.pop, names))

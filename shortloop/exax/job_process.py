@@ -1,0 +1,220 @@
+"""Process that computes a job's units for a worker; a fork of ``forkserver``.
+
+It is to a job what a slice is: it has loaded what the job's method imports and nothing of other jobs, and
+notes what it loads and reads.
+
+Made for exax 2025.11.11. Upstream: exax could offer a function that makes a process one of a job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pickle
+import resource
+import secrets
+import socket
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, cast
+
+from shortloop.exax.datasets import open_dataset, refuse_other_slices
+from shortloop.exax.libraries import note_libraries_of
+from shortloop.exax.patches.loading import forget_modules, loaded_modules
+from shortloop.exax.patches.watch import watch_units
+from shortloop.exax.stalled_jobs import note_units
+from shortloop.project.project import project_directory
+from shortloop.stages.identity import ids_of_units
+from shortloop.stages.needs import KEEP, needs_of
+from shortloop.stages.output import computed
+from shortloop.stages.retries import Tried, text_of
+from shortloop.stages.stage import Stage
+from shortloop.stages.task import Task, costs_of
+from shortloop.stages.threads import check_single_thread
+from shortloop.store.lookup import here
+from shortloop.store.notes import NOTED, note, take_notes
+from shortloop.units.facts import facts_here
+from shortloop.units.messages import Failure, JobWork, Printed, UnitsDone
+from shortloop.units.node_cache import INSIDE
+from shortloop.units.refusing import check_refused, explained, refuse_what_is_not_here, translated, where_of
+from shortloop.units.shared_units import open_shared, withdraw
+from shortloop.units.unit_output import flush_output
+
+__all__ = ["be_of_job", "serve"]
+
+
+def serve(connection: Connection, work: JobWork) -> None:
+    """Compute batches until there are no more."""
+    gc.disable()  # as exax does in slices
+    with tempfile.TemporaryDirectory(prefix="shortloop-") as folder, contextlib.ExitStack() as end:
+        end.callback(withdraw)
+        process = _JobProcess(work, Path(folder))
+        while True:
+            try:
+                units = pickle.loads(connection.recv_bytes())
+            except EOFError:
+                return
+            done, seconds = process.compute(units)
+            try:
+                data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
+            except Exception:
+                done = process.unsendable(done)
+                data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
+            connection.send_bytes(pickle.dumps((seconds, done["failure"] is not None)))
+            connection.send_bytes(data)
+
+
+class _JobProcess:
+    def __init__(self, work: JobWork, folder: Path) -> None:
+        self._work, self._folder = work, folder
+        self._mirrored = work.get("mirrored")
+        (folder / NOTED).touch()
+        with (folder / "printed").open("ab") as printed:
+            for output in (1, 2):
+                os.dup2(printed.fileno(), output)
+        self._notes = (folder / NOTED).open("rb")
+        self._printed = (folder / "printed").open("rb")
+        self._kept: Printed = []
+        self._cpu = _cpu_seconds()
+        self._name = secrets.token_hex(8)
+        self._said_before = 0
+        self._stage: Stage | None = None
+        self._numbers: dict[bytes, int] = {}  # which units have here
+        be_of_job(work, folder)
+
+    def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
+        """Compute units; what came of them, and the seconds they took."""
+        done: list[bytes] = []
+        values: list[Mapping[str, object] | bytes] = []
+        failure: Failure | None = None
+        unit = None
+        started = time.perf_counter()
+        try:
+            stage = self._opened()
+            check_refused()
+            self._keep_printed(None)
+            started = time.perf_counter()
+            note_units([self._numbers[each] for each in units if each in self._numbers], stage.unit_name)
+            for unit in units:
+                number = self._numbers.get(unit)
+                if number is None:
+                    failure = {"unit": unit, "traceback": ""}
+                    break
+                try:
+                    value = computed(stage, number)
+                finally:
+                    self._keep_printed(unit)
+                check_refused()  # it may have gone on without
+                values.append(value)
+                done.append(unit)
+        except BaseException as error:  # also `SystemExit`
+            said = explained(traceback.format_exc(), error, self._mirrored)
+            failure = {"unit": unit, "traceback": said}
+        seconds = time.perf_counter() - started
+        note_units((), str)
+        return self._said(done, values, failure), seconds
+
+    def unsendable(self, done: UnitsDone) -> UnitsDone:
+        """What to say if that cannot be sent: which unit gave something that has no bytes."""
+        for number, unit in enumerate(done["units"]):
+            try:
+                pickle.dumps(done["values"][number])
+            except Exception as error:
+                if isinstance(self._stage, Stage) and needs_of(type(self._stage)).on_error == KEEP:
+                    values: list[Any] = done["values"]
+                    values[number] = Tried(None, [text_of(error)], traceback.format_exc())
+                    continue
+                failure: Failure = {"unit": unit, "traceback": traceback.format_exc()}
+                return {
+                    **done,
+                    "units": done["units"][:number],
+                    "values": done["values"][:number],
+                    "failure": failure,
+                }
+        return done
+
+    def _opened(self) -> Stage:
+        if self._stage is None:
+            where = where_of(self._work)
+            task = Task(**cast("Any", self._work["task"]), where=where, open_dataset=open_dataset)
+            stage = open_shared(task, self._work, self._folder)
+            ids = ids_of_units(stage, costs_of(stage))
+            self._numbers = {unit: number for number, unit in enumerate(ids)}
+            self._stage = stage
+        return self._stage
+
+    def _said(
+        self, units: list[bytes], values: list[Mapping[str, object] | bytes], failure: Failure | None
+    ) -> UnitsDone:
+        cpu = _cpu_seconds()
+        cpu, self._cpu = cpu - self._cpu, cpu
+        threads = check_single_thread()
+        number, self._said_before = self._said_before, self._said_before + 1
+        facts = None if number else facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
+        self._keep_printed(None)
+        printed, self._kept = self._kept, []
+        return {
+            "process": self._name,
+            "number": number,
+            "units": units,
+            "values": values,
+            "cpu_seconds": cpu,
+            "facts": facts,
+            "threads": threads,
+            "notes": translated(_since(self._notes), self._mirrored),
+            "printed": printed,
+            "failure": failure,
+        }
+
+    def _keep_printed(self, unit: bytes | None) -> None:
+        """Keep what was printed since this was called last, as that of a unit."""
+        flush_output()
+        if os.fstat(self._printed.fileno()).st_size > self._printed.tell():
+            self._kept.append((unit, _since(self._printed).decode("utf-8", "replace")))
+
+
+def _cpu_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _since(stream: Any) -> bytes:
+    """What others have put into a file since this process has read it."""
+    data: bytes = stream.read()
+    return data
+
+
+def be_of_job(work: JobWork, folder: Path) -> None:
+    """From now on, this process is one of a job. It has loaded nothing of other jobs; what it loads and reads
+    is noted.
+    """
+    from accelerator import g, job
+
+    os.chdir(folder)
+    mirrored = work.get("mirrored")
+    if mirrored is not None:  # jobs and inputs lie in a folder of their own, which is the project from now on
+        sys.path.insert(0, f"{mirrored['data']}/{INSIDE}")
+    g.running, g.slices = "analysis", work["slices"]
+    # Where exax's parts say what they do; nobody listens, which is not wrong.
+    os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())
+    refuse_other_slices()
+    job.WORKDIRS.update({name: str(each) for name, each in here().workdirs.items()})
+    take_notes(folder)
+    above = {work["package"].rsplit(".", depth)[0] for depth in range(work["package"].count(".") + 1)}
+    forget_modules(set(loaded_modules()) - {*work["closure"]} - above)
+    note(loaded={name: found for name, found in loaded_modules().items() if name in work["closure"]})
+    note_libraries_of(work["closure"])
+    watch_units()
+    if mirrored is not None:
+        refuse_what_is_not_here(mirrored)
+    os.chdir(project_directory())  # as where exax's jobs import their methods
+    with contextlib.suppress(Exception):  # a unit says why, if it cannot be imported
+        importlib.import_module(f"{work['package']}.a_{work['task']['name']}")
+    os.chdir(folder)

@@ -1,0 +1,195 @@
+"""Libraries that a job loaded, directly or indirectly.
+
+Each import is noted by who asks for what, whether that was loaded before or not. What a job uses is then what
+can be reached from its own modules, however much else has been loaded here for other jobs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from types import FrameType
+from typing import Any
+
+from shortloop.exax.patches.loading import loaded_modules
+from shortloop.keys.installed import as_installed, required_by
+from shortloop.keys.own_code import PACKAGE
+from shortloop.store.notes import note
+
+__all__ = ["HERE", "are_as_loaded", "begin_program", "note_libraries_of", "note_versions", "watch_imports"]
+
+HERE = f"{os.uname().nodename}:{sys.prefix}"
+"""What tells the libraries of this machine, or of another environment on it, from those of others."""
+
+NO_LIBRARIES = {*sys.stdlib_module_names, "__main__", "accelerator", PACKAGE}
+
+
+class _Imports:
+    """Who has imported what: libraries by their top-level names, modules of one's own by their full ones."""
+
+    def __init__(self) -> None:
+        self.asked: set[tuple[object, str]] = set()
+        self._asked_before = self.asked
+        self.versions: dict[str, str] = {}
+        """Each library as it was installed when it was first imported here."""
+        self._required: dict[str, set[str]] = {}  # by each of them; known before jobs are forked
+        self._edges: dict[str, set[str]] = {}
+        self._used: set[str] | None = None  # by the job that this process runs
+        self._is_all_used = False
+
+    def heard(self, importer: object, name: str) -> None:
+        """Something is imported, perhaps once more."""
+        top = name.partition(".")[0]
+        by = _node(importer)
+        if by is None:  # on behalf of whoever called it
+            by = _caller()
+        else:
+            self.asked.add((importer, name))
+        if top in NO_LIBRARIES or by == top or top.startswith("_sysconfigdata"):
+            return
+        if top not in self.versions:
+            if top in loaded_modules():
+                return
+            self.versions[top], self._required[top] = as_installed(top), required_by(top)
+        self._edges.setdefault(by, set()).add(top)
+        if self._used is not None and (self._is_all_used or by in self._used or not _is_of_frame(by)):
+            self._use([top])
+
+    def begin(self, modules: Iterable[str] | None) -> None:
+        """This process runs a job from now on, of some modules of one's own; None: all that it imports."""
+        # By others, perhaps: what was known may be new to the job. The set is kept, as to free it takes long.
+        self._asked_before, self.asked = self.asked, set()
+        self._is_all_used = modules is None
+        self._used = set()
+        names = self._edges if modules is None else [*modules]
+        self._use({*names, *(name.partition(".")[0] for name in names)})  # a method may be a library's
+
+    def _use(self, names: Iterable[str]) -> None:
+        assert self._used is not None
+        waiting, new = [*names], {}
+        while waiting:
+            name = waiting.pop()
+            if name not in self._used:
+                self._used.add(name)
+                waiting += self._edges.get(name, ())
+                if name in self.versions:
+                    new[name] = self.versions[name]
+                    waiting += self._required_by(name)
+        if new:
+            note_versions(new)
+
+    def _required_by(self, library: str) -> list[str]:
+        """What a library requires and is loaded; machine code imports without a word."""
+        if library not in self._required:
+            self._required[library] = required_by(library)
+        required = self._required[library]
+        found = [each for each in required if each in sys.modules and each not in NO_LIBRARIES]
+        for each in found:
+            self.versions.setdefault(each, as_installed(each))
+        return found
+
+
+def watch_imports() -> None:
+    """From now on, this process and its forks know which libraries are imported for whom."""
+    if _imports() is not None:
+        return
+    imports = _Imports()
+    heard, original = imports.heard, builtins.__import__
+
+    @wraps(original)
+    def imported(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        if not level:
+            importer = None if globals is None else globals.get("__name__")
+            if (importer, name) not in imports.asked:
+                heard(importer, name)
+        return original(name, globals, locals, fromlist, level)
+
+    imported.imports = imports  # type: ignore[attr-defined]
+    builtins.__import__ = imported
+    importlib.import_module = _hearing(imports, importlib.import_module)
+    importlib.util.find_spec = _hearing(imports, importlib.util.find_spec)
+    sys.meta_path.insert(0, _FirstImports(imports))
+
+
+def note_libraries_of(modules: Iterable[str]) -> None:
+    """Note the libraries that a job uses, now and from now on, in this process and its forks."""
+    imports = _imports()
+    if imports is not None:
+        imports.begin(modules)
+
+
+def note_versions(libraries: Mapping[str, str]) -> None:
+    """Note that a job uses libraries."""
+    note(versions=libraries, where=HERE)
+
+
+def begin_program() -> None:
+    """Note all libraries that this process, a program started by a job, imports."""
+    watch_imports()
+    imports = _imports()
+    assert imports is not None
+    imports.begin(None)
+
+
+def are_as_loaded() -> bool:
+    """True if no library was installed anew since this process has imported it."""
+    imports = _imports()
+    return imports is None or all(as_installed(name) == each for name, each in imports.versions.items())
+
+
+class _FirstImports:
+    """Hears of what machine code imports, which calls no function of `builtins`. It finds nothing."""
+
+    def __init__(self, imports: _Imports) -> None:
+        self._imports = imports
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """As Python asks it."""
+        if path is None:
+            self._imports.heard(None, name)
+
+
+def _imports() -> _Imports | None:
+    """Found again however often this module is loaded anew."""
+    return getattr(builtins.__import__, "imports", None)
+
+
+def _hearing(imports: _Imports, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def asked(name: str, package: str | None = None) -> Any:
+        if not name.startswith("."):
+            imports.heard(None, name)
+        return original(name, package)
+
+    return asked
+
+
+def _node(importer: object) -> str | None:
+    """Who imports, as `_Imports` knows it; None of a module that does so for others."""
+    if not isinstance(importer, str):
+        return None
+    top = importer.partition(".")[0]
+    if top == PACKAGE or importer in loaded_modules():
+        return importer
+    return None if top in sys.stdlib_module_names else top
+
+
+def _is_of_frame(node: str) -> bool:
+    return node.partition(".")[0] in (PACKAGE, "accelerator")
+
+
+def _caller() -> str:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        node = _node(frame.f_globals.get("__name__"))
+        if node is not None and node != __name__:
+            return node
+        frame = frame.f_back
+    return ""

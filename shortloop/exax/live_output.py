@@ -1,0 +1,215 @@
+"""Output of running jobs, shown line by line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+
+from shortloop.base.text import one_line
+from shortloop.store.job_files import LOGS
+
+__all__ = ["OF_EXAX", "VERBOSE", "LiveOutput", "parts_of_output", "shown_line"]
+
+VERBOSE = "SHORTLOOP_VERBOSE"
+"""Environment variable: if it is set, live output includes log records below WARNING."""
+LOOK_EVERY = 0.2  # s
+STATE_EVERY = 1.0  # s between states of a line that is written again and again, as by tqdm
+LINES = 300  # that are shown in a second
+HELD = 2.0  # s that a traceback waits: if its job fails, the run shows it
+READ = 1 << 22  # bytes at a time
+LONGEST = 1 << 16  # bytes of one line
+OF_EXAX = b"LAUNCH:  The deathening!"
+"""What exax prints in the name of a job that fails."""
+TRACEBACK = b"Traceback (most recent call last):"
+MINOR = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:DEBUG|INFO) ")  # as `job_logs` writes it
+# What moves the cursor or sets a colour, and titles of windows.
+_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_BELOW = re.compile(rb"\n+([^\n]*?)(?:\x1b\[A)+")  # a second bar of tqdm, below the first
+
+
+def shown_line(raw: bytes) -> str:
+    """A line as a terminal would leave it: the last state of what was overwritten, without colours."""
+    text = raw.decode("utf-8", "backslashreplace")
+    if "\r" in text:
+        text = next((state for state in reversed(text.split("\r")) if state.strip()), "")
+    text = _CONTROL.sub("", text) if "\x1b" in text else text
+    return one_line(text.expandtabs().rstrip())
+
+
+def parts_of_output(folder: Path) -> list[Path]:
+    """Files of what a job printed: of ``prepare``, of its units by slices, of ``synthesis``."""
+    try:
+        names = [name for name in os.listdir(folder / LOGS) if "." not in name]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    order = {"prepare": -2, "synthesis": 1 << 62}
+    names.sort(key=lambda name: (int(name) if name.isdecimal() else order.get(name, -1), name))
+    return [folder / LOGS / name for name in names]
+
+
+class LiveOutput:
+    """Shows what running jobs print; a context manager, with one thread for all jobs.
+
+    show: takes each line, one at a time, from any thread.
+    verbose: whether to show log records below WARNING.
+    most: lines that are shown in a second; None: all.
+    """
+
+    def __init__(self, show: Callable[[str], None], verbose: bool = False, most: int | None = LINES) -> None:
+        self._show, self._verbose, self._most = show, verbose, most
+        self._jobs: dict[Path, _Job] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._since, self._shown = 0.0, 0  # of the second that passes
+
+    def __enter__(self) -> LiveOutput:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        for folder in [*self._jobs]:
+            self.ended(folder, failed=error is not None)
+
+    def mute(self) -> None:
+        """Show nothing from now on: jobs are being ended, and say so."""
+        self._show = lambda line: None
+
+    def follow(self, folder: Path, prefix: str) -> None:
+        """Show what a job prints from now on, with its stage and partition before each line."""
+        with self._lock:
+            self._jobs[folder] = _Job(folder, f"{one_line(prefix)} | " if prefix else "")
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+
+    def ended(self, folder: Path, failed: bool = False) -> None:
+        """Show the last that a job printed; of one that failed, not the traceback, which the run shows."""
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            job = self._jobs.pop(folder, None)
+            if job is not None:
+                self._read(job)
+                self._show_lines(job, job.rest(failed))
+                self._say_left_out(job)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(LOOK_EVERY):
+            with self._lock, contextlib.suppress(OSError, ValueError):  # a terminal that is gone
+                for job in self._jobs.values():
+                    self._read(job)
+
+    def _read(self, job: _Job) -> None:
+        for lines in job.read(time.monotonic()):
+            self._show_lines(job, lines)
+
+    def _show_lines(self, job: _Job, lines: list[bytes]) -> None:
+        now = time.monotonic()
+        if now - self._since >= 1:
+            self._since, self._shown = now, 0
+        lines = [line for line in lines if line != OF_EXAX and (self._verbose or not MINOR.match(line))]
+        room = len(lines) if self._most is None else max(0, self._most - self._shown)
+        if lines and room:
+            self._say_left_out(job)
+        for line in lines[:room]:
+            self._show(f"{job.prefix}{shown_line(line)}")
+        self._shown += len(lines[:room])
+        job.left_out += len(lines[room:])
+
+    def _say_left_out(self, job: _Job) -> None:
+        if job.left_out:
+            count, job.left_out = job.left_out, 0
+            lines = "line" if count == 1 else "lines"
+            self._show(f"{job.prefix}… {count:,} {lines} left out: shortloop logs {job.name}")
+
+
+class _Job:
+    """The files that one job prints into, as far as they are read."""
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        self.name, self.prefix = folder.name, prefix
+        self.left_out = 0
+        self._folder = folder
+        self._tails: dict[Path, _Tail] = {}
+
+    def read(self, now: float) -> Iterator[list[bytes]]:
+        """Lines that are new in each file, some at a time."""
+        for file in parts_of_output(self._folder):
+            tail = self._tails.setdefault(file, _Tail(file))
+            yield from tail.read(now)
+
+    def rest(self, failed: bool) -> list[bytes]:
+        """Lines that were not ended, or were held back."""
+        return [line for tail in self._tails.values() for line in tail.rest(failed)]
+
+
+class _Tail:
+    """One file, whose lines are given as they come."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._place = 0
+        self._begun = b""  # a line that is not ended
+        self._state, self._state_at = b"", 0.0  # of it, that was shown last
+        self._held: list[bytes] = []
+        self._held_at = 0.0
+
+    def read(self, now: float) -> Iterator[list[bytes]]:
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(self._file).st_size > self._place:
+                with self._file.open("rb") as stream:
+                    stream.seek(self._place)
+                    while data := stream.read(READ):
+                        self._place += len(data)
+                        yield self._lines(data, now)
+        if b"\r" in self._begun and now - self._state_at >= STATE_EVERY and self._begun != self._state:
+            self._state, self._state_at = self._begun, now
+            yield self._not_held([self._begun], now)
+        if self._held and now - self._held_at > HELD:  # its job goes on
+            held, self._held = self._held, []
+            yield held
+
+    def rest(self, failed: bool) -> list[bytes]:
+        lines = [] if failed else self._held
+        if self._begun and _last_state(self._begun) != self._state:
+            lines = [*lines, self._begun]
+        self._held, self._begun = [], b""
+        return lines
+
+    def _lines(self, data: bytes, now: float) -> list[bytes]:
+        data = self._begun + data
+        if b"\x1b[A" in data:
+            data = _BELOW.sub(b"\r", data)
+        *lines, begun = data.split(b"\n")
+        if lines:
+            if self._state and _last_state(lines[0]) == self._state:
+                del lines[0]  # it was shown when it was not ended
+            self._state = b""
+        self._begun = _last_state(begun) if b"\r" in begun else begun[-LONGEST:]
+        return self._not_held(lines, now)
+
+    def _not_held(self, lines: list[bytes], now: float) -> list[bytes]:
+        """Lines up to a traceback: from there on they wait."""
+        if self._held:
+            self._held += lines
+            return []
+        for place, line in enumerate(lines):
+            if line.startswith(TRACEBACK):
+                self._held, self._held_at = lines[place:], now
+                return lines[:place]
+        return lines
+
+
+def _last_state(line: bytes) -> bytes:
+    """The last of what was written over each other, with the mark that it is."""
+    state = next((each for each in reversed(line.split(b"\r")) if each.strip()), b"")
+    return b"\r" + state if state and b"\r" in line else state

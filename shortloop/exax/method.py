@@ -1,0 +1,383 @@
+"""Turn a stage into an exax method.
+
+``prepare`` opens the stage and makes its arrays. exax then forks slices, whose ``analysis`` draws units until
+none is left. ``synthesis`` finishes the stage and writes the record. How units are handed out cannot change a
+result, so nothing of this file is in a key.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
+from shortloop.exax.datasets import open_dataset
+from shortloop.exax.evidence import evidence_of
+from shortloop.exax.job_for_workers import (
+    code_digest,
+    folders_of,
+    name_of_stage,
+    names_of,
+    states_of_jobs,
+    work_of_job,
+)
+from shortloop.exax.libraries import note_versions
+from shortloop.exax.patches.fork_safety import threads_lost_by_fork
+from shortloop.exax.patches.preload import client
+from shortloop.exax.stalled_jobs import BEGUN, note_units
+from shortloop.exax.unit_processes import computed_in_processes
+from shortloop.keys.code import Code, code_of, code_state
+from shortloop.keys.hashing import digest
+from shortloop.keys.key import Parts
+from shortloop.keys.methods import module_of
+from shortloop.keys.typed_options import annotations_of, settled
+from shortloop.stages.content import SIZE
+from shortloop.stages.fields import BEFORE, REQUIRED, fields_of
+from shortloop.stages.identity import digest_of_units, ids_of_units
+from shortloop.stages.kept_failures import Failures
+from shortloop.stages.needs import KEEP, needs_of
+from shortloop.stages.output import computed, lay_out, write_output
+from shortloop.stages.records import EARLIER, RETRIED, create_array, reject
+from shortloop.stages.retries import Tried, check_without_units, text_of
+from shortloop.stages.rows import FOR_THIS_JOB, take_rows
+from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.stages.threads import Pool, check_single_thread, distinct
+from shortloop.stages.unit_values import keep_nothing, keep_unit
+from shortloop.store.inputs import check_located
+from shortloop.store.lookup import here
+from shortloop.store.notes import are_taken
+from shortloop.units.checkpoints import Checkpoint, take_good_units
+from shortloop.units.ended import Computed
+from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
+from shortloop.units.unit_output import UnitOutput, keep_printed
+
+__all__ = ["STAGE", "exax_method"]
+
+STAGE = "STAGE"
+"""The name that a method has for the class of its stage."""
+Pools = list[Pool]  # of a process, as `check_single_thread` finds them
+
+
+def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
+    """What exax looks for in a method, made of a stage.
+
+    >>> globals().update(exax_method(Fit, __file__))
+    """
+    taken = fields_of(stage)
+    # Without defaults: exax would make values of the types of these.
+    frame = ["partition", "modules", *([EARLIER] if issubclass(stage, CollectingStage) else [])]
+    frame += [RETRIED] if needs_of(stage).on_error == KEEP else []
+    options = dict.fromkeys([*frame, *taken.options])
+    jobs: list[Any] = [*taken.jobs, *taken.perhaps, *([name] for name in taken.lists)]
+    datasets = [*taken.datasets, *taken.perhaps_datasets, *([name] for name in taken.dataset_lists)]
+    made = {
+        STAGE: stage,
+        "description": inspect.getdoc(stage) or stage.__name__,
+        "depend_extra": [] if are_taken() else code_of(file),  # exax has asked for it before it forks a job
+        "options": options,
+        "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
+        "datasets": (*datasets,),
+    }
+    if not _has_units(stage):
+        check_without_units(stage, file)
+        return made | {"synthesis": _all_at_once(stage, file)}
+    return made | {"prepare": _prepare(stage, file), "analysis": _analysis, "synthesis": _synthesis}
+
+
+class _Work:
+    """The work of one job: its stage, opened, and its arrays. Slices inherit it when they are forked."""
+
+    def __init__(self, kind: type[Stage], file: str) -> None:
+        from accelerator import g
+
+        options, self.slices = json.loads(json.dumps(g.options)), g.slices  # no dicts of exax
+        self.file = method = Path(file).resolve()
+        modules, earlier = options.pop("modules"), options.pop(EARLIER, None)
+        retried = options.pop(RETRIED, None)
+        if modules is None:  # a run gives all options; others leave out some
+            options |= {name: each for name, each in _defaults(kind).items() if options[name] is None}
+        self.modules = modules or []
+        self.code = code_state(method, self.modules)
+        package, _, stem = module_of(method).rpartition(".")
+        self.method = f"{package}.{stem.removeprefix('a_')}"
+        jobs = {name: folders_of(each) for name, each in g.jobs.items()}
+        self.task = Task(
+            name_of_stage(method),
+            kind.__module__,
+            kind.__name__,
+            options.pop("partition"),
+            options,
+            {name: each for name, each in jobs.items() if name != BEFORE},
+            jobs.get(BEFORE),
+            here(),
+            {**self.code.versions, **self.code.libraries},
+            {name: names_of(each) for name, each in g.datasets.items()},
+            open_dataset,
+        )
+        self.refused = True
+        """True if it cannot be computed; the job says why."""
+        self.at_once = True
+        """Whether it is not worth to share it out."""
+        workdirs = self.task.where.workdirs
+        self.earlier = [Path(workdirs[job.rpartition("-")[0]], job) for job in earlier or ()]
+        """Folders of jobs that may have rows of the same units; some may be gone."""
+        self.taken: dict[str, int] = {}
+        """How many units each of them gave."""
+        self.units: Checkpoint | None = None
+        self.engine: dict[str, Plain] | None = None
+        """What has computed the units, if they were shared out."""
+        self.needs = needs_of(kind)
+        self.known: bytes | None = None
+        self.retried = retried and Path(workdirs[retried.rpartition("-")[0]], retried)
+        """The job of the same key whose failed units are to be computed."""
+        self._or_refuse(self._begin)
+
+    def _begin(self) -> None:
+        self.stage = open_stage(self.task)
+        if _has_units(type(self.stage)):
+            above = [*self.task.jobs.values(), self.task.before, *self.task.datasets.values()]
+            code = digest([code_digest(self.code), states_of_jobs(above)])
+            costs = costs_of(self.stage)
+            found = None if isinstance(self.stage, CollectingStage) else digest_of_units(self.stage, costs)
+            self.units = Checkpoint(costs, code, self._trusted, found)
+            self.known, self.failures = found, Failures(self.stage, len(costs))
+            self.arrays = lay_out(self.stage, self.task, self.units.create_array)
+            if isinstance(self.stage, CollectingStage):
+                given = self.units.rows_before(), self.earlier, self.retried
+                self.taken = take_rows(self.stage, self.units.left(), self.units.take_row, *given)
+            elif self.retried:
+                take_good_units(self.stage, self.retried, self.known, self.arrays, self.units)
+            self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
+            self.units.start()
+            self.now = Computed(self.what, self.stage.unit_name, self.slices)
+        else:
+            self.arrays = lay_out(self.stage, self.task, create_array)
+            self.failures = Failures(self.stage, 0)
+        self.refused = False
+
+    def _trusted(self, job: Path) -> bool:
+        """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
+        parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
+        evidence = evidence_of(job, parts, self.code)
+        if evidence.is_as_keyed:  # what it loaded has made what is taken over
+            note_versions(evidence.libraries)
+        return evidence.is_as_keyed
+
+    def _or_refuse(self, step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except InputError as error:
+            check_located()  # of a file that changed, nothing is kept
+            task = self.task
+            reject(task.name, task.partition, error, task.versions, task.where.files)
+            return None
+
+    def compute(self, slice_: int = 0) -> Pools | None:
+        """Compute units until none is left; the thread pools of this process, if it computed any."""
+        assert self.units is not None
+        any_drawn = False
+        with UnitOutput(slice_, self.stage) as output:
+            for units in self.units.batches():
+                any_drawn = True
+                names = note_units(units, self.stage.unit_name)
+                if self.at_once:  # no other process of the job could say what this one computed
+                    Path(BEGUN).write_text(names, encoding="utf-8", errors="replace")
+                given: list[Any] = []
+                try:
+                    for unit in output.each(units):
+                        self.now.begin(slice_, unit)
+                        given.append(computed(self.stage, unit))
+                finally:  # those before one that raises are kept
+                    self._keep(dict(zip(units, given)))
+        self.now.end(slice_)
+        if self.at_once:
+            Path(BEGUN).unlink(missing_ok=True)
+        return check_single_thread() if any_drawn else None
+
+    @property
+    def what(self) -> str:
+        """What messages call the job."""
+        return " ".join(filter(None, (self.task.name, self.task.partition)))
+
+    def compute_elsewhere(self, engine: EngineNote) -> Pools:
+        """Have an engine compute all units that are left; the thread pools of its workers."""
+        computing, numbers = self._computing(engine, self.what, self.code)
+        self._keep_all(computing.units(self._left(numbers), self._for_workers()), numbers)
+        self.engine = computing.described()
+        return list(computing.threads)
+
+    def compute_in_processes(self, threads: list[str]) -> Pools:
+        """Have processes compute the units that have none of the threads of this one."""
+        computing, numbers = self._computing(None, self.what, self.code)
+        work, left, count = self._for_workers(), self._left(numbers), self.slices
+        batches = computed_in_processes(work, left, count, computing.given_up)
+        self._keep_all(computing.done(batches, left, work), numbers)
+        self.engine = {"workers": count, **computing.described(), "threads": [*threads]}
+        return [*computing.threads]
+
+    def _computing(
+        self, engine: EngineNote | None, what: str, code: Code | None = None
+    ) -> tuple[Any, dict[bytes, int]]:
+        """What has units computed, and the number that each unit has in this process."""
+        assert self.units is not None
+        stage = self.stage
+        numbers = {each: number for number, each in enumerate(ids_of_units(stage, self.units.costs))}
+
+        def is_of(unit: bytes, given: Any) -> bool:
+            given = given.values if isinstance(given, Tried) else given
+            if given is None or not isinstance(stage, CollectingStage):
+                return True
+            return bool(given[:SIZE] == stage.unit_key(numbers[unit]))
+
+        def name(unit: bytes) -> str:
+            return stage.unit_name(numbers[unit])
+
+        def given_up(unit: bytes, how: str) -> Tried | None:
+            lost = computing.lost(unit, how)
+            return self.failures.given_up(numbers[unit], how, lost, again=engine is None)
+
+        keep = partial(keep_printed, stage, numbers)
+        computing = client().Computing(engine, what, name, is_of, given_up, code, keep)
+        return computing, numbers
+
+    def _left(self, numbers: Mapping[bytes, int]) -> dict[bytes, float]:
+        assert self.units is not None
+        left, costs = {*self.units.left()}, self.units.costs
+        return {each: costs[number] for each, number in numbers.items() if number in left}
+
+    def _keep_all(self, given: Iterable[tuple[bytes, Any]], numbers: Mapping[bytes, int]) -> None:
+        """Keep units that were computed elsewhere."""
+        assert self.units is not None
+        for each, values in given:
+            self._keep({numbers[each]: values})
+            self.units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
+
+    def _keep(self, given: Mapping[int, Any]) -> None:
+        """Keep what units gave, or missing values of those that failed."""
+        assert self.units is not None
+        found = {unit: self._noted(unit, each) for unit, each in given.items()}
+        if isinstance(self.stage, CollectingStage):
+            key = self.stage.unit_key
+            self.units.keep_rows({unit: each or key(unit) + FOR_THIS_JOB for unit, each in found.items()})
+            return
+        for unit, values in found.items():
+            self._fill(unit, values)
+
+    def _noted(self, unit: int, given: Any) -> Any:
+        """What a unit gave; None if it failed, which is noted."""
+        if not isinstance(given, Tried):
+            return given
+        self.failures.note(unit, given)
+        return given.values
+
+    def _fill(self, unit: int, values: Any) -> None:
+        assert self.units is not None
+        try:
+            if values is not None:
+                keep_unit(self.stage, unit, values, self.arrays, self.units.keep_file)
+                return
+        except ValueError as error:
+            if self.needs.on_error != KEEP:
+                raise
+            self.failures.note(unit, Tried(None, [text_of(error)]))
+        keep_nothing(self.stage, unit, self.arrays)
+
+    def _for_workers(self) -> JobWork:
+        return work_of_job(
+            type(self.stage),
+            self.file,
+            self.code,
+            partition=self.task.partition,
+            options=self.task.options,
+            modules=self.modules,
+            jobs=self.task.jobs,
+            before=self.task.before,
+            datasets=self.task.datasets,
+            slices=self.slices,
+        )
+
+    def finish(self, pools: Iterable[Pools | None]) -> list[str]:
+        """Write what is left; the files beside the arrays."""
+        if self.engine is None and not self.at_once:
+            pools = list(pools)
+            self.engine = {"name": SLICES, "workers": len(pools)}
+        files = [] if self.units is None else self.units.finish()
+        self.failures.check()
+        noted = self.failures.write(self.known, files)
+        rows = self.units.rows() if self.units is not None and isinstance(self.stage, CollectingStage) else []
+        threads = distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
+        written = self._or_refuse(
+            lambda: write_output(
+                self.stage,
+                self.task,
+                self.arrays,
+                threads,
+                files,
+                rows,
+                self.taken,
+                self.engine,
+                self.failures,
+            )
+        )
+        if written is None:
+            for file in [*files, *noted]:
+                Path(file).unlink()
+            return []
+        check_located()
+        return [*files, *noted, *written]
+
+
+def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
+    def prepare(job: Any) -> Any:
+        work = _Work(kind, file)
+        engine = None if work.at_once else engine_of_run()
+        guards = work.needs.guards and not work.refused  # a process that ends must not end the job
+        if engine is None and (guards or not work.at_once):
+            threads = threads_lost_by_fork()
+            if not threads and not guards:
+                return work
+            _register(job, work.finish([work.compute_in_processes(threads)]))
+        elif not work.refused:
+            pools = work.compute() if engine is None else work.compute_elsewhere(engine)
+            _register(job, work.finish([pools]))
+        return job.finish_early()
+
+    return prepare
+
+
+def _analysis(sliceno: int, prepare_res: _Work) -> Pools | None:
+    return prepare_res.compute(sliceno)
+
+
+def _synthesis(job: Any, prepare_res: _Work, analysis_res: Iterable[Pools | None]) -> None:
+    _register(job, prepare_res.finish(analysis_res))
+
+
+def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
+    def synthesis(job: Any) -> None:
+        work = _Work(kind, file)
+        if not work.refused:
+            _register(job, work.finish([]))
+
+    return synthesis
+
+
+def _defaults(kind: type[Stage]) -> dict[str, Plain]:
+    hints = annotations_of(kind)
+    defaults = {name: each for name, each in fields_of(kind).options.items() if each is not REQUIRED}
+    return {name: settled(hints.get(name, Any), each) for name, each in defaults.items()}
+
+
+def _has_units(stage: type[Stage]) -> bool:
+    return stage.units is not Stage.units
+
+
+def _register(job: Any, files: list[str]) -> None:
+    for file in files:
+        job.register_file(file)

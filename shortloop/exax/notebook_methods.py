@@ -1,0 +1,117 @@
+"""Notebook stages as exax methods, in a temporary package.
+
+They are no part of the project: nobody else loads them, and what is left of them may be deleted.
+
+Made for exax 2025.11.11. Upstream: `Methods` could take packages beside those of accelerator.conf.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from shortloop.exax.listener import ask
+from shortloop.keys.methods import look_again
+from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
+
+__all__ = ["announced", "are_loaded", "find_announced", "find_cells", "load_announced", "write_cells"]
+
+LOADED = "loaded.txt"
+KEPT = 7 * 24 * 3600  # s, for those who go on with them
+
+
+def write_cells(modules: Mapping[str, str]) -> Path:
+    """Write stages of a notebook down as methods, each text once."""
+    said = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
+    folder = _cells() / hashlib.sha256(said).hexdigest()[:20]
+    package = folder / CELLS
+    package.mkdir(parents=True, exist_ok=True)
+    for name, text in {"__init__.py": "", **{f"a_{name}.py": text for name, text in modules.items()}}.items():
+        file = package / name
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            write_atomically(file, text)
+    os.utime(folder)
+    for other in _cells().iterdir():
+        with suppress(OSError):
+            if other.is_dir() and other.stat().st_mtime < time.time() - KEPT:
+                shutil.rmtree(other)
+    return folder
+
+
+def find_cells(folder: Path) -> None:
+    """From now on, this process finds the package in a folder, and takes it for one of the configuration."""
+    above = str(_cells())
+    sys.path[:] = [each for each in sys.path if os.path.dirname(each) != above]
+    sys.path.append(str(folder))
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{CELLS}.")]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    configuration().method_directories[CELLS] = True
+    look_again()
+
+
+@contextmanager
+def announced(folder: Path) -> Iterator[None]:
+    """Let the server load what is in a folder, whenever it loads methods; nobody else may be building."""
+    write_atomically(_note(), json.dumps({"pid": os.getpid(), "folder": folder.name}))
+    try:
+        yield
+    finally:
+        _note().unlink(missing_ok=True)
+
+
+def find_announced() -> Path | None:
+    """In the server, and in the process that runs jobs: find what was announced, if anything was."""
+    try:
+        note = json.loads(_note().read_text(encoding="utf-8"))
+        os.kill(note["pid"], 0)  # one that was killed left its note behind
+        folder = _cells() / str(note["folder"])
+    except (OSError, ValueError, KeyError):
+        return None
+    find_cells(folder)
+    return folder
+
+
+def load_announced() -> None:
+    """In the server: whenever it loads methods, load those that were announced too."""
+    from accelerator.methods import Methods
+
+    original = Methods.__init__
+
+    @functools.wraps(original)
+    def load(self: Any, server_config: Any) -> None:
+        packages = {name: each for name, each in server_config["method_directories"].items() if name != CELLS}
+        folder = find_announced()
+        if folder is not None:
+            packages[CELLS] = True
+        original(self, type(server_config)({**server_config, "method_directories": packages}))
+        write_atomically(_cells() / LOADED, "" if folder is None else folder.name)
+
+    Methods.__init__ = load
+
+
+def are_loaded(folder: Path) -> bool:
+    """Whether the server has loaded what is in a folder."""
+    with suppress(OSError):
+        if (_cells() / LOADED).read_text(encoding="utf-8") == folder.name:
+            known = json.loads(ask("methods") or b"{}")  # it may be another server by now
+            return any(each["package"] == CELLS for each in known.values())
+    return False
+
+
+def _cells() -> Path:
+    return cache_directory("cells")
+
+
+def _note() -> Path:
+    return _cells() / "announced.json"

@@ -1,0 +1,1 @@
+"""Patches applied to exax when its server starts."""

@@ -1,0 +1,219 @@
+"""Capture the output of all jobs in one process.
+
+exax forks another process for each job, which costs as much as a small job.
+
+Made for exax 2025.11.11. Upstream: one process for each server could keep the output of all jobs; this
+could go there as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from shortloop.exax.forked import let_go
+
+__all__ = ["keep_output_in_one_process"]
+
+MESSAGE, MOST_FILES = 2**16, 250  # bytes and open files of one message; the system takes no more than 253
+PIPE = 65536  # bytes that are read at once
+PROCESS = 16  # bytes by which a slice says first which process it is
+TAIL = 640  # bytes of output that the server shows of a running job
+TRY_AGAIN = 1000  # ms
+NOT_SHOWN = b"\n*** Some output not printed ***\n"
+TERMINAL = "BD_TERM_FD"  # of the environment: where output is shown
+
+
+def keep_output_in_one_process() -> None:
+    """Have a process, which ends with this one and its jobs, keep what jobs print from now on."""
+    from accelerator import iowrapper
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not os.fork():
+        _keep_all(theirs)
+    theirs.close()
+    original = iowrapper.run_reader
+
+    @functools.wraps(original)
+    def run_reader(
+        fd2pid: dict[int, int], names: list[str], masters: list[int], slaves: list[int], q: Any = None
+    ) -> None:
+        given = [*masters, *([] if q is None else [q.w])]
+        processes = [fd2pid.get(each) for each in masters]
+        what = {"folder": os.path.abspath("OUTPUT"), "names": names, "processes": processes}
+        if _is_handed_over(ours, json.dumps(what).encode(), given):
+            os.close(int(os.environ.pop(TERMINAL)))
+        else:
+            original(fd2pid, names, masters, slaves, q=q)
+
+    iowrapper.run_reader = run_reader
+
+
+def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> bool:
+    """Not if there are too many files, or nobody listens any more."""
+    if len(given) > MOST_FILES:
+        return False
+    try:
+        socket.send_fds(keeper, [message], given)
+    except OSError:
+        return False
+    return True
+
+
+def _keep_all(jobs: socket.socket) -> NoReturn:
+    """All of the life of the process."""
+    try:
+        from accelerator.compat import setproctitle
+
+        for number in (signal.SIGTERM, signal.SIGINT):  # it ends when nobody is left who could print
+            signal.signal(number, signal.SIG_IGN)
+        setproctitle("output of jobs")
+        terminal = int(os.environ[TERMINAL])
+        let_go({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
+        _Keeper(jobs, _Terminal(terminal)).run()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+class _Terminal:
+    """Where output is shown, if that takes it: nobody waits for a terminal that has been stopped."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        os.set_blocking(descriptor, False)
+        self.has_missed = False
+
+    def show(self, text: bytes) -> None:
+        try:
+            os.write(self._descriptor, text)
+        except OSError:
+            self.has_missed = True
+
+    def say_what_is_missed(self) -> None:
+        self.has_missed = False
+        self.show(NOT_SHOWN)
+
+
+class _Keeper:
+    """Reads what jobs print, until none is left and none can come."""
+
+    def __init__(self, jobs: socket.socket, terminal: _Terminal) -> None:
+        self._jobs = jobs
+        self._terminal = terminal
+        self._poll = select.poll()
+        self._poll.register(jobs, select.POLLIN)
+        self._outputs: dict[int, _Output] = {}
+        self._may_come = True
+
+    def run(self) -> None:
+        while self._may_come or self._outputs:
+            ready = self._poll.poll(TRY_AGAIN if self._terminal.has_missed else None)
+            if self._terminal.has_missed:
+                self._terminal.say_what_is_missed()
+            for descriptor, _ in ready:
+                if descriptor == self._jobs.fileno():
+                    self._begin()
+                elif descriptor in self._outputs:
+                    self._read(descriptor)
+
+    def _begin(self) -> None:
+        message, given, _, _ = socket.recv_fds(self._jobs, MESSAGE, MOST_FILES)
+        if not message:
+            self._may_come = False
+            self._poll.unregister(self._jobs)
+            return
+        what = json.loads(message)
+        count = len(what["names"])
+        output = _Output(Path(what["folder"]), given[count:])
+        for descriptor, name, process in zip(given, what["names"], what["processes"]):
+            output.add(descriptor, name, process)
+            self._outputs[descriptor] = output
+            self._poll.register(descriptor, select.POLLIN)
+
+    def _read(self, descriptor: int) -> None:
+        output = self._outputs[descriptor]
+        try:
+            text = os.read(descriptor, PIPE)
+        except OSError:  # so ends a terminal whose other side is closed
+            text = b""
+        if text:
+            try:
+                self._terminal.show(output.take(descriptor, text))
+                return
+            except (OSError, ValueError):  # the disk is full: who prints more will know
+                traceback.print_exc()
+        self._poll.unregister(descriptor)
+        del self._outputs[descriptor]
+        output.end(descriptor)
+
+
+class _Output:
+    """What one job prints, each of its parts into a file, and the last of it for the server."""
+
+    def __init__(self, folder: Path, queue: list[int]) -> None:
+        self._folder = folder
+        self._queue = queue
+        self._names: dict[int, str] = {}
+        self._processes: dict[int, int | None] = {}
+        self._files: dict[int, int] = {}
+        self._tails: dict[int, bytes] = {}
+        self._is_empty = True
+
+    def add(self, descriptor: int, name: str, process: int | None) -> None:
+        self._names[descriptor] = name
+        self._processes[descriptor] = process
+
+    def take(self, descriptor: int, text: bytes) -> bytes:
+        """Keep it; what of it is to be shown."""
+        from accelerator import statmsg
+
+        process = self._processes[descriptor]
+        if process is None:
+            process = self._processes[descriptor] = int(text[:PROCESS], 16)
+            text = text[PROCESS:]
+        if text:
+            if descriptor not in self._files:
+                file = self._folder / self._names[descriptor]
+                self._files[descriptor] = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
+            os.write(self._files[descriptor], text)
+            self._is_empty = False
+            tail = self._tails[descriptor] = (self._tails.get(descriptor, b"") + text)[-TAIL:]
+            statmsg._output(process, tail.decode("utf-8", "replace"))
+        return text
+
+    def end(self, descriptor: int) -> None:
+        """Nothing more comes of one part."""
+        from accelerator import statmsg
+
+        os.close(descriptor)
+        for queue in self._queue:  # whoever waits for slices looks whether one has died
+            with contextlib.suppress(OSError):
+                os.write(queue, struct.pack("<HII", 6, os.getpid(), 2) + b"N.")
+        if descriptor in self._files:
+            os.close(self._files.pop(descriptor))
+        process = self._processes.pop(descriptor)
+        if process in self._processes.values():  # that prepares a job goes on to its synthesis
+            if descriptor in self._tails:
+                statmsg._clear_output(process)
+        elif process is not None:
+            statmsg._end(pid=process)
+        if not self._processes:
+            for queue in self._queue:
+                os.close(queue)
+            if self._is_empty:
+                with contextlib.suppress(OSError):
+                    self._folder.rmdir()

@@ -1,0 +1,181 @@
+"""Compile own code from the very source that is read, and record loaded modules.
+
+Python takes a file of bytecode for valid by the time of its source, in whole seconds, and its size: a module
+edited twice within a second, or put back with its old time, runs as it was. So what runs methods trusts no
+bytecode, but what it keeps itself, by content.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import marshal
+import os
+import sys
+from importlib import machinery
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+from zipimport import zipimporter
+
+from blake3 import blake3
+
+from shortloop.keys.own_code import is_own
+from shortloop.project.project import cache_directory, runs_jobs
+from shortloop.store.notes import note
+
+__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "own_modules"]
+
+AT_START = {"__main__", "sitecustomize", "usercustomize"}  # Python runs these once, before all else
+
+CHECK = blake3.digest_size  # bytes
+
+_forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork more than all else here
+
+
+class Loaded(NamedTuple):
+    """A module of one's own that this process has loaded.
+
+    file: its file.
+    content: hexadecimal BLAKE3 of the bytes that were loaded.
+    """
+
+    file: str
+    content: str
+
+
+def load_from_source(anew: bool = False) -> None:
+    """Make this process and its forks load user code from source, and record what they load."""
+    first = _table() is None
+    if first:
+        machinery.SourceFileLoader.get_code = _Table({}, _cache())  # type: ignore[method-assign,assignment]
+        _note_others()
+    if first and (anew or runs_jobs()):
+        # What is being imported goes on; others get what their sources say.
+        running = {name for name, module in sys.modules.items() if _is_running(module)}
+        forget_modules(set(own_modules()) - running - AT_START)
+
+
+def is_noting() -> bool:
+    """Whether this process knows what it has loaded."""
+    return _table() is not None
+
+
+def loaded_modules() -> dict[str, Loaded]:
+    """Modules of one's own that this process has loaded from source."""
+    table = _table()
+    return {} if table is None else table.loaded
+
+
+def own_modules() -> dict[str, str]:
+    """Modules of one's own that this process has, however they were loaded."""
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    return {name: file for name, file in files.items() if file and is_own(file)}
+
+
+def forget_modules(names: set[str]) -> None:
+    """Load modules anew when they are next imported."""
+    loaded = loaded_modules()
+    for name in names:
+        module = sys.modules.pop(name, None)
+        if module is not None:
+            _forgotten.append(module)
+        above, _, last = name.rpartition(".")
+        if module is not None and getattr(sys.modules.get(above), last, None) is module:
+            delattr(sys.modules[above], last)
+        loaded.pop(name, None)
+
+
+class _Table:
+    """In place of ``SourceFileLoader.get_code``: there it is found again, however often this is imported."""
+
+    def __init__(self, loaded: dict[str, Loaded], cache: Path | None) -> None:
+        self.loaded = loaded
+        self._cache = cache
+        self._last: dict[str, tuple[bytes, CodeType]] = {}  # of each file; jobs are forks that import it anew
+        self._original = machinery.SourceFileLoader.get_code
+
+    def __get__(self, loader: Any, kind: type | None = None) -> Any:
+        return self if loader is None else lambda name: self._code(loader, name)
+
+    def note(self, name: str, file: str, content: str) -> None:
+        """A module was loaded."""
+        self.loaded[name] = Loaded(file, content)
+        note(loaded={name: (file, content)})
+
+    def _code(self, loader: Any, name: str) -> CodeType | None:
+        file = loader.get_filename(name)
+        if not is_own(file):
+            code: CodeType | None = self._original(loader, name)
+            return code
+        source = loader.get_data(file)
+        self.note(name, file, blake3(source).hexdigest())
+        return self._compiled(source, file)
+
+    def _compiled(self, source: bytes, file: str) -> CodeType:
+        """What a source says, kept by its content; one version of each file."""
+        if self._cache is None:
+            return compile(source, file, "exec", dont_inherit=True)
+        path = os.fsencode(file)
+        kept = self._cache / blake3(path).hexdigest()
+        what = (importlib.util.MAGIC_NUMBER, bytes([sys.flags.optimize]), path, source)
+        key = blake3(b"\0".join(what)).digest()
+        if self._last.get(file, (b"",))[0] != key:
+            code = self._read(kept, key) or self._compile(source, file, kept, key)
+            self._last[file] = key, code
+        return self._last[file][1]
+
+    def _read(self, kept: Path, key: bytes) -> CodeType | None:
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+            data = kept.read_bytes()
+            if data[:CHECK] == key and blake3(data[2 * CHECK :]).digest() == data[CHECK : 2 * CHECK]:
+                code = marshal.loads(data[2 * CHECK :])
+                if isinstance(code, CodeType):
+                    return code
+        return None
+
+    def _compile(self, source: bytes, file: str, kept: Path, key: bytes) -> CodeType:
+        code = compile(source, file, "exec", dont_inherit=True)
+        data = marshal.dumps(code)
+        part = kept.with_name(f".{kept.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):  # a full disk, or a project that is only read
+            part.write_bytes(key + blake3(data).digest() + data)
+            part.replace(kept)
+        return code
+
+
+def _table() -> _Table | None:
+    found = vars(machinery.SourceFileLoader).get("get_code")
+    return found if hasattr(found, "loaded") else None
+
+
+def _cache() -> Path | None:
+    try:
+        return cache_directory("bytecode")
+    except (OSError, ValueError):
+        return None
+
+
+def _note_others() -> None:
+    """Compiled modules, bytecode without a source, and archives are loaded as they are, and known."""
+    for kind, method in (
+        (machinery.ExtensionFileLoader, "create_module"),
+        (machinery.SourcelessFileLoader, "get_code"),
+        (zipimporter, "get_code"),
+    ):
+        setattr(kind, method, _noting(getattr(kind, method)))
+
+
+def _noting(original: Any) -> Any:
+    def noted(loader: Any, what: Any) -> Any:
+        table, file = _table(), getattr(loader, "path", None) or loader.archive
+        if table is not None and is_own(file):
+            content = blake3(Path(file).read_bytes()).hexdigest()
+            table.note(getattr(loader, "name", str(what)), file, content)
+        return original(loader, what)
+
+    return noted
+
+
+def _is_running(module: Any) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))

@@ -1,0 +1,209 @@
+"""Import heavy libraries once for many jobs.
+
+exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
+they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
+job by job. So a run announces each method that it has a job of, and the process that forks imports what the
+method's file imports before it forks the first; the others inherit that. So it is with modules that an
+option names; but exax does not load its methods anew when one of these changes, so a job keeps them only if
+their files are still what was loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shortloop.base.plain import Plain
+from shortloop.exax.imports import imports_of
+from shortloop.exax.patches.loading import Loaded, loaded_modules
+from shortloop.keys.code import code_state, says_code
+from shortloop.keys.file_state import State, states_of_files
+from shortloop.keys.hashing import hash_file
+from shortloop.keys.methods import find_method
+from shortloop.keys.own_code import PACKAGE
+from shortloop.keys.source import read_source
+from shortloop.project.project import cache_directory, write_atomically
+from shortloop.stages import threads
+from shortloop.units.messages import engine_of_run
+
+__all__ = [
+    "announce",
+    "client",
+    "forget",
+    "import_all",
+    "import_before_forks",
+    "load_client",
+    "modules_beside",
+]
+
+ENGINES = f"{PACKAGE}.engines.", f"{PACKAGE}.units."
+
+_loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
+# Modules that jobs of a method need beside those that it imports, by the method and the modules that an
+# option of the job names.
+_beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+_imported_already: set[str] = set()
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of glibc has them
+MOST_KEPT, LARGEST_KEPT = 2**26, 2**25  # bytes, as far as glibc itself would come in time
+# What this process has announced.
+_announced_here: dict[tuple[str, tuple[str, ...]], dict[str, Plain]] = {}
+
+
+def announce(method: str, modules: Sequence[str] = ()) -> None:
+    """Say that a job of a method comes next."""
+    if (method, tuple(modules)) in _announced_here:
+        return
+    _, file = find_method(method)
+    if says_code(file):
+        known, own = code_state(file, modules).modules, code_state(file).modules
+        said: dict[str, Plain] = {"method": method, "named": list(modules)}
+        said |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
+        _announced_here[method, tuple(modules)] = said
+        write_atomically(_note(), json.dumps({"pid": os.getpid(), "jobs": [*_announced_here.values()]}))
+
+
+def import_all(names: Iterable[str]) -> None:
+    """Import modules, as far as they can be: the job that needs one of the others says it better."""
+    new = [name for name in names if name not in _imported_already]
+    before = {*sys.modules}
+    for name in new:
+        _imported_already.add(name)
+        with contextlib.suppress(Exception):
+            _import(name)
+    with contextlib.suppress(Exception):
+        _load_compiled(sys.modules.keys() - before)
+    if new:
+        threads.warm_up()  # after all, as it looks through the libraries that are loaded
+        _keep_freed_memory()
+
+
+def _keep_freed_memory() -> None:
+    """Have this process and its forks keep freed memory, which the system would give again page by page."""
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
+        mallopt(M_TRIM_THRESHOLD, MOST_KEPT)
+
+
+def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
+    """Modules that a job has beside those that its method imports, if they are as they were loaded."""
+    names = _beside.get((method, tuple(modules)), [])
+    loaded = {name: found for name, found in loaded_modules().items() if name in names}
+    return {*loaded} if all(map(_is_as_loaded, loaded.values())) else set()
+
+
+def _is_as_loaded(module: Loaded) -> bool:
+    try:
+        return hash_file(Path(module.file)) == module.content
+    except OSError:
+        return False
+
+
+def forget() -> None:
+    """The run is over."""
+    _announced_here.clear()
+    _note().unlink(missing_ok=True)
+
+
+def import_before_forks() -> None:
+    """From now on, before this process forks, it imports what the run in progress has announced."""
+    forks_jobs, file = os.getpid(), _note()  # jobs themselves, which inherit this, don't
+    seen: list[State] = []
+
+    def import_announced() -> None:
+        nonlocal seen
+        if os.getpid() != forks_jobs or seen == (seen := states_of_files([str(file)])):
+            return
+        for note in _announced(file).get("jobs", ()):
+            if (of := (note["method"], tuple(note["named"]))) not in _beside:
+                import_all(note["modules"])
+                _beside[of] = note["beside"]
+                with contextlib.suppress(Exception):
+                    _make_ready(*of)
+        if engine_of_run() is not None:
+            with contextlib.suppress(Exception):
+                load_client()
+
+    os.register_at_fork(before=import_announced)
+
+
+def load_client() -> None:
+    """Load what talks to engines, for all jobs that this process forks.
+
+    A job forgets all modules that its method does not import, and would load it anew. It is in no key, but
+    is used only as long as the files of the package are as they were.
+    """
+    global _loaded
+    import shortloop.units.client  # noqa: F401
+
+    ours = {name: module for name, module in sys.modules.items() if name.startswith(f"{PACKAGE}.")}
+    files = [file for module in ours.values() if (file := getattr(module, "__file__", None))]
+    engines = {name: module for name, module in ours.items() if name.startswith(ENGINES)}
+    _loaded = engines, files, states_of_files(files)
+
+
+def client() -> Any:
+    """The module that talks to engines, as it was loaded for all jobs."""
+    if _loaded is not None and states_of_files(_loaded[1]) == _loaded[2]:
+        for name, module in _loaded[0].items():
+            sys.modules.setdefault(name, module)
+    from shortloop.units import client
+
+    return client
+
+
+def _make_ready(method: str, modules: tuple[str, ...]) -> None:
+    """Find out once what each job of a method asks for."""
+    from shortloop.stages.fields import make_ready
+    from shortloop.stages.stage import Stage
+
+    package, file = find_method(method)
+    code_state(file, modules)
+    code_state(file)
+    for name in read_source(file, f"{package}.{file.stem}").names:  # among them the stage that it is made of
+        module, _, last = name.rpartition(".")
+        stage = getattr(sys.modules.get(module), last, None)
+        if isinstance(stage, type) and issubclass(stage, Stage):
+            make_ready(stage)
+
+
+def _import(name: str) -> None:
+    """A module, by its name or that of something in it, with its compiled code if it has any here."""
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError:
+        module = importlib.import_module(name.rpartition(".")[0])
+    if module.__name__.startswith("shortloop.") and hasattr(module, "warm_up"):
+        module.warm_up()
+
+
+def _load_compiled(names: Iterable[str]) -> None:
+    """Load machine code of functions that are kept for all projects, so that no job does."""
+    ours = [name for name in names if name.startswith(f"{PACKAGE}.")]
+    if ours and "numba" in sys.modules:
+        from shortloop.exax.patches.machine_code import load_compiled
+
+        for name in ours:
+            load_compiled(sys.modules[name])
+
+
+def _announced(file: Path) -> dict[str, Any]:
+    try:
+        note: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        os.kill(note["pid"], 0)  # a run that was killed left its note behind
+    except (OSError, ValueError, KeyError):
+        return {}
+    return note
+
+
+def _note() -> Path:
+    return cache_directory("warm") / "run.json"

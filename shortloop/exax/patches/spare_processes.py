@@ -1,0 +1,235 @@
+"""Spare processes, forked with a method imported while an earlier job runs.
+
+A run says with each job if more of its method follow. A spare is a fork of the process that forks jobs, and
+does what every job of a method begins with; its notes go to its job. It ends if no job comes for a while,
+or if its method starts threads or processes when it is imported.
+
+Made for exax 2025.11.11. Upstream: nothing; spares need a client that says what follows. `reap_later` and
+`leave_early` could go there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+__all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "say_lanes"]
+
+LANE = "shortloop_lane"
+"""Field of what starts a job: its method, modules that an option names, and whether more such jobs follow."""
+PATIENCE = 20.0  # s; no longer than a run would take idle processes for stuck ones
+MOST = 2**15  # bytes of a message
+
+Lane = tuple[str, tuple[str, ...]]
+
+
+class _Spare(NamedTuple):
+    process: int
+    connection: socket.socket
+    pipe: int  # for what the job says at its end
+
+
+class Spares:
+    """In the process that forks jobs: the spares that it has, one of each lane."""
+
+    prepare: Callable[[Lane], None]
+    """What a spare does before it waits."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Lane, _Spare] = {}
+        self._wanted: list[Lane] = []
+        self._unfit: set[Lane] = set()
+        os.register_at_fork(after_in_child=self._let_go)
+
+    def __bool__(self) -> bool:
+        """True if there are any, or are to be."""
+        return bool(self._waiting or self._wanted)
+
+    @property
+    def connections(self) -> list[int]:
+        """File descriptors that become readable when a spare ends."""
+        return [each.connection.fileno() for each in self._waiting.values()]
+
+    @property
+    def are_wanted(self) -> bool:
+        """True if a spare is to be forked."""
+        return bool(self._wanted)
+
+    def start(self, lane: Lane, follows: bool, data: Mapping[str, object]) -> tuple[int, int] | None:
+        """Have a spare run a job; its process and pipe, as exax's ``launch_start`` gives them."""
+        if follows and lane not in (*self._wanted, *self._unfit):
+            self._wanted.append(lane)
+        spare = self._waiting.pop(lane, None)
+        if spare is None:
+            return None
+        with spare.connection, contextlib.suppress(OSError):
+            spare.connection.send(json.dumps(data).encode())
+            return spare.process, spare.pipe
+        self._reap(lane, spare)
+        return None
+
+    def fork(self) -> None:
+        """Fork a spare that is wanted."""
+        lane = self._wanted.pop()
+        if lane in self._waiting:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        reader, writer = os.pipe()
+        gc.disable()  # as exax has it in jobs
+        process = os.fork()
+        if not process:
+            os.close(reader)
+            ours.close()
+            self._wait(lane, theirs, writer)
+        gc.enable()
+        os.close(writer)
+        theirs.close()
+        self._waiting[lane] = _Spare(process, ours, reader)
+
+    def ended(self, descriptor: int) -> bool:
+        """Remove a spare that has ended; True if the open file is that of a spare."""
+        for lane, spare in self._waiting.items():
+            if spare.connection.fileno() == descriptor:
+                del self._waiting[lane]
+                spare.connection.close()
+                self._reap(lane, spare)
+                return True
+        return False
+
+    def _reap(self, lane: Lane, spare: _Spare) -> None:
+        os.close(spare.pipe)
+        if os.waitpid(spare.process, 0)[1]:
+            self._unfit.add(lane)
+
+    def _let_go(self) -> None:
+        for spare in self._waiting.values():  # else they would not know that this process has ended
+            spare.connection.close()
+            os.close(spare.pipe)
+        self._waiting, self._wanted = {}, []
+
+    def _wait(self, lane: Lane, connection: socket.socket, pipe: int) -> NoReturn:
+        """All of the life of a spare."""
+        try:
+            from accelerator.dispatch import close_fds
+            from accelerator.launch import run
+
+            os.setpgid(0, 0)  # as of a job
+            close_fds([pipe, int(os.environ["BD_STATUS_FD"]), int(os.environ["BD_TERM_FD"])])
+            self.prepare(lane)
+            if not _is_alone():  # as a job's, all that it has started ends with it
+                os.killpg(0, signal.SIGKILL)
+            if said := _received(connection):
+                connection.close()
+                run(**json.loads(said), prof_fd=pipe)
+        finally:
+            os._exit(0)
+
+
+def keep_spares() -> Spares:
+    """From now on, this process, which forks jobs, has spares run them."""
+    runner: Any = sys.modules["__main__"]
+    spares = Spares()
+    original: Callable[[dict[str, Any]], tuple[int, int]] = runner.launch_start
+
+    @functools.wraps(original)
+    def launch_start(data: dict[str, Any]) -> tuple[int, int]:
+        method, modules, follows = data.pop(LANE, (None, (), False))
+        started = None
+        if method is not None and not data["debuggable"]:
+            started = spares.start((method, tuple(modules)), follows, data)
+        return started or original(data)
+
+    runner.launch_start = launch_start
+    return spares
+
+
+def say_lanes(follows: Callable[[], bool]) -> None:
+    """From now on, the server says of each job that starts which method it is of, and if more follow."""
+    from accelerator import dispatch
+    from accelerator.runner import Runner
+
+    launch, start = dispatch.launch, Runner.launch_start
+
+    @functools.wraps(launch)
+    def launched(workdir: str, setup: Any, *more: Any) -> Any:
+        named = setup.options.get("modules") or ()
+        named = [*named] if isinstance(named, Sequence) and not isinstance(named, str) else []
+        lanes[setup.jobid] = f"{setup.package}.a_{setup.method}", named, follows()
+        try:
+            return launch(workdir, setup, *more)
+        finally:
+            lanes.pop(setup.jobid, None)
+
+    @functools.wraps(start)
+    def launch_start(self: Any, data: dict[str, Any]) -> Any:
+        return start(self, {**data, LANE: lanes.pop(data["jobid"])})
+
+    lanes: dict[str, tuple[str, list[str], bool]] = {}
+    dispatch.launch, Runner.launch_start = launched, launch_start
+
+
+def leave_early() -> None:
+    """From now on, the ends of a job and of its output are known before the memory of the job is freed."""
+    from accelerator import launch
+
+    original = launch.run
+
+    @functools.wraps(original)
+    def run(*arguments: Any, **more: Any) -> None:
+        original(*arguments, **more)
+        if len(os.listdir("/proc/self/task")) == 1:  # else others may still write
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+            os.close(more["prof_fd"])
+
+    launch.run = run
+
+
+def reap_later() -> None:
+    """From now on, the server does not wait until the process of a job, which it has killed, is reaped."""
+    import pickle
+    import struct
+
+    from accelerator.runner import Runner
+
+    def launch_waitpid(self: Any, child: int) -> None:
+        with self._lock:
+            self._waiter(self.cookie)
+            data = pickle.dumps((self.cookie, child), 2)
+            self.cookie += 1
+            self.sock.sendall(struct.pack("<cI", b"w", len(data)) + data)
+
+    Runner.launch_waitpid = launch_waitpid
+
+
+def _is_alone() -> bool:
+    """True if this process has one thread, and has never had a child."""
+    if len(os.listdir("/proc/self/task")) > 1 or resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt:
+        return False
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return False
+    return True
+
+
+def _received(connection: socket.socket) -> bytes:
+    """The job; empty if none comes."""
+    connection.settimeout(PATIENCE)
+    try:
+        return connection.recv(MOST)
+    except TimeoutError:
+        connection.shutdown(socket.SHUT_RD)  # from now on, nobody can send one
+        connection.setblocking(False)
+        with contextlib.suppress(OSError):
+            return connection.recv(MOST)
+    return b""

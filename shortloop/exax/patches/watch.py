@@ -1,0 +1,276 @@
+"""Record modules loaded and project files opened in a job's processes.
+
+Made for exax 2025.11.11. Upstream: a job could report `SystemExit` as its error; the rest is Shortloop's
+evidence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import importlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from urllib.parse import unquote
+
+from shortloop.exax.libraries import begin_program, note_libraries_of
+from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
+from shortloop.exax.patches.preload import modules_beside
+from shortloop.exax.patches.spare_processes import Spares
+from shortloop.exax.readers import hear_readers
+from shortloop.exax.stalled_jobs import answer_where
+from shortloop.keys.code import modules_as_loaded
+from shortloop.keys.file_state import file_state
+from shortloop.keys.interpreter import python_here
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own
+from shortloop.project.project import CONFIGURATION, configuration, project_directory
+from shortloop.stages.references import matching
+from shortloop.store.job_logs import keep_logs, put_logs_into
+from shortloop.store.notes import NOTED, hold_notes, note, take_notes
+
+__all__ = ["begin_job", "watch_jobs", "watch_program", "watch_units"]
+
+STARTUP = Path(__file__).parents[1] / "startup"
+FINDERS = {"_frozen_importlib_external", "importlib", "pkgutil", "tempfile", "zipimport"}
+"""Modules of Python that list folders for its own sake."""
+MANY = 1000  # files of a folder that are noted
+_is_prepared = False  # for the job that this process will run
+
+
+def watch_jobs(spares: Spares) -> None:
+    """From now on, each job that this process forks is watched, from its begin; so are its spares."""
+    from accelerator import launch
+
+    original, is_watched = launch.execute_process, _watched_files()
+    python_here()  # as it was started, whatever is edited later
+    for stream in (sys.__stdout__, sys.__stderr__):  # exax prints errors, and kills a job if it cannot
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+    spares.prepare = lambda lane: prepare_job(*lane, is_watched)
+
+    @functools.wraps(original)
+    def watched(workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
+        begin_job(Path(workdir) / jobid, is_watched)
+        try:
+            return original(workdir, jobid, *arguments, **more)
+        except Exception:
+            raise
+        except BaseException as end:  # exax says nothing of these, and takes the job for killed
+            raise RuntimeError("the job was to end its process, with the exception above") from end
+
+    launch.execute_process = watched
+
+
+def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
+    """Watch this process, which runs the job in a folder from now on, and import its method.
+
+    `is_watched` says of the path of a file whether to note that it is opened. A spare has done all that.
+    """
+    take_notes(folder)
+    if _is_prepared:
+        put_logs_into(folder)
+        return
+    setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+    method = f"{setup['package']}.a_{setup['method']}"
+    prepare_job(method, tuple(setup["options"].get("modules") or ()), is_watched, folder)
+
+
+def prepare_job(
+    method: str, named: Sequence[str], is_watched: Callable[[str], bool], folder: Path | None = None
+) -> None:
+    """Watch this process, and those that it starts, and import the module of a method for a job.
+
+    It forgets modules of this package that the method does not import, which others' jobs have left here: it
+    gets them only by an import, which is noted. Without a folder, the job is not known yet.
+    """
+    global _is_prepared
+    if folder is None:
+        hold_notes()
+        _is_prepared = True
+    package, _, stem = method.rpartition(".")
+    before = set(loaded_modules())
+    _watch(is_watched)
+    keep_logs(folder or Path(os.devnull))
+    with contextlib.suppress(Exception):  # exax imports it again, and says why it cannot be
+        importlib.import_module(method)
+    file = getattr(sys.modules.get(method), "__file__", None)
+    imports = {method, *(modules_as_loaded(Path(file).resolve()) if file else ())}
+    imports |= modules_beside(stem.removeprefix("a_"), named)
+    above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
+    forget_modules(before - imports - above)
+    kept = before & imports
+    note(loaded={each: found for each, found in loaded_modules().items() if each in kept})
+    note(versions={"python": python_here()})
+    note_libraries_of(imports)
+
+
+def watch_units() -> None:
+    """Watch a process that computes units of a job elsewhere, and those that it starts."""
+    _watch(_watched_files())
+    keep_logs()
+
+
+def watch_program() -> None:
+    """Watch a program that a job has started."""
+    load_from_source(anew=True)
+    begin_program()
+    with contextlib.suppress(OSError, ValueError):
+        heard = _Heard(_watched_files())
+        sys.addaudithook(heard.hook)
+        hear_readers(heard.path)
+
+
+def _watch(is_watched: Callable[[str], bool]) -> None:
+    answer_where()
+    heard = _Heard(is_watched)
+    sys.addaudithook(heard.hook)
+    hear_readers(heard.path)
+    path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+
+
+def _watched_files() -> Callable[[str], bool]:
+    """Whether a file is one of the project, or of its input, that a method should not open unseen."""
+    project, settings = project_directory(), configuration()
+    inside = {project, Path(settings.get("input_directory") or project)}
+    workdirs = [Path(folder) for folder in settings.workdirs.values()]
+    # Results of jobs have keys of their own; of the rest, nothing is data.
+    outside = {*workdirs, project / "workdirs", Path(sys.prefix), STARTUP}
+    begin = tuple(f"{os.path.abspath(folder)}/" for folder in inside)
+    not_begin = tuple(f"{os.path.abspath(folder)}/" for folder in outside)
+
+    def is_watched(path: str) -> bool:
+        above = next((folder for folder in begin if path.startswith(folder)), None)
+        if above is None or path.startswith(not_begin):
+            return False
+        name = f"/{path.removeprefix(above)}"
+        return "/." not in name and "/__pycache__/" not in name and not name.endswith(f"/{CONFIGURATION}")
+
+    return is_watched
+
+
+class _Heard:
+    """Notes files that are read, and folders that are listed, each once."""
+
+    def __init__(self, is_watched: Callable[[str], bool]) -> None:
+        self._is_watched = is_watched
+        self._seen: set[str] = set()
+        self._hear: dict[str, Callable[..., None]] = {
+            "open": self._open,
+            "ctypes.dlopen": lambda name: self.path(name),
+            "os.exec": lambda path, arguments, environment: self._command(arguments),
+            "os.listdir": self._folder,
+            "os.posix_spawn": lambda path, arguments, environment: self._command(arguments),
+            "os.scandir": self._folder,
+            "os.system": lambda command: self._command(command),
+            "sqlite3.connect": lambda name: self.path(_of_uri(name)),
+            "subprocess.Popen": lambda program, arguments, folder, more: self._command(arguments, folder),
+        }
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook."""
+        hear = self._hear.get(event)
+        if hear is not None:
+            hear(*arguments)
+
+    def path(self, path: object) -> None:
+        """Something reads what may be a file, a folder with all that is in it, or a pattern."""
+        if not isinstance(path, str | bytes | os.PathLike):
+            return
+        name = os.path.abspath(os.fsdecode(path))
+        # Of this job, which may have loaded the module anew.
+        if references := sys.modules.get("shortloop.stages.references"):
+            references.here().read(name)
+        if name in self._seen or not self._is_watched(f"{name}/"):
+            return
+        if not os.path.isfile(name) and (os.path.isdir(name) or glob.has_magic(name)):
+            self._note_folder(name if os.path.isdir(name) else os.path.dirname(name))
+        for each in islice(matching(name), MANY):
+            self._note_file(each)
+
+    def _open(self, path: object, mode: object, flags: int | None) -> None:
+        if not isinstance(path, int) and not (flags or 0) & (os.O_WRONLY | os.O_DIRECTORY):
+            self._note_file(os.path.abspath(os.fsdecode(path)))  # type: ignore[arg-type]
+
+    def _folder(self, path: object) -> None:
+        """A folder is listed; by libraries, or by Python to find modules, is of no interest."""
+        if isinstance(path, str | bytes | os.PathLike):
+            name = os.path.abspath(os.fsdecode(path))
+            if name not in self._seen and self._is_watched(f"{name}/") and _is_asked_by_user():
+                self._note_folder(name)
+
+    def _command(self, command: object, folder: object = None) -> None:
+        """A program is started; what it reads is not seen, but files that its arguments name are."""
+        if isinstance(command, str | bytes):
+            with contextlib.suppress(ValueError):
+                command = shlex.split(os.fsdecode(command), comments=True)
+        for each in command if isinstance(command, list | tuple) else ():
+            with contextlib.suppress(TypeError, ValueError):
+                argument = os.fsdecode(each)
+                for text in (argument, *argument.split(), argument.rpartition("=")[2]):
+                    name = os.path.abspath(os.path.join(os.fsdecode(folder or ""), text))  # type: ignore[arg-type]
+                    if os.path.isfile(name):
+                        self._note_file(name)
+
+    def _note_file(self, name: str) -> None:
+        if name in self._seen or not self._is_watched(name):
+            return
+        self._seen.add(name)
+        if not name.endswith(f"/{NOTED}") and os.path.isfile(name):
+            state, settled = file_state(Path(name))
+            note(opened=name, state=state, settled=settled, imported=_is_importing())
+
+    def _note_folder(self, name: str) -> None:
+        self._seen.add(name)
+        state, settled = file_state(Path(name))
+        note(opened=f"{name}/", state=state, settled=settled, imported=_is_importing())
+
+
+def _frames() -> Iterator[FrameType]:
+    frame = sys._getframe(2)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def _is_of_user(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not file.startswith(("<", f"{ROOT}/{PACKAGE}/")) and is_own(file)
+
+
+def _is_importing() -> bool:
+    """True if a module of the user's own is being imported."""
+    return any(
+        frame.f_code.co_name == "<module>"
+        and _is_of_user(frame)
+        and frame.f_globals["__name__"] != "__main__"
+        for frame in _frames()
+    )
+
+
+def _is_asked_by_user() -> bool:
+    """True if code of the user's own calls, be it through the standard library."""
+    for frame in _frames():
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if frame.f_code.co_filename == __file__:
+            continue
+        if top in FINDERS or top not in sys.stdlib_module_names:
+            return top not in FINDERS and _is_of_user(frame)
+    return False
+
+
+def _of_uri(name: object) -> object:
+    """The path of a database that SQLite is given as a URI."""
+    if isinstance(name, str) and name.startswith("file:"):
+        return unquote(name.removeprefix("file:").removeprefix("//").partition("?")[0])
+    return name

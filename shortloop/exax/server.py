@@ -1,0 +1,146 @@
+"""Start and stop the exax server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+from shortloop.exax.forked import Forked, fork_ax
+from shortloop.exax.listener import PATIENCE, answers, ask, socket_file
+from shortloop.exax.patches.permissions import private_folder
+from shortloop.exax.patches.small_fixes import (
+    SOCKET_PATH_LIMIT,
+    board_later,
+    keep_line_ends,
+    refuse_unknown_version,
+    take_folders_literally,
+)
+from shortloop.exax.tracebacks import of_user
+from shortloop.keys.interpreter import hand_down
+from shortloop.project.project import project_directory
+from shortloop.project.system_errors import system_error_in
+from shortloop.store.crash_repair import repair_lists
+
+__all__ = ["Server", "running_server"]
+
+LOOK_EVERY = 0.005  # s
+
+
+class Server:
+    """The exax server that a run uses.
+
+    started: the server if it goes with this run; None: it ran before.
+    """
+
+    def __init__(self, started: Forked | None) -> None:
+        self._started = started
+        self._answers = started is None
+        self.is_needed = True
+        """Whether it may have been asked for anything."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it goes with this run."""
+        return self._started is not None
+
+    def wait(self) -> None:
+        """Wait until it answers."""
+        deadline = time.monotonic() + PATIENCE
+        while self._started is not None and not answers():
+            if self._started.poll() is not None or time.monotonic() > deadline:
+                raise _not_started()
+            time.sleep(LOOK_EVERY)
+        self._answers = True
+
+    def end(self) -> None:
+        """End it, if it goes with this run, and its own children, which are in its session."""
+        if self._started is None:
+            return
+        if not self.is_needed or (self._answers and _is_idle()):  # it has none that are worth waiting for
+            with contextlib.suppress(ProcessLookupError):  # it is only beginning, and has no group yet
+                self._started.signal_group(signal.SIGKILL)
+            self._started.signal(signal.SIGKILL)
+        else:
+            self._started.signal(signal.SIGTERM)
+            if not self._started.ends_within(10):
+                self._started.signal_group(signal.SIGKILL)
+        self._started.wait()
+
+
+@contextlib.contextmanager
+def running_server() -> Iterator[Server]:
+    """An exax server: the one that answers, else one that is started and ended with the block.
+
+    No other run of the project may be in progress.
+    """
+    # A plain kill would leave the server behind; as an exception it passes through here.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    refuse_unknown_version()
+    server = Server(None if answers() else _start())
+    try:
+        yield server
+    finally:
+        server.end()
+
+
+def _start() -> Forked:
+    if len(os.fsencode(socket_file())) > SOCKET_PATH_LIMIT:
+        raise InputError(
+            "the path of the server's socket is too long for this system",
+            file=socket_file(),
+            expected=f"at most {SOCKET_PATH_LIMIT} bytes",
+            hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
+        )
+    for line in repair_lists(project_directory()):
+        print(one_line(line), flush=True)
+    project, log = project_directory(), _log()
+
+    def begin() -> None:
+        os.setsid()
+        os.chdir(project)
+        hand_down()
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        for output in (1, 2):
+            os.dup2(stream.fileno(), output)
+        board_later()
+        keep_line_ends()
+
+        take_folders_literally()
+
+    with log.open("wb") as stream:
+        log.chmod(0o600)
+        return fork_ax(["server"], before=begin, keep=(stream.fileno(),))
+
+
+def _is_idle() -> bool:
+    try:
+        return bool(json.loads(ask("status") or b"{}").get("idle"))
+    except (InputError, ValueError):
+        return False
+
+
+def _log() -> Path:
+    return private_folder() / "server.log"
+
+
+def _not_started() -> InputError:
+    text = of_user(_log().read_text(encoding="utf-8", errors="replace")).strip()
+    fault = system_error_in(text)
+    if fault is not None:
+        problem = f"the exax server did not start: {fault.problem}"
+        return InputError(problem, file=_log(), found=fault.found, hint=fault.hint)
+    return InputError(
+        "the exax server did not start",
+        file=_log(),
+        found="\n    ".join(text.splitlines()[-25:]),
+        hint="correct the reported problem; `ax server` starts the server by hand",
+    )

@@ -1,0 +1,232 @@
+"""Submit jobs to the exax server, several at a time.
+
+Made for exax 2025.11.11. Upstream: nothing; it writes requests of exax's protocol itself, which must stay
+as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager as ContextManager
+from http.client import RemoteDisconnected
+from typing import Any, Protocol, cast
+from urllib.parse import urlencode
+
+from shortloop.base.plain import Plain
+from shortloop.exax.listener import ask, socket_file
+from shortloop.exax.patches.parallel_jobs import FOLLOWED, LANE, NUMBER, RESERVE
+from shortloop.project.project import configuration
+
+__all__ = ["Exax", "ExaxJob", "JobIds", "Urd", "abort", "call_server", "of_server"]
+
+ABORTS, ABORT_EVERY = 50, 0.02  # s
+
+SUBMIT = b"POST /submit HTTP/1.0\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
+
+JobIds = str | list[str]
+"""Id of a job or dataset, or of each of some."""
+
+
+class ExaxJob(Protocol):
+    """A job as exax gives it."""
+
+    @property
+    def path(self) -> str:
+        """Its folder."""
+
+
+class Urd(Protocol):
+    """What exax gives to a build script, as far as it is used here."""
+
+    def build(
+        self,
+        method: str,
+        *,
+        options: Mapping[str, Plain],
+        jobs: Mapping[str, JobIds],
+        datasets: Mapping[str, JobIds],
+        caption: str,
+        **more: int | None,
+    ) -> ExaxJob:
+        """Build a job, or find one. More: whether to build it anyway, and its number."""
+
+
+class _Lists(Protocol):
+    """exax's lists of the jobs that a build script has asked for."""
+
+    joblist: list[ExaxJob]
+    joblist_all: list[ExaxJob]
+    _all_record: dict[ExaxJob, bool]
+
+
+class Exax:
+    """Has the server build jobs, several at a time.
+
+    released: gives a context in which other threads of the run go on, while this one waits for a job.
+    load: is called with the name of each method before a job of it is asked for.
+    says_failures: whether the traceback of a job that failed is printed.
+    lists: exax's lists of the jobs of a build script, which are kept up to date.
+    workdir: where jobs are built. Default: as configured.
+    """
+
+    def __init__(
+        self,
+        released: Callable[[], ContextManager[None]] = contextlib.nullcontext,
+        load: Callable[[str], None] = lambda method: None,
+        says_failures: bool = True,
+        lists: _Lists | None = None,
+        workdir: str = "",
+    ) -> None:
+        self.workdir = workdir or str(configuration().target_workdir)
+        self.released = released
+        self.is_followed: Callable[[str], bool] = lambda method: False
+        """Whether to prepare for another job of a method while this one runs."""
+        self._lists = lists
+        self.says_failures = says_failures
+        self._has_ended = False
+        self._load = load
+        self._lanes: list[str] = []
+        self._made = 0
+        self._methods: set[str] = set()
+
+    def end(self) -> None:
+        """End all jobs that are running; none starts any more."""
+        self._has_ended, self.says_failures = True, False
+        abort()
+
+    def close(self) -> None:
+        """Release unused job numbers; else ids of the next run would depend on the age of the server."""
+        with contextlib.suppress(Exception):  # it may be gone, or stopped, and then it is not waited for
+            ask(self._reservation(0))
+
+    def reserve(self, count: int) -> int:
+        """Reserve consecutive job numbers in place of all reserved before; the first one."""
+        return int(call_server(self._reservation(count))["first"])
+
+    def _reservation(self, count: int) -> str:
+        return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
+
+    def build(
+        self,
+        method: str,
+        *,
+        options: Mapping[str, Plain],
+        jobs: Mapping[str, JobIds],
+        datasets: Mapping[str, JobIds],
+        caption: str,
+        number: int | None = None,
+        **more: int | None,
+    ) -> ExaxJob:
+        """Build a job; see `Urd.build`. It gets the number if no other job has it."""
+        from accelerator import g, setupfile
+        from accelerator.error import BuildError, JobError, ServerError
+        from accelerator.job import WORKDIRS, Job
+
+        if self._has_ended:
+            raise InterruptedError("the run has ended")
+        self._load(method)
+        if method not in self._methods:
+            WORKDIRS.update(call_server("list_workdirs"))
+            self._methods = {*call_server("methods")}
+        if method not in self._methods:
+            raise BuildError(f"Unknown method {method}")
+        if not self._lanes:
+            self._made += 1
+            self._lanes.append(f"{LANE}{os.getpid()}-{self._made}")
+        lane = self._lanes.pop()
+        made_by = getattr(g, "job", None)
+        given = setupfile.generate(
+            caption, method, _in_order(dict(options)), dict(datasets), dict(jobs), parent=made_by
+        )
+        given |= {"subjob_cookie": lane, "parent_pid": os.getpid(), "workdir": self.workdir, **more}
+        if number is not None:
+            given[NUMBER] = number
+        if self.is_followed(method):
+            given[FOLLOWED] = True
+        data = urlencode({"json": setupfile.encode_setup(given)}).encode()
+        try:
+            with self.released():
+                reply = _submitted(data)
+                if "error" in reply:
+                    raise ServerError(f"Submit failed: {reply['error']}")
+                if not reply["done"]:
+                    while not call_server(f"status?subjob_cookie={lane}&timeout=60")["idle"]:
+                        pass
+                    said = call_server(f"last_error?subjob_cookie={lane}").get("last_error", ())
+                    for job, failed, status in said:
+                        raise JobError(Job(job, failed), failed, status)
+        finally:
+            self._lanes.append(lane)
+        found = reply["jobs"][method]
+        made = Job(found["link"], method)
+        if self._lists is not None:
+            self._lists.joblist.append(made)
+            self._lists.joblist_all.append(made)
+            self._lists._all_record.setdefault(made, bool(found["make"]))
+        return cast("ExaxJob", made)
+
+
+def of_server(urd: Urd) -> Urd:
+    """What asks for jobs in place of exax's own object, which has one built at a time."""
+    from accelerator.build import Urd as TheirUrd
+
+    if not isinstance(urd, TheirUrd):
+        return urd
+    return Exax(lists=urd._a, workdir=urd.workdir or urd.default_workdir or "")
+
+
+def abort() -> None:
+    """End the job that runs, if the server is not stopped.
+
+    A job that has just been forked is not known to the server yet, which then ends nothing: it is asked
+    again.
+    """
+    with contextlib.suppress(Exception):
+        for _ in range(ABORTS):
+            ended = json.loads(ask("abort") or b"{}").get("killed")
+            if ended or json.loads(ask("status") or b'{"idle": true}')["idle"]:
+                return
+            time.sleep(ABORT_EVERY)
+
+
+def _in_order(value: Plain) -> Any:
+    """Options in dicts that exax does not sort."""
+    if isinstance(value, Mapping):
+        return OrderedDict((name, _in_order(each)) for name, each in value.items())
+    return [*map(_in_order, value)] if isinstance(value, list | tuple) else value
+
+
+def _submitted(data: bytes) -> Any:
+    """What the server replies to a submission; exax's own way to ask takes as long as half of a small job."""
+    reply, missing = b"", (ConnectionRefusedError, FileNotFoundError)
+    with contextlib.suppress(*missing), socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(str(socket_file()))
+        asking.sendall(b"".join((SUBMIT, b"%d\r\n\r\n" % len(data), data)))
+        while part := asking.recv(65536):
+            reply += part
+        if not reply:
+            raise RemoteDisconnected("Remote end closed connection without response")
+    head, _, body = reply.partition(b"\r\n\r\n")
+    if head.split(maxsplit=2)[1:2] != [b"200"]:
+        return call_server("submit", data)  # which knows what that means, and what to try again
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise RemoteDisconnected("Remote end closed connection within its response") from None
+
+
+def call_server(what: str, data: bytes | None = None) -> Any:
+    """What the exax server of this project replies."""
+    from accelerator.error import ServerError
+    from accelerator.unixhttp import call
+
+    try:
+        return call(f"{configuration().url}/{what}", data=data, quiet=True)
+    except ValueError as error:  # it says ERROR, and why in its log
+        raise ServerError(f"it failed: {error}") from None

@@ -1,0 +1,87 @@
+"""Tracebacks limited to the user's code and libraries.
+
+Made for exax 2025.11.11. Upstream: `fmt_tb` could show the causes of an exception.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable
+
+from shortloop.keys.own_code import PACKAGE, ROOT
+
+__all__ = ["WHOLE", "keep_causes", "of_user", "user_traceback"]
+
+WHOLE = "SHORTLOOP_TRACEBACK"
+"""Environment variable: tracebacks are whole if it is ``full``."""
+FRAME = re.compile(r'^( *)File "(.+)", line \d+(?:, in .+)?$')
+MACHINERY = re.compile(
+    "|".join(
+        (
+            "<frozen (?:importlib|runpy)",
+            re.escape(f"{ROOT}/{PACKAGE}/"),
+            ".*/site-packages/(?:accelerator|click|pydantic|pydantic_core|typer)/",
+            r".*/lib/python[\d.]+/(?:importlib/__init__|runpy)\.py$",
+        )
+    )
+)
+
+
+def of_user(text: str) -> str:
+    """Leave out of a text what its tracebacks say of this package, exax and the like."""
+    if os.environ.get(WHOLE) == "full":
+        return text
+    kept: list[str] = []
+    has_frame = False
+    left_out = -1  # indent of a frame that is left out
+    for line in text.splitlines(keepends=True):
+        frame = FRAME.match(line.rstrip("\n"))
+        indent = len(line) - len(line.lstrip(" "))
+        if frame is not None:
+            is_machinery = MACHINERY.match(frame[2]) is not None
+            left_out = indent if is_machinery else -1
+            has_frame |= not is_machinery
+        elif indent <= left_out:
+            left_out = -1
+        if left_out < 0:
+            kept.append(line)
+    if not has_frame:
+        return text
+    lines = [line for line, after in zip(kept, [*kept[1:], ""]) if not _is_empty(line, after)]
+    return "".join(lines)
+
+
+def user_traceback(error: BaseException) -> str:
+    """An exception with its causes, as `of_user` shows it."""
+    return of_user("".join(traceback.format_exception(error))).rstrip()
+
+
+def keep_causes() -> None:
+    """From now on, what a job says of an exception has its causes, which exax leaves out."""
+    from accelerator import launch
+
+    original: Callable[[int], str] = launch.fmt_tb
+
+    @functools.wraps(original)
+    def with_causes(skip: int) -> str:
+        said, error = original(skip), sys.exc_info()[1]
+        assert error is not None
+        if error.__cause__ is not None:
+            between, cause = "was the direct cause of the following exception", error.__cause__
+        elif error.__context__ is not None and not error.__suppress_context__:
+            between, cause = "was being handled when another exception occurred", error.__context__
+        else:
+            return said
+        causes = "".join(traceback.format_exception(cause))
+        return f"{causes}\nThe above exception {between}:\n\n{said}"
+
+    launch.fmt_tb = with_causes
+
+
+def _is_empty(line: str, after: str) -> bool:
+    """True for the title of a traceback of which no frame is left."""
+    return line.strip() == "Traceback (most recent call last):" and not FRAME.match(after.rstrip("\n"))

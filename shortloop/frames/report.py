@@ -1,0 +1,337 @@
+"""The report: one page with one table and one figure of what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from shortloop.base.plain import Plain
+from shortloop.frames.work import BYTES, COPIES, GUIDE, LIBRARIES, TRANSFORMATIONS, TRAP, TRAP_NAME, Library
+from shortloop.report.drawing import Drawing
+from shortloop.report.layout import arrange
+from shortloop.report.page import Page, PageSection, PageTable, TableRow
+from shortloop.report.provenance import Source, provenance_rows, source_of, upstream
+from shortloop.report.style import BLUE, DARK, GREY, new_figure, styled
+from shortloop.stages.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Content",
+    "collect",
+    "drawings",
+    "fastest",
+    "limits",
+    "line_of",
+    "overview",
+    "page_of",
+    "table_of",
+]
+
+RIGHT, WRONG, FAILED, LEFT_OUT = "right", "wrong", "failed", "left out"
+DISTURBED = 0.25
+"""Cores that others kept busy, above which times are said to be disturbed."""
+TITLES = {"apply": "a function for each row", "column": "a column at once", "groups": "sums by group"}
+PER_ROW = 0.19  # inches
+WIDE = 50  # times the least, above which powers of ten are ticks enough
+NO_BREAK = "\u00a0"
+COLUMNS = "work, settings, seconds, range, × pandas, start, memory, result, version"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the report shows.
+
+    frames: settings, plain data.
+    rows: rows of the table that was worked on.
+    measured: a row for each library and transformation, as of `table_of`.
+    """
+
+    frames: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    rows: int
+    measured: pd.DataFrame
+    versions: Mapping[str, str]
+    sources: tuple[Source, ...]
+
+
+def collect(
+    measured: Sequence[Result],
+    table: Result,
+    frames: Mapping[str, Any],
+    out: Mapping[str, str],
+    machine: Mapping[str, Plain],
+) -> Content:
+    """Gather what jobs measured, and what was left out."""
+    lines = [_line_of_job(each) for each in measured]
+    lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
+    chains = {each.job: each for result in measured for each in upstream(result)}
+    versions = {name: text for each in chains.values() for name, text in each.record["versions"].items()}
+    sources = tuple(source_of(each, _sibling(each)) for each in chains.values())
+    rows = sum(table.facts["rows"])
+    return Content(frames, machine, rows, table_of(lines, rows), versions, sources)
+
+
+def line_of(
+    name: str, transformation: str, status: str, why: str = "", version: str = "", **facts: Any
+) -> dict[str, Any]:
+    """A row of the table, from the facts of a job."""
+    library, seconds, busy = _library(name), facts.get("seconds"), facts.get("busy")
+    return {
+        "transformation": transformation,
+        "library": name,
+        "version": version,
+        "how": library.how(transformation),
+        "cores": library.cores,
+        "workers": facts.get("workers", 0),
+        "status": status,
+        "why": why,
+        "start_s": facts.get("start") if seconds else None,
+        "median_s": median(seconds) if seconds else None,
+        "least_s": min(seconds) if seconds else None,
+        "most_s": max(seconds) if seconds else None,
+        "repeats": len(seconds or ()),
+        "processor_s": busy * sum(seconds) / len(seconds) if seconds and busy is not None else None,
+        "peak_bytes": facts.get("peak"),
+        "cores_busy": busy,
+        "cores_busy_by_others": facts.get("others"),
+        "ks_p": facts.get("ks_p"),
+        "random_numbers_repeated": facts.get("repeated"),
+        "measured_utc": facts.get("when", ""),
+        "job": facts.get("job", ""),
+    }
+
+
+def table_of(lines: Iterable[Mapping[str, Any]], rows: int) -> pd.DataFrame:
+    """The table: transformations and, in each, right results from the fastest on, then all others."""
+    import pandas as pd
+
+    table = pd.DataFrame([*lines])
+    numbers = table.filter(regex="_(s|p|bytes|busy|others|repeated)$").columns
+    table = table.astype(dict.fromkeys(numbers, "float64"))
+    is_right = table["status"] == RIGHT
+    base = table[is_right & (table["library"] == "pandas")].set_index("transformation")["median_s"]
+    table["rows"], table["rows_per_s"] = rows, rows / table["median_s"]
+    ratio = table["transformation"].map(base) / table["median_s"]
+    table["times_as_fast_as_pandas"] = ratio.where(is_right)  # a wrong result is not faster
+    order = table["transformation"].map([*TRANSFORMATIONS].index)
+    keys = pd.DataFrame({"of": order, "wrong": ~is_right, "s": table["median_s"]})
+    return table.loc[keys.sort_values(["of", "wrong", "s"], kind="stable").index].reset_index(drop=True)
+
+
+def overview(content: Content) -> str:
+    """What was measured, where and when."""
+    machine, asked, table = content.machine, content.frames["table"], content.measured
+    when = sorted({*table["measured_utc"]} - {""})
+    cores = sorted({int(each) for each in table["workers"] if each > 1})
+    size = content.rows * int(asked["columns"]) * BYTES
+    said = (
+        f"{content.rows:,} rows × {asked['columns']} columns "
+        f"({f'{size / 1e9:.1f} GB' if size >= 1e9 else f'{size / 1e6:.0f} MB'}), {asked['groups']:,} groups, "
+        f"on {machine['cores']} cores of {machine['processor']} with {machine['memory']} GiB of memory"
+    )
+    if cores:
+        said += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
+    if when:
+        said += f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC"
+    return f"{said}."
+
+
+def fastest(content: Content) -> list[str]:
+    """The fastest library of each transformation, and those whose repeats were not all slower."""
+    found = []
+    for what, table in content.measured.groupby("transformation", sort=False):
+        right = table[(table["status"] == RIGHT) & (table["library"] != TRAP_NAME)]
+        if right.empty:
+            found.append(f"{what}: no library was right.")
+            continue
+        best, *others = _rows(right)
+        alike = [_title(each.library) for each in others if each.least_s <= best.most_s]
+        also = f"; not clearly slower: {'; '.join(alike)}" if alike else ""
+        found.append(f"{what}: {_title(best.library)} is the fastest, {_span(best.median_s)}{also}.")
+    return found
+
+
+def limits(content: Content) -> list[str]:
+    """What was not measured, and what cannot be said."""
+    asked, table = content.frames["table"], content.measured
+    said = [
+        "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
+        "give other times.",
+        f"The guide whose transformations these are had {GUIDE[0]:,} rows × {GUIDE[1]} columns, "
+        f"{GUIDE[0] * GUIDE[1] * BYTES / 1e9:.0f} GB.",
+    ]
+    most = GUIDE[0] if asked["rows"] == "fit" else asked["rows"]
+    if content.rows < most:
+        said.append(
+            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory that the run "
+            f"may take."
+        )
+    busy = table[table["cores_busy_by_others"] > DISTURBED]
+    if len(busy):
+        said.append(
+            f"Others kept up to {busy['cores_busy_by_others'].max():.1f} cores busy during {len(busy)} of "
+            f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
+            f"machine is idle: `shortloop run frames --force frames_run`."
+        )
+    if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
+        said.append("The mistake made on purpose was not found: that takes two files and two workers.")
+    return said
+
+
+def drawings(content: Content) -> list[Drawing[Content]]:
+    """The figure of the page; none if nothing is right."""
+    if not (_drawn(content.measured)["status"] == RIGHT).any():
+        return []
+    columns = ["transformation", "library", "cores", "status", "median_s", "least_s", "most_s", "start_s"]
+    return [
+        Drawing(
+            "times",
+            content,
+            times_figure,
+            "Time",
+            "From the Parquet files to the result in memory. Note the logarithmic scale.",
+            "Seconds that each library takes for each transformation.",
+            lambda shown: _drawn(shown.measured)[columns].to_csv(index=False),
+            ("measured",),
+        )
+    ]
+
+
+def page_of(content: Content) -> Page:
+    """The page."""
+    provenance = provenance_rows(content.sources)
+    figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
+    table = PageTable(
+        "Libraries",
+        "Seconds: median of the repeats, and their range. × pandas: how many times as fast as pandas. Start: "
+        "to import the library, start its workers, compile, and do a little of the work. Memory: the most of "
+        "all processes at a time; what they share is counted once. Result: compared with the truth.",
+        "library",
+        tuple(COLUMNS.split(", ")),
+        tuple(TableRow(_title(row.library), _cells(row)) for row in _rows(content.measured)),
+        words=True,
+    )
+    return Page(
+        kind="Data frames",
+        title=str(content.frames["name"]),
+        overview=overview(content),
+        sections=(PageSection("times", "Times and results", tuple(fastest(content)), figures, (table,)),),
+        limits=tuple(limits(content)),
+        settings=content.frames,
+        versions=content.versions,
+        thread_note="Each library ran in processes of its own; the table says on how many cores.",
+    )
+
+
+def _cells(row: Any) -> tuple[str, ...]:
+    cores = row.cores if row.workers <= 1 else f"{row.workers} {row.cores}"
+    ratio, memory = row.times_as_fast_as_pandas, row.peak_bytes / 1e6
+    numbers = (
+        _span(row.median_s),
+        f"{_span(row.least_s)} – {_span(row.most_s)}" if row.repeats else "–",
+        _or_dash(ratio, f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.2g}"),
+        _span(row.start_s),
+        _or_dash(memory, f"{memory:,.0f} MB"),
+    )
+    result = f"{row.status}: {row.why.removeprefix('failed: ')}" if row.why else row.status
+    whole = (each.replace(" ", NO_BREAK).replace(f"–{NO_BREAK}", "– ") for each in numbers)
+    return (row.transformation, f"{cores}: {row.how}", *whole, result, row.version or "–")
+
+
+def _or_dash(number: float, text: str) -> str:
+    return text if number == number else "–"
+
+
+def _span(seconds: float) -> str:
+    """A time with three digits and its unit; a dash for none."""
+    for least, unit, scale in ((99.5, "s", 0), (9.95, "s", 1), (0.995, "s", 2)):
+        if seconds >= least:
+            return f"{seconds:.{scale}f} {unit}"
+    return _or_dash(seconds, f"{1000 * seconds:.{0 if seconds >= 0.0995 else 1}f} ms")
+
+
+def times_figure(content: Any) -> Figure:
+    """Seconds of each library: the median, the range, and the median with the start."""
+    table = _drawn(content.measured)
+    names = sorted({*table["library"]}, key=[*LIBRARIES].index)
+    note = "Filled: median of the repeats, with their range. Open: the same with the start of the library."
+    with styled():
+        figure = new_figure()
+        groups = [*table.groupby("transformation", sort=False)]
+        panels = list(figure.subplots(1, len(groups), squeeze=False, sharey=True).flat)
+        for axes, (what, rows) in zip(panels, groups):
+            axes.set(xscale="log", xlabel="Time (s)", title=TITLES[str(what)])
+            axes.set_yticks(range(len(names)), [*map(_title, names)])
+            axes.set_ylim(len(names) - 0.5, -0.5)
+            _draw(axes, rows, names)
+        height = 0.3 + PER_ROW * len(names)
+        arrange(figure, panels, len(panels), "Time from the files to the result", note, height=height)
+        return figure
+
+
+def _draw(axes: Axes, table: pd.DataFrame, names: Sequence[str]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    for row in _rows(table):
+        place = names.index(row.library)
+        if row.status == RIGHT:
+            whole = row.start_s + row.median_s
+            axes.plot([row.least_s, row.most_s], [place, place], color=BLUE, linewidth=1.2)
+            axes.plot(row.median_s, place, "o", color=BLUE, markersize=5)
+            axes.plot(whole, place, "o", color=BLUE, markersize=5, markerfacecolor="none")
+        else:
+            where = ("axes fraction", "data")
+            axes.annotate(row.status, (0.03, place), xycoords=where, va="center", fontsize=8, color=DARK)
+    axes.margins(x=0.08)
+    axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.minorticks_off()  # else only those have them that span few powers of ten
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    low, high = axes.get_xlim()
+    ticks = (1.0,) if high / low > WIDE else (1.0, 2.0, 5.0)
+    axes.xaxis.set_major_locator(LogLocator(subs=ticks, numticks=8))
+
+
+def _drawn(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the figure: all that ran but the mistake made on purpose."""
+    return table[(table["workers"] > 0) & (table["library"] != TRAP_NAME)]
+
+
+def _rows(table: pd.DataFrame) -> list[Any]:
+    return [*table.itertuples()]
+
+
+def _library(name: str) -> Library:
+    return TRAP if name == TRAP_NAME else LIBRARIES[name]
+
+
+def _title(name: str) -> str:
+    return _library(name).title
+
+
+def _line_of_job(result: Result) -> dict[str, Any]:
+    options, facts = result.options, result.facts
+    name = str(options["library"])
+    there: Any = options.get("versions") or result.record["versions"]
+    shown = _library(name).needs[0]
+    return line_of(
+        name,
+        str(options["transformation"]),
+        FAILED if facts["failed"] else WRONG if facts["wrong"] else RIGHT,
+        facts["failed"] or facts["wrong"],
+        f"{shown} {there[shown]}" if shown in there else "",
+        **{each: value for each, value in facts.items() if each not in ("failed", "wrong")},
+        when=f"{result.made:%Y-%m-%d %H:%M}",
+        job=result.job,
+    )
+
+
+def _sibling(result: Result) -> str:
+    options = result.options
+    return " ".join(str(options[name]) for name in ("library", "transformation") if name in options)

@@ -1,0 +1,343 @@
+"""Libraries of data frames at work, each in its own way, in a process of their own.
+
+A runner is a context: it begins with what is not timed (imports, workers, compiling), gives the function
+that does the work, and ends the workers. That function takes a transformation and files, and gives columns by
+name: the new column, or keys, counts and sums.
+
+Libraries are imported by name: with import statements, all of them would be in the key of each measurement,
+and an update of one would measure all again.
+"""
+
+from __future__ import annotations
+
+import glob
+import multiprocessing
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, Work, X
+
+__all__ = [
+    "Run",
+    "dask",
+    "duckdb",
+    "exax",
+    "fork_trap",
+    "joblib",
+    "modin",
+    "numba",
+    "pandas",
+    "polars",
+    "pool",
+]
+
+Run = Callable[[str, Sequence[int]], Mapping[str, Any]]
+BACKENDS = {"joblib-threads": "threading", "joblib-processes": "loky"}
+PATIENCE = 60.0  # s that a worker waits for the others
+_shared: Any = None  # by forks: where they meet, or the dataset that they read
+
+
+@contextmanager
+def pandas(work: Work) -> Iterator[Run]:
+    """pandas on one core, file by file."""
+    _one_thread()
+    yield lambda what, parts: _joined([_of_part(work, what, part) for part in parts], what)
+
+
+@contextmanager
+def pool(work: Work) -> Iterator[Run]:
+    """pandas in forks that are kept."""
+    _one_thread()
+    with multiprocessing.get_context("fork").Pool(work.workers) as forks:
+        yield lambda what, parts: _joined(forks.map(partial(_of_part, work, what), parts, chunksize=1), what)
+
+
+@contextmanager
+def joblib(work: Work) -> Iterator[Run]:
+    """pandas in joblib's threads or processes, which are kept."""
+    library = _load("joblib")
+    _one_thread()
+    backend, of_part = BACKENDS[work.library], library.delayed(_of_part)
+    with library.Parallel(work.workers, backend=backend, batch_size=1) as parallel:
+        yield lambda what, parts: _joined(parallel(of_part(work, what, part) for part in parts), what)
+    if backend == "loky":
+        _load("joblib.externals.loky").get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def fork_trap(work: Work) -> Iterator[Run]:
+    """A mistake on purpose: forks with copies of NumPy's global state. It takes two of them to see it."""
+    _one_thread()
+    np.random.seed(work.seed)  # noqa: NPY002  the mistake
+    forks = multiprocessing.get_context("fork")
+
+    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+        # Each worker has its share: else it is chance whether there is work for all.
+        workers = min(work.workers, len(parts))
+        shares = [parts[worker::workers] for worker in range(workers)]
+        with forks.Pool(workers, _share, (forks.Barrier(workers),)) as made:
+            done = made.map(partial(_of_share, work), shares, chunksize=1)
+        found = {part: each for share, given in zip(shares, done) for part, each in zip(share, given)}
+        return _joined([found[part] for part in parts], what)
+
+    yield run
+
+
+@contextmanager
+def dask(work: Work) -> Iterator[Run]:
+    """Dask's lazy frame over all files, on its threads or processes."""
+    library, dd = _load("dask"), _load("dask.dataframe")
+    _one_thread()
+    workers, scheduler = work.workers, work.library.removeprefix("dask-")
+    executor: Executor = ThreadPoolExecutor(workers)
+    how: dict[str, Any] = {"scheduler": scheduler, "num_workers": workers}
+    if scheduler == "processes":
+        executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread)
+        how["chunksize"] = 1  # Dask's own batches of six are too few for all workers
+
+    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+        frame = dd.read_parquet([*map(glob.escape, work.files(parts))], engine="pyarrow")
+        if what == GROUPS:
+            made = frame.assign(**{COUNT: 1}).groupby(KEY).sum()
+        else:
+            read = frame if what == APPLY else frame[[X]]
+            made = read.map_partitions(_of_partition, work, what, meta=(None, "f8"))
+        with library.config.set({**how, "pool": executor}):
+            # Without `optimize`, reading is a task of its own: what a process has read comes back here, and
+            # goes to a process again with the next task.
+            found = made.optimize().compute()
+        return found.reset_index() if what == GROUPS else {NEW: found}
+
+    with executor:
+        yield run
+
+
+@contextmanager
+def modin(work: Work) -> Iterator[Run]:
+    """Modin on Ray: a frame that Ray's workers hold."""
+    config, ray = _load("modin.config"), _load("ray")
+    pd = _load("modin.pandas")
+    config.Engine.put("Ray")
+    config.CpuCount.put(work.workers)
+    config.NPartitions.put(work.workers)
+    ray.init(num_cpus=work.workers, include_dashboard=False, log_to_driver=False)
+
+    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+        files = work.folder if len(parts) == len(work.rows) else work.file(parts[0])
+        frame = pd.read_parquet(files, engine="pyarrow", columns=[X] if what == COLUMN else None)
+        if what == GROUPS:
+            grouped: Mapping[str, Any] = (
+                frame.assign(**{COUNT: 1}).groupby(KEY).sum().modin.to_pandas().reset_index()
+            )
+            return grouped
+        if what == APPLY:
+            return {NEW: frame.apply(_modin_row, axis=1).modin.to_pandas()}
+        return {NEW: (frame[X] + ADDED + work.generator().random(len(frame))).modin.to_pandas()}
+
+    yield run
+    ray.shutdown()
+
+
+@contextmanager
+def polars(work: Work) -> Iterator[Run]:
+    """Polars: a lazy frame over all files, on threads of its own."""
+    pl = _load("polars")
+    assert pl.thread_pool_size() == work.workers  # as the environment of this process says
+
+    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+        frame, rng = pl.scan_parquet(work.files(parts), glob=False), work.generator()
+        if what == GROUPS:
+            grouped: Mapping[str, Any] = (
+                frame.group_by(KEY).agg(pl.len().alias(COUNT), pl.col(work.columns).sum()).collect()
+            )
+            return grouped
+        if what == APPLY:
+            made = pl.col(X).map_elements(lambda x: x + ADDED + rng.random(), return_dtype=pl.Float64)
+        else:
+            drawn = pl.Series(rng.random(sum(work.rows[part] for part in parts)))
+            made = pl.col(X) + ADDED + pl.lit(drawn)
+        added: Mapping[str, Any] = frame.select(made.alias(NEW)).collect()
+        return added
+
+    yield run
+
+
+@contextmanager
+def duckdb(work: Work) -> Iterator[Run]:
+    """DuckDB: SQL over all files, on threads of its own; its random numbers differ each time."""
+    base = _load("duckdb").connect(config={"threads": work.workers})
+    rng = work.generator()
+    base.create_function(
+        "of_row", lambda x: x + ADDED + rng.random(), ["DOUBLE"], "DOUBLE", side_effects=True
+    )
+    sums = ", ".join(f"sum({name}) AS {name}" for name in work.columns)
+    query = {
+        APPLY: f"SELECT of_row({X}) AS {NEW} FROM read_parquet($files)",
+        COLUMN: f"SELECT {X} + {ADDED} + random() AS {NEW} FROM read_parquet($files)",
+        GROUPS: f"SELECT {KEY}, count(*) AS {COUNT}, {sums} FROM read_parquet($files) GROUP BY {KEY}",
+    }
+    yield lambda what, parts: base.execute(query[what], {"files": work.files(parts)}).fetchnumpy()
+    base.close()
+
+
+@contextmanager
+def numba(work: Work) -> Iterator[Run]:  # noqa: C901  the functions that it compiles and runs
+    """Compiled code, which needs no interpreter: a thread for each core, which takes the next file."""
+    nb, pq = _load("numba"), _load("pyarrow.parquet")
+    _load("pyarrow").set_cpu_count(1)  # threads share the work already
+
+    @nb.njit(nogil=True)
+    def of_row(x: Any, drawn: Any) -> Any:
+        return x + ADDED + drawn
+
+    @nb.njit(nogil=True)
+    def of_rows(x: Any, rng: Any, made: Any) -> None:
+        for row in range(len(x)):
+            made[row] = of_row(x[row], rng.random())
+
+    @nb.njit(nogil=True)
+    def add(keys: Any, values: Any, sums: Any) -> None:
+        for row in range(len(keys)):
+            sums[keys[row]] += values[row]
+
+    def read(part: int, columns: list[str]) -> list[np.ndarray]:
+        table = pq.read_table(work.file(part), columns=columns, use_threads=False)
+        return [table[name].to_numpy() for name in columns]
+
+    def new(part: int) -> np.ndarray:
+        (x,) = read(part, [X])
+        made = np.empty(len(x))
+        of_rows(x, work.generator(part), made)
+        return made
+
+    def grouped(part: int) -> tuple[np.ndarray, np.ndarray]:
+        keys, *columns = read(part, [KEY, *work.columns])
+        sums = np.zeros((len(columns), work.groups))
+        for column, each in zip(columns, sums):
+            add(keys, column, each)
+        return np.bincount(keys, minlength=work.groups), sums
+
+    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+        if what != GROUPS:
+            return {NEW: np.concatenate([*threads.map(new, parts)])}
+        counts, sums = np.zeros(work.groups, np.int64), np.zeros((len(work.columns), work.groups))
+        for part_counts, part_sums in threads.map(grouped, parts):
+            counts += part_counts
+            sums += part_sums
+        return {KEY: np.arange(work.groups), COUNT: counts, **dict(zip(work.columns, sums))}
+
+    with ThreadPoolExecutor(work.workers) as threads:
+        yield run
+
+
+@contextmanager
+def exax(work: Work) -> Iterator[Run]:
+    """exax: a loop over the rows of each slice of a dataset, whose job the folder is, in forks."""
+    workdir, _, job = work.folder.rpartition("/")
+    _load("accelerator.job").WORKDIRS[job.rpartition("-")[0]] = workdir
+    rows = _load("accelerator.dataset").Dataset(job)
+    slices = range(len(rows.lines))
+    places = [np.fromiter(rows.iterate(each, ROW, status_reporting=False), np.int64) for each in slices]
+
+    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+        chosen = slices if len(parts) == len(work.rows) else slices[: len(parts)]
+        done = forks.map(partial(_of_slice, work, what), chosen, chunksize=1)
+        if what != GROUPS:
+            made = np.full(sum(work.rows), np.nan)
+            for each, values in zip(chosen, done):
+                made[places[each]] = values
+            return {NEW: made}
+        columns = np.concatenate(done, axis=1)
+        return {KEY: columns[0].astype(np.int64), **dict(zip((COUNT, *work.columns), columns[1:]))}
+
+    with multiprocessing.get_context("fork").Pool(work.workers, _share, (rows,)) as forks:
+        yield run
+
+
+def _load(library: str) -> Any:
+    return import_module(library)
+
+
+def _one_thread() -> None:
+    """Have pyarrow read in the thread that asks, and load once what forks share."""
+    arrow = _load("pyarrow")
+    for name in ("pandas", "pyarrow.dataset", "pyarrow.parquet"):
+        _load(name)
+    arrow.set_cpu_count(1)
+    arrow.set_io_thread_count(1)
+
+
+def _of_part(work: Work, what: str, part: int) -> Any:
+    """Do the work with one file, with pandas."""
+    _one_thread()  # in processes that have begun anew, too
+    rng, columns = work.generator(part), [X] if what == COLUMN else None
+    frame = _load("pandas").read_parquet(
+        work.file(part), engine="pyarrow", columns=columns, use_threads=False
+    )
+    if what == APPLY:
+        return frame.apply(lambda row: row[X] + ADDED + rng.random(), axis=1)
+    if what == COLUMN:
+        return frame[X] + ADDED + rng.random(len(frame))
+    groups = frame.groupby(KEY)
+    return groups.sum().assign(**{COUNT: groups.size()})
+
+
+def _joined(done: Sequence[Any], what: str) -> Mapping[str, Any]:
+    """Results of files as one."""
+    pd = _load("pandas")
+    if what == GROUPS:
+        grouped: Mapping[str, Any] = pd.concat(done).groupby(level=0).sum().reset_index()
+        return grouped
+    return {NEW: pd.concat(done, ignore_index=True)}
+
+
+def _share(shared: Any) -> None:
+    global _shared
+    _shared = shared
+
+
+def _of_share(work: Work, parts: Sequence[int]) -> list[Any]:
+    _shared.wait(PATIENCE)  # so that no worker takes the share of another
+    pd = _load("pandas")
+    frames = [pd.read_parquet(work.file(part), engine="pyarrow", columns=[X]) for part in parts]
+    return [frame[X] + ADDED + np.random.random(len(frame)) for frame in frames]  # noqa: NPY002  the mistake
+
+
+def _of_partition(frame: Any, work: Work, what: str, partition_info: Any = None) -> Any:
+    assert partition_info is not None  # else all partitions would draw the same numbers
+    rng = work.generator(int(partition_info["number"]))
+    if what == APPLY:
+        return frame.apply(lambda row: row[X] + ADDED + rng.random(), axis=1)
+    return frame[X] + ADDED + rng.random(len(frame))
+
+
+def _modin_row(row: Any) -> Any:
+    # Each of Ray's workers starts anew and seeds this itself; a generator would reach each as a copy.
+    return row[X] + ADDED + random.random()
+
+
+def _of_slice(work: Work, what: str, sliceno: int) -> np.ndarray:
+    """The new column; or keys, counts and sums: (2 + columns, groups)."""
+    rng, iterate = work.generator(sliceno), partial(_shared.iterate, sliceno, status_reporting=False)
+    if what == APPLY:
+        draw = rng.random
+        return np.array([x + ADDED + draw() for x in iterate(X)])
+    if what == COLUMN:
+        x = np.fromiter(iterate(X), np.float64, _shared.lines[sliceno])
+        return x + ADDED + rng.random(len(x))
+    found: dict[int, list[float]] = {}
+    for key, *values in iterate([KEY, *work.columns]):
+        sums = found.get(key)
+        if sums is None:
+            found[key] = [1, *values]
+        else:
+            found[key] = [a + b for a, b in zip(sums, (1, *values))]
+    numbers = np.array([*found.values()], np.float64).reshape(len(found), 1 + len(work.columns))
+    return np.vstack([np.array([*found], np.float64), numbers.T])

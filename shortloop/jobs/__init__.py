@@ -1,1 +1,0 @@
-"""What exax lacks: honest keys, readable results, server care, progress."""

@@ -1,1 +1,0 @@
-"""The engine of jobs, exax: asking it, caring for its server, and what it lacks."""

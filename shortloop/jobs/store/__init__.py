@@ -1,1 +1,0 @@
-"""Finished jobs: where they are, what they are, and whether they still are."""

@@ -1,0 +1,1 @@
+"""Cache keys of jobs: code, options and content of inputs."""

@@ -1,0 +1,296 @@
+"""Modules that a file can import, directly or indirectly."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop import _PUBLIC
+from shortloop.base.errors import InputError
+from shortloop.keys.file_state import State, file_state, moment, states_of_files
+from shortloop.keys.methods import module_of
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
+from shortloop.keys.source import Source, read_source
+from shortloop.project.project import CELLS, project_directory
+
+__all__ = ["SETTING_UP", "closure", "closure_of", "look_anew"]
+
+# Methods and their packages import these to say what they import, and to prepare processes: nothing that a
+# result is made of.
+SETTING_UP = (
+    f"{PACKAGE}.prepare",
+    f"{PACKAGE}.keys.code",
+    *(f"{PACKAGE}.exax.{name}" for name in ("datasets", "declare", "method")),
+    *(f"{PACKAGE}.exax.patches.{name}" for name in ("loading", "processes")),
+)
+_SETTING_UP = tuple(f"{room}." for room in SETTING_UP)
+DECLARE, FUNCTIONS = f"{PACKAGE}.exax.declare", f"{PACKAGE}.stages.function"
+SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
+Modules = dict[str, Path]
+Step = tuple[Modules | None, list[str]]
+"""Modules along a name, None for a library, and names that it stands for."""
+
+
+class _Folder(NamedTuple):
+    state: list[State]
+    settled: bool
+    names: dict[str, str]  # of what lies there, with what each is
+    asked: set[str]  # modules that were looked for there
+
+    def found(self) -> dict[str, str]:
+        """Those of the names that may be of these modules."""
+        return {name: kind for name, kind in self.names.items() if name.partition(".")[0] in self.asked}
+
+
+# Methods that are looked at one after the other import much the same. What was found is kept with the states
+# of the folders where it was looked for, as far as any change of these shows.
+_folders: dict[str, _Folder] = {}
+_modules: dict[tuple[str, str], tuple[Modules, bool]] = {}
+_libraries: dict[str, tuple[str, ...]] = {}
+_steps: dict[tuple[str, str], Step] = {}
+# What a module imports is kept with what was read of it.
+_imports: dict[str, tuple[Source, list[tuple[str, bool]]]] = {}
+_forgotten = 0
+
+
+def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
+    """Modules of one's own that a method can import."""
+    return closure_of(module_of(method), method, more)
+
+
+def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
+    """Modules of one's own that a module can import."""
+    parts = name.split(".")
+    above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
+    look_anew()
+    if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
+        project = _project_or_here()
+        above = [package for package in above if _files_of(ROOT, package)]
+    elif parts[0] == CELLS:  # it is written elsewhere, and imports what the project has
+        project, above = project_directory(), []
+    elif is_own(str(file)):
+        project = file.parents[len(parts) - (file.name != "__init__.py")]
+        above = [package for package in above if _files_of(project, package)]
+    else:  # it counts by the version of what it was installed with
+        project, above = project_directory(), above[:1]
+    modules: dict[str, Path] = {}
+    libraries: set[str] = set()
+    done: set[tuple[str, bool]] = set()
+    added = [each for name in filter(None, more) for each in (name, *_behind_library(name, project))]
+    waiting = [*_names_of(file, name), *((each, False) for each in added)]
+    for package in above:  # is loaded, and not asked for what it would import then
+        found, _ = _found(package, project)
+        if found is None:
+            libraries.add(package.partition(".")[0])
+        for module, place in (found or {}).items():
+            modules[module] = place
+            waiting += _names_of(place, module)
+    while waiting:
+        imported, is_for_types = waiting.pop()
+        if (imported, is_for_types) in done or (imported, False) in done:
+            continue
+        done.add((imported, is_for_types))
+        found, behind = _steps.get((str(project), imported)) or _step(imported, project)
+        waiting += [(each, is_for_types) for each in behind]
+        if found is None:
+            if not is_for_types:  # what says only of what type something is computes nothing
+                libraries.add(imported.partition(".")[0])
+            continue
+        for module in found.keys() - modules.keys():
+            modules[module] = found[module]
+            waiting += _names_of(found[module], module)
+    return modules, libraries
+
+
+def _project_or_here() -> Path:
+    """Functions of this package are also called where there is no project."""
+    try:
+        return project_directory()
+    except InputError:
+        return Path.cwd()
+
+
+def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
+    """What a file imports, and whether for types alone: of what runs stages, as types of options are used."""
+    source = read_source(file, module)
+    if module not in _imports or _imports[module][0] is not source:
+        for_types = source.for_types if module.startswith(f"{PACKAGE}.stages.") else []
+        _imports[module] = source, [(name, name in for_types) for name in source.names]
+    return _imports[module][1]
+
+
+def _step(name: str, project: Path) -> Step:
+    """Modules along a name, and names behind it; kept, if states of folders show whether that changes."""
+    behind, top = _behind(name), name.partition(".")[0]
+    found: Modules | None = {}
+    if not f"{name}.".startswith(_SETTING_UP):
+        found, star = _found(name, project)
+        behind = [*behind, *star]
+    is_ours = _is_no_package(top) or _files_of(project, name)
+    if is_ours and not name.endswith(".*"):
+        _steps[str(project), name] = found, behind
+    return found, behind
+
+
+def _found(name: str, project: Path) -> tuple[Modules | None, list[str]]:
+    """Modules along a name, and what `import *` brings with it; None in place of them for a library."""
+    top = name.partition(".")[0]
+    root = ROOT if top == PACKAGE else project
+    found = _files_of(root, name)
+    if found:
+        return found, _starred(name, found)
+    return ({} if _is_no_package(top) else _package(top)), []
+
+
+def _is_no_package(top: str) -> bool:
+    return top in sys.stdlib_module_names or top in ("accelerator", PACKAGE)
+
+
+def _package(name: str) -> Modules | None:
+    """As of `whole_package`. Of a library, which has no modules of one's own, that is kept."""
+    if _libraries.get(name) == (*sys.path,):
+        return None
+    for folder in sys.path:
+        _names_in(os.path.abspath(folder), name)
+    found = whole_package(name)
+    if found is None:
+        _libraries[name] = (*sys.path,)
+    return found
+
+
+def _files_of(root: Path, name: str) -> Modules:
+    """Modules along a dotted name below a folder; its last part may be a function or class of one."""
+    return _along(str(root), name)[0]
+
+
+def _along(root: str, name: str) -> tuple[Modules, bool]:
+    """The same, and whether there may be more below."""
+    if (root, name) not in _modules:
+        above, dot, last = name.rpartition(".")
+        found, goes_on = _along(root, above) if dot else ({}, True)
+        _modules[root, name] = _below(found, root, above, last) if goes_on else (found, False)
+    return _modules[root, name]
+
+
+def _below(found: Modules, root: str, above: str, last: str) -> tuple[Modules, bool]:
+    folder = "/".join([root, *above.split(".")] if above else [root])
+    beside, path = _names_in(folder, last), f"{folder}/{last}"
+    inside = _names_in(path, "__init__") if last in beside else dict[str, str]()
+    for suffix in SUFFIXES:
+        is_there = suffix[1:] in inside if suffix[0] == "/" else f"{last}{suffix}" in beside
+        if is_there and os.path.isfile(f"{path}{suffix}"):
+            return {**found, f"{above}.{last}".lstrip("."): Path(f"{path}{suffix}")}, last in beside
+    return found, last in beside and os.path.isdir(path)
+
+
+def _names_in(folder: str, asked: str) -> Mapping[str, str]:
+    """What lies in a folder, to look for a module in it; nothing in what is none."""
+    if folder not in _folders:
+        _folders[folder] = _listed(folder, set())
+    _folders[folder].asked.add(asked)
+    return _folders[folder].names
+
+
+def _listed(folder: str, asked: set[str]) -> _Folder:
+    state = _state_of(folder)  # before it is read, so that a change meanwhile shows
+    settled, names = True, dict[str, str]()
+    with suppress(OSError):
+        settled = file_state(folder)[1]
+        with os.scandir(folder) as entries:
+            names = {each.name: _kind_of(each) for each in entries}
+    return _Folder(state, settled, names, asked)
+
+
+def _kind_of(entry: os.DirEntry[str]) -> str:
+    with suppress(OSError):  # a link to what may not be looked at
+        return "folder" if entry.is_dir() else "file" if entry.is_file() else ""
+    return ""
+
+
+def _state_of(folder: str) -> list[State]:
+    """Empty for what is not there, or not to be looked at."""
+    try:
+        return states_of_files([folder])
+    except OSError:
+        return []
+
+
+def look_anew() -> int:
+    """Forget what was found if a module that was looked for came or went; at one moment, once.
+
+    The number of times that it was forgotten: as long as that is the same, so are all closures of modules
+    that are as they were.
+    """
+    global _forgotten
+    now = moment()
+    if now is None or look_anew not in now:
+        for folder in _perhaps_changed():
+            before = _folders[folder]
+            _folders[folder] = _listed(folder, before.asked)
+            if _folders[folder].found() != before.found():
+                _forgotten += 1
+                for kept in (_folders, _modules, _libraries, _steps):
+                    kept.clear()
+                break
+        if now is not None:
+            now[look_anew] = True
+    return _forgotten
+
+
+def _perhaps_changed() -> list[str]:
+    """Folders whose state is another one by now, or would not show that."""
+    there = [folder for folder, each in _folders.items() if each.state and each.settled]
+    with suppress(OSError):
+        if states_of_files(there) == [_folders[folder].state[0] for folder in there]:
+            settled = {*there}
+            return [folder for folder in _folders if folder not in settled]
+    return [*_folders]
+
+
+def _behind_library(name: str, project: Path) -> set[str]:
+    """What a module of an installed package, named by an option, imports of this package."""
+    top = name.partition(".")[0]
+    is_ours = _is_no_package(top) or _files_of(project, top) or _package(top) is not None
+    spec = None if is_ours else importlib.util.find_spec(top)
+    if spec is None or spec.origin is None:
+        return set()
+    root = Path(spec.origin).parents[1 if spec.submodule_search_locations else 0]
+    found, done, waiting = set[str](), set[str](), {name}
+    while waiting:
+        done.add(module := waiting.pop())
+        files = {each: file for each, file in _files_of(root, module).items() if file.suffix == ".py"}
+        imported = {each for known, file in files.items() for each in read_source(file, known).names}
+        ours = {each for each in imported if each.partition(".")[0] == PACKAGE}
+        found |= ours
+        if found:  # nobody follows what other libraries import
+            waiting |= {each for each in imported if each.partition(".")[0] == top} - done
+    return found
+
+
+def _starred(name: str, found: Modules) -> list[str]:
+    """Modules that `from package import *` imports: what the package's `__all__` names."""
+    package = name.removesuffix(".*")
+    file = found.get(package)
+    if package == name or file is None or file.name != "__init__.py":
+        return []
+    public = read_source(file, package).public
+    if public is None:  # it is not written down, so it may be any
+        stems = {each.name.partition(".")[0] for each in file.parent.iterdir()}
+        return [f"{package}.{stem}" for stem in sorted(stems) if not stem.startswith("__")]
+    return [f"{package}.{each}" for each in public]
+
+
+def _behind(name: str) -> list[str]:
+    """Modules behind names that this package looks up on first use, and behind ``@stage``."""
+    if name in (PACKAGE, f"{PACKAGE}.*"):  # then any of them may be used
+        return list(_PUBLIC.values())
+    if f"{name}.".startswith(f"{DECLARE}."):
+        return [FUNCTIONS]
+    public = name.removeprefix(f"{PACKAGE}.")
+    return [_PUBLIC[public]] if public in _PUBLIC and public != name else []

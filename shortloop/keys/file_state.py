@@ -1,0 +1,139 @@
+"""State of a file (kind, size, timestamps), to detect changes since it was last read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from shortloop.base.errors import InputError
+
+__all__ = [
+    "CHANGED",
+    "FOLDER",
+    "INODE",
+    "SETTLED_NS",
+    "SIZE",
+    "State",
+    "at_one_moment",
+    "file_state",
+    "kind_of",
+    "moment",
+    "other_than",
+    "plain_size",
+    "state_at_moment",
+    "states_at_moment",
+    "states_of_files",
+]
+
+INODE, SIZE = 1, 2  # where they are in the state of a file
+State = tuple[int, ...]
+CHANGED = 3  # where the time of change is in that of one of many
+
+# Times of files are coarse (about 10 ms on local disks, up to 2 s on some), so a file that changed a
+# moment ago may change again and look the same.
+SETTLED_NS = 2_000_000_000
+
+# What was found at one moment, if it counts as one now, by whatever tells what it is of.
+_moment: ContextVar[dict[object, Any] | None] = ContextVar("_moment", default=None)
+
+FOLDER = "a folder"
+_KINDS = {
+    stat.S_IFREG: "",
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: FOLDER,
+}
+
+
+@contextmanager
+def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
+    """Within the block, no time passes: each method, file and folder of code is looked at once.
+
+    `seen`, if given, is what was found at the moment that goes on.
+    """
+    token = _moment.set(({} if seen is None else seen) if _moment.get() is None else _moment.get())
+    try:
+        yield
+    finally:
+        _moment.reset(token)
+
+
+def moment() -> dict[object, Any] | None:
+    """What was found at this moment; None where time passes."""
+    return _moment.get()
+
+
+def state_at_moment(file: str) -> tuple[list[int], bool]:
+    """As of `file_state`, but what was found at this moment before counts: a file is read after that."""
+    seen = _moment.get()
+    if seen is None:
+        return file_state(file)
+    if (file_state, file) not in seen:
+        seen[file_state, file] = file_state(file)
+    found: tuple[list[int], bool] = seen[file_state, file]
+    return found
+
+
+def states_at_moment(files: Sequence[str]) -> list[State]:
+    """As of `states_of_files`, but what was found at this moment before counts."""
+    seen = _moment.get()
+    if seen is None:
+        return states_of_files(files)
+    new = [file for file in files if file not in seen]
+    seen.update(zip(new, states_of_files(new)))
+    return [seen[file] for file in files] if seen.keys() >= {*new} else []
+
+
+def file_state(file: Path | str) -> tuple[list[int], bool]:
+    """What changes when the content of a file changes."""
+    now = time.time_ns()
+    found = os.stat(file)
+    state = [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+    return state, now - found.st_ctime_ns > SETTLED_NS
+
+
+def states_of_files(files: Sequence[str]) -> list[State]:
+    """What changes when one of many files changes, quickly."""
+    try:
+        return [
+            (each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in map(os.stat, files)
+        ]
+    except FileNotFoundError:
+        return []
+
+
+def kind_of(mode: int) -> str:
+    """What is not an ordinary file, by its mode; empty for one that is."""
+    return _KINDS.get(stat.S_IFMT(mode), "a device")
+
+
+def plain_size(file: Path) -> int:
+    """Size of a file that a job left."""
+    kind = kind_of(file.lstat().st_mode)
+    if kind:
+        raise InputError(
+            "a job left a file of an unsupported kind",
+            file=file,
+            found=kind,
+            expected="files and folders",
+            hint="have its method leave these only: copy what a link points to, and remove the rest",
+        )
+    return file.stat().st_size
+
+
+def other_than(file: Path, size: int) -> str | None:
+    """What shows that a file is not what it was, without reading it."""
+    now = file.lstat()
+    kind, found = kind_of(now.st_mode), now.st_size
+    if kind:
+        return f"is {kind} now"
+    if found < size:
+        return f"is cut short: {found:,} of {size:,} bytes"
+    return f"has grown: {found:,} instead of {size:,} bytes" if found > size else None

@@ -1,0 +1,314 @@
+"""Installed libraries by import name, and evidence that one was replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.base.errors import InputError
+from shortloop.keys.file_state import (
+    CHANGED,
+    SETTLED_NS,
+    State,
+    moment,
+    states_at_moment,
+    states_of_files,
+)
+from shortloop.keys.hashing import hash_file
+from shortloop.project.project import cache_directory, write_atomically
+
+__all__ = [
+    "as_installed",
+    "differing",
+    "environment",
+    "installed_now",
+    "number_of",
+    "required_by",
+    "startup_lines",
+    "version_of",
+]
+
+OF = " of "
+INFO = (".dist-info", ".egg-info")
+MODULE = re.compile(r"\.(py|pyc|so|pyd)$|\.(cpython|abi3|pypy)[^/]*$")
+OPTIONAL = re.compile(r";.*\bextra\b")
+
+
+class _Version(NamedTuple):
+    """The version of a library."""
+
+    text: str
+    """The version; with a hash if installed from a folder or a repository, where two may share a number."""
+    content: str
+    """A hash of the files that it has installed; empty if it does not list them."""
+
+
+class _Distribution(NamedTuple):
+    state: list[int]  # of the file that lists what it has installed
+    name: str
+    version: str
+    content: str
+    is_local: bool  # installed from a folder or a repository
+    tops: list[str]
+    requires: list[str]
+    starts: list[str]  # its files that Python reads as it starts
+
+
+class _Folder(NamedTuple):
+    """A folder that modules are looked for in."""
+
+    state: State  # empty if it may change and look the same
+    distributions: dict[str, _Distribution]  # by the folder that describes each
+    owners: dict[str, list[_Distribution]]  # by the name that they are imported by
+    tops: dict[str, list[str]]  # what is imported of each, by its name as requirements have it
+    loose: list[str]  # names of modules that belong to none of them
+    starts: list[str]  # files that Python reads as it starts, and that belong to none of them
+
+
+class _Moment(NamedTuple):
+    """What was found while nothing was installed or removed."""
+
+    states: list[tuple[str, list[State]]]  # of the folders; empty if they may change and look the same
+    versions: dict[str, str]
+    differing: dict[str, list[str]]
+
+
+_folders: dict[str, _Folder] = {}
+_last = _Moment([], {}, {})
+
+
+def version_of(library: str) -> _Version | None:
+    """The version of a library as it is installed now."""
+    for folder in _path():
+        found = _scanned(folder).owners.get(library)
+        if found:
+            return _version(library, found)
+    return None
+
+
+def as_installed(library: str) -> str:
+    """The version of a library and a hash of what is installed."""
+    version = version_of(library)
+    if version is not None:
+        return version.text if OF in version.text else OF.join(filter(None, version))
+    above = next((folder for folder in _path() if library in _scanned(folder).loose), None)
+    return "" if above is None else f"a file{OF}{_hash_of(Path(above), library)}"
+
+
+def required_by(library: str) -> set[str]:
+    """What a library requires, by the names that it is imported by."""
+    folders = [_scanned(folder) for folder in _path()]
+    owners = next((found for folder in folders if (found := folder.owners.get(library))), [])
+    names = {name for each in owners for name in each.requires}
+    return {top for name in names for folder in folders for top in folder.tops.get(name, ())}
+
+
+def startup_lines() -> list[str]:
+    """Code in ``.pth`` files that no library has installed, which Python runs as it starts."""
+    files = [f"{folder}/{name}" for folder in _path() for name in _scanned(folder).starts]
+    lines = [line.strip() for file in files for line in _read(file).splitlines()]
+    return [line for line in lines if line.startswith(("import ", "import\t"))]
+
+
+def number_of(installed: str) -> str:
+    """The version alone."""
+    return installed.partition(OF)[0]
+
+
+def differing(libraries: str) -> list[str]:
+    """Libraries that are installed otherwise now."""
+    known = _moment().differing
+    if libraries not in known:
+        then: Mapping[str, str] = json.loads(libraries)
+        now = installed_now(then)
+        known[libraries] = [name for name, each in then.items() if now[name] != each]
+    return known[libraries]
+
+
+def installed_now(libraries: Iterable[str]) -> dict[str, str]:
+    """Versions of libraries."""
+    known, names = _moment().versions, [*libraries]
+    known.update({name: as_installed(name) for name in names if name not in known})
+    return {name: known[name] for name in names}
+
+
+def environment() -> list[tuple[str, State]]:
+    """Folders of installed libraries, with states that change when one is installed or removed."""
+    folders = [folder for folder in _path() if _scanned(folder).distributions]
+    return [(folder, *states_of_files([folder])) for folder in folders]  # type: ignore[misc]
+
+
+def _moment() -> _Moment:
+    """What is known since something was last installed or removed."""
+    global _last
+    seen, asked = moment(), (_moment, *sys.path)
+    if seen is not None and asked in seen:
+        return _last
+    states = [(each, states_of_files([each])) for each in sys.path]
+    if not states or _last.states != states:
+        settled = all(_is_settled(state) for _, found in states for state in found)
+        _last = _Moment(states if settled else [], {}, {})
+    if seen is not None:
+        seen[asked] = True
+    return _last
+
+
+def _path() -> list[str]:
+    seen, asked = moment(), (_path, *sys.path)
+    if seen is None or asked not in seen:
+        found = [os.path.abspath(folder) for folder in dict.fromkeys(sys.path) if os.path.isdir(folder)]
+        if seen is None:
+            return found
+        seen[asked] = found
+    known: list[str] = seen[asked]
+    return known
+
+
+def _version(library: str, owners: list[_Distribution]) -> _Version:
+    same = [each for each in owners if _normal(each.name) == _normal(library)]
+    if len(owners) > 1 and len(same) != 1:  # a package that they share
+        texts = sorted(f"{each.name} {each.version}" for each in owners)
+        return _Version(", ".join(texts), _digest(sorted(each.content for each in owners)))
+    found = (same or owners)[0]
+    text = f"{found.version}{OF}{found.content}" if found.is_local else found.version
+    return _Version(text, found.content)
+
+
+def _scanned(folder: str) -> _Folder:
+    """What is installed in a folder; kept, as long as nothing is installed there or removed."""
+    known = _folders.get(folder)
+    state = next(iter(states_at_moment([folder])), ())
+    if known is None or known.state != state:
+        before = _kept().get(folder, {}) if known is None else known.distributions
+        names = _names_in(folder)
+        infos = [name for name in names if name.endswith(INFO)]
+        found = {name: _described(f"{folder}/{name}", before.get(name)) for name in infos}
+        known = _folders[folder] = _folder(state, found, names if found else [])
+        if not _is_settled(state):
+            known = _folders[folder] = known._replace(state=())
+        if found != before:
+            _keep()
+    return known
+
+
+def _is_settled(state: State) -> bool:
+    """True if another change would show in the state of a folder."""
+    return bool(state) and time.time_ns() - state[CHANGED] > SETTLED_NS
+
+
+def _folder(state: State, distributions: dict[str, _Distribution], names: Iterable[str]) -> _Folder:
+    owners: dict[str, list[_Distribution]] = {}
+    for each in distributions.values():
+        for top in each.tops:
+            owners.setdefault(top, []).append(each)
+    names = {*names}
+    modules = {MODULE.sub("", name) for name in names}
+    starts = {name for name in names if name.endswith(".pth")}
+    starts -= {name for each in distributions.values() for name in each.starts}
+    return _Folder(
+        state,
+        distributions,
+        owners,
+        {_normal(each.name): each.tops for each in distributions.values()},
+        sorted(filter(str.isidentifier, modules - owners.keys())),
+        sorted(starts),
+    )
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _described(info: str, before: _Distribution | None) -> _Distribution:
+    """A distribution by the folder, or the file, that describes it; read only if that changed."""
+    record = f"{info}/RECORD"
+    listing = (record, f"{info}/METADATA", f"{info}/PKG-INFO", info)
+    state = next(([*states[0]] for each in listing if (states := states_of_files([each]))), [])
+    if before is not None and before.state == state:
+        return before
+    says = next(filter(None, map(_read, listing[1:])), "")
+    says = says.partition("\n\n")[0]
+    name, version = (next(iter(_headers(says, each)), "") for each in ("Name", "Version"))
+    requires = [each for each in _headers(says, "Requires-Dist") if not OPTIONAL.search(each)]
+    requires = sorted({_normal(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in requires})
+    lines = _read(record).splitlines()
+    starts = [each.partition(",")[0] for each in lines if ".pth," in each]
+    lines = [each for each in lines if not _is_beside(each)]
+    tops = {MODULE.sub("", line.partition("/")[0].partition(",")[0].strip('"')) for line in lines}
+    tops = tops or {*_read(f"{info}/top_level.txt").split()} or {name.replace("-", "_")}
+    content = _digest(sorted(lines)) if lines else ""
+    is_local = os.path.isfile(f"{info}/direct_url.json")
+    return _Distribution(state, name, version, content, is_local, sorted(tops), requires, starts)
+
+
+def _is_beside(line: str) -> bool:
+    """True if no code reads the file of a line of RECORD: a script, bytecode, or notes of an installer."""
+    return "__pycache__/" in line or "-info/" in line or line.startswith("../") or ".pth," in line
+
+
+def _hash_of(folder: Path, name: str) -> str:
+    """A hash of a module that lies among installed libraries, and belongs to none of them."""
+    files = sorted(
+        each for each in chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")) if _is_module(each)
+    )
+    return _digest([[each.name, hash_file(each)] for each in files])
+
+
+def _is_module(file: Path) -> bool:
+    return MODULE.search(file.name) is not None and file.suffix != ".pyc"
+
+
+def _digest(lines: object) -> str:
+    return hashlib.blake2b(json.dumps(lines).encode(), digest_size=10).hexdigest()
+
+
+def _headers(text: str, name: str) -> list[str]:
+    return re.findall(rf"^{name}: *(.*?) *$", text, re.MULTILINE)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _read(file: str) -> str:
+    """A text; empty if there is no such file."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+@cache
+def _kept() -> dict[str, dict[str, _Distribution]]:
+    """The distributions in each folder, as an earlier process has found them."""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, InputError):
+        plain = json.loads(_file().read_text(encoding="utf-8")).items()
+        return {
+            folder: {info: _Distribution(*each) for info, each in found.items()} for folder, found in plain
+        }
+    return {}
+
+
+def _keep() -> None:
+    found = {name: each.distributions for name, each in _folders.items() if each.distributions}
+    plain = {**_kept(), **found}
+    with contextlib.suppress(OSError, InputError):
+        write_atomically(_file(), json.dumps(plain))
+
+
+def _file() -> Path:
+    return cache_directory("code") / "installed.json"

@@ -1,0 +1,96 @@
+"""The key of a job: a hash of everything that can change its result.
+
+Which libraries a job loads is known only when it has run. So these are no part of the key, but are compared
+with what is installed whenever a job with the key is looked up.
+
+Jobs it is made from count by the content of what they left, not by their ids: one that was made again and
+came out the same changes no key below it (early cut-off).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shortloop.base.plain import Plain
+from shortloop.keys.code import code_state
+from shortloop.keys.hashing import digest
+from shortloop.keys.installed import differing, installed_now
+from shortloop.keys.methods import find_method
+
+__all__ = ["Contents", "Parts", "in_given_order", "parts_of"]
+
+Contents = str | list[str]
+"""Content of a job that another is made from, or of each of some."""
+
+
+IN_KEY = ("python", "accelerator")  # all other versions are compared with what is installed
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What goes into a key, readable.
+
+    method: the exax method with its package, e.g. ``"methods.train"``.
+    code: hash of each module of the project that it can import and of the method itself, normalised.
+    versions: versions of Python, of exax if it reads datasets for the method, and, of a job that has run, of
+        all libraries that it loaded.
+    options: the method's options.
+    inputs: content of each job it is made from.
+    """
+
+    method: str
+    code: dict[str, str]
+    versions: dict[str, str]
+    options: dict[str, Plain]
+    inputs: dict[str, Contents]
+
+    def key(self, without: str | None = None) -> str:
+        """The key."""
+        options = {name: value for name, value in self.options.items() if name != without}
+        return digest({**self._plain(options), "without": without})
+
+    def _plain(self, options: Mapping[str, Plain]) -> dict[str, Plain]:
+        versions = {name: each for name, each in self.versions.items() if name in IN_KEY}
+        return {**vars(self), "options": in_given_order(options), "versions": versions}
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """Versions of the libraries that it loaded."""
+        return {name: each for name, each in self.versions.items() if name not in IN_KEY}
+
+    @property
+    def libraries_text(self) -> str:
+        """The same as JSON, alike for jobs that loaded the same."""
+        return json.dumps(self.libraries, sort_keys=True)
+
+    @property
+    def is_installed(self) -> bool:
+        """True if the libraries that it loaded are installed as they were."""
+        return not differing(self.libraries_text)
+
+    def installed(self, libraries: Iterable[str]) -> Parts:
+        """The same with the versions that some libraries have now."""
+        return replace(self, versions={**self.versions, **installed_now(libraries)})
+
+    def key_of_units(self, names: Collection[str]) -> str:
+        """What all units hang on, beside what each of them reads."""
+        options = {name: value for name, value in self.options.items() if name in names}
+        inputs = {name: content for name, content in self.inputs.items() if name in names}
+        return digest(["units", {**self._plain(options), "inputs": inputs}])
+
+
+def parts_of(
+    method: str, options: Mapping[str, Plain], inputs: Mapping[str, Contents], modules: Sequence[str] = ()
+) -> Parts:
+    """What the key of a job is made of, with the code as it is now."""
+    package, file = find_method(method)
+    code = code_state(file, modules)
+    plain = json.loads(json.dumps(dict(options)))  # tuples become lists, as they do in exax's own record
+    return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
+
+
+def in_given_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Options for a hash: dicts inside of them count with their order, which the stage sees."""
+    return {name: json.dumps(value) for name, value in options.items()}

@@ -1,0 +1,76 @@
+"""Find exax methods: package, file and module name."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.keys.file_state import moment
+from shortloop.project.project import configuration
+
+__all__ = ["find_method", "look_again", "module_of", "packages"]
+
+METHOD = "is a method"
+_methods: dict[str, tuple[str, Path]] = {}
+
+
+def find_method(method: str) -> tuple[str, Path]:
+    """The package and the file of an exax method."""
+    known, seen = _methods.get(method), moment()
+    if known is not None and ((known[1], METHOD) in (seen or ()) or os.path.isfile(known[1])):
+        if seen is not None:
+            seen[known[1], METHOD] = True
+        return known
+    files = [(package, folder / f"a_{method}.py") for package, folder in packages()]
+    found = [each for each in files if each[1].is_file()]
+    if len(found) > 1:
+        raise InputError(
+            f"{len(found)} methods are named {method}",
+            found=", ".join(str(file) for _, file in found),
+            expected="a different name for each method",
+            hint="rename one of the files and its stage, or delete it",
+        )
+    if found:
+        _methods[method] = found[0]
+        return found[0]
+    raise InputError(
+        "no such method",
+        found=method,
+        expected=f"a file a_{method}.py in {', '.join(name for name, _ in packages())}",
+        hint="check its spelling in the build script, and `method packages` in accelerator.conf",
+    )
+
+
+def module_of(method: Path) -> str:
+    """The full name of a method as a module."""
+    above, known = method.parent, packages()
+    found = [name for name, folder in known if folder == above]
+    if not found:  # it may be known by another path
+        real = os.path.realpath(above)
+        found = [name for name, folder in known if os.path.realpath(folder) == real]
+    return f"{found[0] if found else above.name}.{method.stem}"
+
+
+def look_again() -> None:
+    """Forget where methods are: there is another package of them."""
+    _methods.clear()
+    packages.cache_clear()
+
+
+@cache
+def packages() -> list[tuple[str, Path]]:
+    """Where methods and build scripts are, as the configuration has it."""
+    found, path = [], sys.path
+    sys.path = [configuration().project_directory, *path]  # as in exax's processes
+    try:
+        for name in configuration().method_directories:
+            spec = importlib.util.find_spec(name)
+            folders = (spec.submodule_search_locations or ()) if spec else ()
+            found += [(str(name), Path(folder)) for folder in folders]
+    finally:
+        sys.path = path
+    return found

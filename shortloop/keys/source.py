@@ -1,0 +1,267 @@
+"""Normalised source of one file, without comments, docstrings and formatting, and its imports."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blake3 import blake3
+
+from shortloop.keys import left_out
+from shortloop.keys.file_state import file_state, moment, state_at_moment
+from shortloop.keys.left_out import leave_out_settings
+from shortloop.keys.own_code import PACKAGE, ROOT
+from shortloop.project.project import cache_directory, keep
+
+__all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
+
+NOTHING = "pass"
+"""What a file says that holds no code, as the `__init__.py` of many packages."""
+KEPT = 5_000  # versions of files
+READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourcelines|findsource|docopt)\b")
+_DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
+_TELLING = ast.Import, ast.ImportFrom, ast.Call, ast.Name, *_DECORATED
+_HOLDERS = ast.Module, *_DECORATED
+_STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
+
+
+class Source(NamedTuple):
+    """What a file says.
+
+    text: its code, normalised: equal for files that differ in comments, docstrings and formatting only. Of a
+        compiled module a hash of all of it; of a module that reads its own docstrings or source, its source.
+    names: full names of what it imports: modules, or modules and what is taken from them, also by a decorator
+        as ``@package.name``; ``package.*`` for ``from package import *``.
+    for_types: those of them that it imports below ``if TYPE_CHECKING:`` alone.
+    public: what its ``__all__`` lists, empty without one; None if it is not written down as a list.
+    hash: `hash_of` the text.
+    """
+
+    text: str
+    names: list[str]
+    for_types: list[str]
+    public: list[str] | None
+    hash: str
+
+
+# Parsing a hundred files costs a second, so what came of it is kept, by the state of the file:
+# path -> state, source, whether to keep it; and by the hash of its bytes, the hash of what it says.
+_memory: dict[str, list[Any]] = {}
+_said: dict[str, str] = {}
+_changed = False
+
+
+def read_source(file: Path, module: str) -> Source:
+    """What a file says, and what it imports, anywhere in it."""
+    path, seen = str(file), moment()
+    if seen is not None and (read_source, path) in seen:
+        found: Source = seen[read_source, path]
+        return found
+    found = _read_now(file, path, module)
+    if seen is not None:
+        seen[read_source, path] = found
+    return found
+
+
+def _read_now(file: Path, path: str, module: str) -> Source:
+    global _changed
+    if not _memory:
+        _load_kept()
+    state, settled = state_at_moment(path)
+    known = _memory.get(path)
+    if known is None or known[0] != state or not known[-1]:
+        data = file.read_bytes()
+        source = _parsed(data, file, module)
+        known = _memory[path] = [state, source, settled]
+        _said[blake3(data).hexdigest()] = source.hash
+        _changed = True
+    if not isinstance(known[1], Source):
+        known[1] = Source(*known[1])
+    found: Source = known[1]
+    return found
+
+
+def said_by(content: str) -> str | None:
+    """Hash of what a file says, by the hash of its bytes."""
+    if not _memory:
+        _load_kept()
+    return _said.get(content)
+
+
+def hash_of(text: str) -> str:
+    """A hash of a text."""
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+
+def normalised(tree: ast.Module) -> str:
+    """Code without comments, docstrings and formatting."""
+    leave_out_settings(tree)
+    _strip(tree)
+    return ast.unparse(tree)
+
+
+def keep_sources() -> None:
+    """Keep what was parsed for the next process."""
+    global _changed
+    if _changed:
+        files = {file: known for file, known in _memory.items() if known[-1]}
+        said = {**_load().get("said", {}), **_said}  # what others have read meanwhile, too
+        said = dict(list(said.items())[-KEPT:])
+        kept = json.dumps({"parser": _parser(), "files": files, "said": said})
+        keep(cache_directory("code") / "parsed.json", kept)
+        _changed = False
+
+
+def _load_kept() -> None:
+    loaded = _load()
+    _memory.update(loaded.get("files", {}))
+    _said.update(loaded.get("said", {}))
+
+
+def _load() -> dict[str, dict[str, Any]]:
+    try:
+        loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
+        if loaded["parser"] == _parser():
+            return {"files": dict(loaded["files"]), "said": dict(loaded["said"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {}
+
+
+def _parser() -> list[Any]:
+    """What else the text and the names depend on: Python, and the code that parses."""
+    files = Path(__file__), Path(left_out.__file__)
+    return [sys.version, *(each for file in files for each in file_state(file)[0])]
+
+
+def _parsed(data: bytes, file: Path, module: str) -> Source:
+    if file.suffix != ".py":
+        text = f"compiled = {blake3(data).hexdigest()!r}"
+        return Source(text, [], [], [], hash_of(text))
+    tree = ast.parse(data, filename=str(file))
+    is_package = file.name == "__init__.py"
+    nodes = [*_nodes(tree)]
+    run = {*_imports((node for node, is_run in nodes if is_run), module, is_package)}
+    run |= {*_decorators([node for node, _ in nodes])}
+    for_types = {*_imports((node for node, is_run in nodes if not is_run), module, is_package)} - run
+    public = _public(tree, (node for node, _ in nodes))
+    # What a module reads of its own text may be in its results.
+    text = decode_source(data) if _reads_text(data, file) else normalised(tree)
+    return Source(text, sorted(run | for_types), sorted(for_types), public, hash_of(text))
+
+
+def _reads_text(data: bytes, file: Path) -> bool:
+    return READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
+
+
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Nodes of the kinds that matter here, and whether each is not below ``if TYPE_CHECKING:``."""
+    waiting = [(tree, True)]
+    for node, is_run in waiting:  # to which more are added
+        if isinstance(node, _TELLING):
+            yield node, is_run
+        is_for_types = _is_for_types(node)
+        for field in node._fields:
+            value = getattr(node, field, None)
+            here = is_run and (not is_for_types or field == "orelse")
+            if isinstance(value, list):
+                waiting += [(each, here) for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST):
+                waiting.append((value, here))
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    test = getattr(node, "test", None)
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
+        getattr(test, "id", ""),
+        getattr(test, "attr", ""),
+    )
+
+
+def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node.level, node.module or "", module, is_package)
+            # `from a.b import c` may import the module a.b.c
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                level = len(name.value) - len(name.value.lstrip("."))
+                yield _absolute(level, name.value.lstrip("."), module, is_package)
+
+
+def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """Full names of decorators that are looked up in a module, as ``@package.name``."""
+    aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules = {each.asname: each.name for each in aliases if each.asname}
+    modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
+    for node in nodes:
+        for each in getattr(node, "decorator_list", ()):
+            name = ast.unparse(each.func if isinstance(each, ast.Call) else each)
+            first, dot, rest = name.partition(".")
+            if dot and first in modules:
+                yield f"{modules[first]}.{rest}"
+
+
+def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
+    """The full name of what is imported relative to a module."""
+    if not level:
+        return name
+    parts = module.split(".")
+    above = parts[: len(parts) - level + is_package]
+    return ".".join([*above, name] if name else above)
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
+    """What `__all__` lists."""
+    listed: list[str] = []
+    for node in nodes:
+        if not (isinstance(node, ast.Name) and node.id == "__all__"):
+            continue
+        if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
+            return None
+        values: list[Any] = [each for each in tree.body if _assigns(each, node)]
+        try:
+            listed += [str(each) for each in ast.literal_eval(values[0].value)]
+        except (ValueError, TypeError, IndexError):
+            return None
+    return listed
+
+
+def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    return any(target is name for target in targets)
+
+
+def _strip(node: ast.AST) -> None:
+    """Leave out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
+    for field in _STATEMENTS & {*node._fields}:
+        below = getattr(node, field)
+        if isinstance(below, list):  # else that of an expression
+            for each in below:
+                _strip(each)
+    if isinstance(node, _HOLDERS):
+        node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
+
+
+def _is_string(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -1,0 +1,362 @@
+"""The module written for a notebook stage: the function and all names it uses."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import re
+import types
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shortloop.base.errors import InputError
+from shortloop.exax.declare import stage as stage_decorator
+from shortloop.notebook.definitions import (
+    Definition,
+    class_definition,
+    function_definition,
+    unwrapped,
+)
+from shortloop.notebook.edits import Edit, Replace, edited, first_line, renaming, replacing
+from shortloop.notebook.imports import imports_of
+from shortloop.notebook.reached import chains, reached
+from shortloop.notebook.values import (
+    NOTHING,
+    Notebook,
+    decorated,
+    defaults_of,
+    evaluated,
+    hint_for,
+    literal,
+    refused,
+    sort_of,
+)
+from shortloop.stages.function import FunctionStage, UnitsStage
+from shortloop.stages.needs import Needs, needs_of
+from shortloop.stages.stage import STAGE_OF
+
+__all__ = ["Module", "Notebook", "module_of_stage"]
+
+HEADING = '"""A stage of a notebook, written by shortloop.notebook; it may be deleted."""\n'
+DECORATOR = "_shortloop_stage"
+FUTURE = "from __future__ import annotations\n"
+OF_IPYTHON = re.compile(r"In|Out|get_ipython|exit|quit|_+|_i+|_i?\d+|_[ido]h")
+FUTURE_FLAG = __future__.annotations.compiler_flag
+ALIASES = (types.GenericAlias, types.UnionType)
+
+Line = tuple[str, int]
+"""The name of a cell, and a line in it."""
+
+
+class Module(NamedTuple):
+    """A module that was written.
+
+    name: of the stage.
+    text: all of it.
+    lines: by its own lines, from 1: which cell and which line of that they come from.
+    """
+
+    name: str
+    text: str
+    lines: dict[int, Line]
+
+
+def module_of_stage(stage: object, notebook: Notebook) -> Module:
+    """Write the module of a stage."""
+    function, _ = unwrapped(stage)
+    kind: type[FunctionStage] | None = getattr(stage, STAGE_OF, None)
+    if function is None or kind is None or kind.function is not stage:
+        raise InputError(
+            "not a stage of the notebook",
+            found=getattr(stage, "__name__", repr(stage)[:200]),
+            expected="a function, with `@ax.stage` as the first line above it, or the name of one in a file",
+        )
+    if not re.fullmatch(r"[A-Za-z]\w*", function.__name__, re.ASCII):
+        raise InputError(
+            "a stage cannot have this name",
+            found=function.__name__,
+            expected="letters of English, digits and _, and a letter first",
+        )
+    if function.__code__.co_flags & 0x380:  # a coroutine, or one that yields in one
+        raise InputError(
+            "a stage cannot be an async function", found=function.__name__, expected="`def`, with no async"
+        )
+    return _Writer(notebook).module(function.__name__, stage, kind)
+
+
+@dataclass
+class _Piece:
+    """Some lines, and where each comes from."""
+
+    lines: list[str]
+    origins: list[Line | None]
+
+
+class _Writer:
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._imports: set[str] = set()
+        self._constants: dict[str, str] = {}
+        self._pieces: list[_Piece] = []
+        self._seen: set[str] = set()
+        self._future = False
+        self._stage: tuple[str, str] = ("", "")
+        self._more: list[str] = []  # what its decorator says besides
+
+    def module(self, name: str, stage: object, kind: type[FunctionStage]) -> Module:
+        units, value = self._units(kind.units_of, name) if issubclass(kind, UnitsStage) else ("", None)
+        self._stage = (name, units)
+        self._more = ["allow_empty=True"] if issubclass(kind, UnitsStage) and kind.allow_empty else []
+        usual = vars(Needs())
+        said = vars(needs_of(kind)).items()
+        self._more += [f"{name}={value!r}" for name, value in said if value != usual[name]]
+        self._seen |= {name, units}
+        if units:
+            self._name(units, value, frozenset(), name)
+        self._function(name, stage, name)
+        head = [HEADING]
+        head += [FUTURE] * self._future
+        head += [f"from shortloop import stage as {DECORATOR}\n"]
+        head += [f"{line}\n" for line in sorted(self._imports)]
+        head += [f"{each} = {self._constants[each]}\n" for each in sorted(self._constants)]
+        lines = head
+        places: list[Line | None] = [None] * len(head)
+        for piece in self._pieces:
+            lines += ["\n", "\n", *piece.lines]
+            places += [None, None, *piece.origins]
+        return Module(name, "".join(lines), {number: each for number, each in enumerate(places, 1) if each})
+
+    def _units(self, captured: Callable[..., object], stage: str) -> tuple[str, object]:
+        """The function that gives the units, by the name that it has now, as a helper would be."""
+        now = self._notebook.space.get(captured.__name__)
+        if isinstance(now, types.FunctionType):
+            return captured.__name__, now
+        return f"units_of_{stage}", captured
+
+    def _reach(self, names: Collection[str], known: frozenset[str], above: str) -> set[str]:
+        """Have all names there, and give the imports among them."""
+        found: set[str] = set()
+        for name in sorted(names):
+            if name.startswith("__") and name.endswith("__") and not OF_IPYTHON.fullmatch(name):
+                continue
+            space = self._notebook.space
+            if name not in space:
+                if not hasattr(builtins, name) and name not in self._seen:
+                    raise InputError(
+                        "a notebook function uses an undefined name",
+                        field=above,
+                        found=name,
+                        hint="define it, or import it, and run that cell",
+                    )
+                continue
+            if OF_IPYTHON.fullmatch(name):
+                raise refused(
+                    above, name, "a name of IPython, as magics and `!` use it", "use Python alone in stages"
+                )
+            imported = self._imports_of(name, space[name], known)
+            if imported is not None:
+                found |= imported
+            elif name not in self._seen:
+                self._seen.add(name)
+                self._name(name, space[name], known, above)
+        return found
+
+    def _name(self, name: str, value: object, known: frozenset[str], above: str) -> None:
+        imported = self._imports_of(name, value, known)
+        function, _ = unwrapped(value)
+        text = literal(value)
+        if imported is not None:
+            self._imports |= imported
+        elif text is not None:
+            self._constants[name] = text
+        elif isinstance(value, type) and value.__module__ == self._notebook.space.get("__name__"):
+            self._class(name, value, above)
+        elif function is not None and function.__globals__ is self._notebook.space:
+            self._function(name, value, above)
+        elif isinstance(value, ALIASES) or type(value).__module__ == "typing":
+            self._alias(name, value, above)
+        else:
+            raise refused(above, name, sort_of(self._notebook, value), hint_for(self._notebook, value))
+
+    def _imports_of(self, name: str, value: object, chains: frozenset[str]) -> set[str] | None:
+        own = self._notebook.space.get("__name__")
+        return imports_of(name, value, own, self._notebook.cells, chains)
+
+    def _function(self, name: str, value: object, above: str) -> None:
+        function, layers = unwrapped(value)
+        assert function is not None
+        if function.__code__.co_freevars:
+            raise InputError(
+                "a function of the notebook holds values that its text does not say",
+                field=above,
+                found=f"{name}, which was made inside of another function, with its own "
+                f"{', '.join(function.__code__.co_freevars)}",
+                hint="define it at the left margin, and give these as parameters",
+            )
+        found = function_definition(function)
+        if found is None:
+            raise InputError(
+                "the source of a notebook function is not available",
+                field=above,
+                found=name,
+                hint="define it with `def` in a cell, without %%time or exec, and a lambda alone in its line",
+            )
+        self._future |= bool(function.__code__.co_flags & FUTURE_FLAG)
+        node = found.node
+        defaults = list(defaults_of(self._notebook, function, node, above))
+        if isinstance(node, ast.Lambda):
+            if layers:
+                raise decorated(above, name)
+            self._lambda(name, found, defaults, above)
+            return
+        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        of_session = [each for each in node.decorator_list if self._is_stage(each)]
+        kept = [each for each in node.decorator_list if each not in of_session]
+        if layers != len(kept) or hasattr(value, "registry") or _attributes(value):
+            raise decorated(above, name)
+        self._check_decorators(kept, value, name, above)
+        edits = [replacing(each, text) for each, text in defaults if text]
+        edits += [replacing(each, self._decorator(name), at_sign=found.lines) for each in of_session]
+        edits += renaming(found, name)
+        self._place(name, found, edits, above, can_import=not kept, constants=not kept)
+
+    def _class(self, name: str, kind: type, above: str) -> None:
+        found = class_definition(kind, self._notebook.cells)
+        if found is None or "." in kind.__qualname__ or not self._has_bases(kind):
+            raise InputError(
+                "the source of a notebook class is not available",
+                field=above,
+                found=name,
+                hint="define it at the left margin of a cell, run that again, and change nothing of it after",
+            )
+        self._place(name, found, renaming(found, name), above, can_import=False, constants=False)
+
+    def _has_bases(self, kind: type) -> bool:
+        """Whether the classes that it is made from are those which the notebook has now."""
+        own = [each for each in kind.__bases__ if each.__module__ == kind.__module__]
+        return all(self._notebook.space.get(each.__name__) is each for each in own)
+
+    def _lambda(self, name: str, found: Definition, defaults: list[tuple[ast.expr, str]], above: str) -> None:
+        node = found.node
+        assert isinstance(node, ast.Lambda)
+        texts = {id(each): text for each, text in defaults if text}
+        text = ast.unparse(Replace(texts).visit(ast.parse(ast.unparse(node)) if not texts else node))
+        self._write(f"{name} = {text}\n", (found.file, node.lineno), above)
+
+    def _alias(self, name: str, value: object, above: str) -> None:
+        for file, text in reversed(self._notebook.cells):
+            for node in reversed(_statements(text)):
+                targets = node.targets if isinstance(node, ast.Assign) else []
+                if [target.id for target in targets if isinstance(target, ast.Name)] == [name]:
+                    said = ast.unparse(node.value)  # type: ignore[attr-defined]
+                    if evaluated(said, self._notebook.space) == value:
+                        self._write(f"{name} = {said}\n", (file, node.lineno), above)
+                        return
+        raise refused(above, name, "a type whose definition is not known", "write it out where it is used")
+
+    def _write(self, text: str, origin: Line, above: str) -> None:
+        names = reached(text)
+        self._imports |= self._reach(names.defining | names.calling, frozenset(chains(text)), above)
+        self._pieces.append(_Piece([text], [origin]))
+
+    def _place(
+        self, name: str, found: Definition, edits: list[Edit], above: str, can_import: bool, constants: bool
+    ) -> None:
+        """Write a definition down, below all that it uses."""
+        last = found.node.end_lineno or found.node.lineno
+        lines = edited(found.lines[found.first - 1 : last], found.first, edits)
+        origins: list[Line | None] = [(found.file, line) for line in range(found.first, last + 1)]
+        if not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
+        if found.node.col_offset:
+            lines, origins = ["if True:\n", *lines], [None, *origins]
+        text = "".join(lines)
+        names = reached(FUTURE * self._future + text, types=name in self._stage)
+        for each in sorted(names.kept):
+            raise refused(above, each, f"to which {name} assigns with `global`", "have it return the value")
+        outer = names.defining - {name, DECORATOR}
+        if not constants:
+            self._refuse_constants(outer, name, above)
+        known = frozenset(chains(text))
+        self._imports |= self._reach(outer, known, name)
+        inside = self._reach(names.calling - {DECORATOR}, known, name)
+        where = first_line(found) if can_import and inside else None
+        if where is None:
+            self._imports |= inside
+        else:
+            # Imported where it is used: to load a method must stay quick, whatever the notebook imports.
+            place = len(lines) - 1 - last + where
+            margin = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+            needed = [line for line in sorted(inside) if line not in self._imports]
+            lines[place:place] = [f"{margin}{line}\n" for line in needed]
+            origins[place:place] = [None] * len(needed)
+        self._pieces.append(_Piece(lines, origins))
+
+    def _refuse_constants(self, names: Collection[str], name: str, above: str) -> None:
+        """What was looked up when something was defined may have been another value then."""
+        for each in sorted(names):
+            value = self._notebook.space.get(each, NOTHING)
+            if (
+                value is not NOTHING
+                and literal(value) is not None
+                and self._imports_of(each, value, frozenset()) is None
+            ):
+                raise refused(
+                    above,
+                    each,
+                    f"a value that was used when {name} was defined, and may have been another one then",
+                    "write the value itself there",
+                )
+
+    def _is_stage(self, decorator: ast.expr) -> bool:
+        said = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if re.fullmatch(r"[\w.]+", text := ast.unparse(said)) is None:
+            return False
+        value = evaluated(text, self._notebook.space)
+        return value is stage_decorator or self._notebook.is_session(getattr(value, "__self__", value))
+
+    def _decorator(self, name: str) -> str:
+        stage, units = self._stage
+        if name != stage:
+            return ""
+        given = [*([f"units={units}"] if units else []), *self._more]
+        return f"@{DECORATOR}({', '.join(given)})" if given else f"@{DECORATOR}"
+
+    def _check_decorators(self, kept: Sequence[ast.expr], value: object, name: str, above: str) -> None:
+        """A function that was decorated before its decorator was edited is not what its text says."""
+        code = getattr(value, "__code__", None)
+        if not kept or code is None:
+            return
+        said = kept[0].func if isinstance(kept[0], ast.Call) else kept[0]
+        decorator, _ = unwrapped(evaluated(ast.unparse(said), self._notebook.space))
+        if decorator is None or decorator.__globals__ is not self._notebook.space:
+            return
+        if code not in _codes_in(decorator.__code__):
+            raise InputError(
+                "a decorator was edited after it was used",
+                field=above,
+                found=name,
+                hint=f"run the cell of {name} again",
+            )
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(text).body
+    except SyntaxError:
+        return []
+
+
+def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from _codes_in(each)
+
+
+def _attributes(value: object) -> set[str]:
+    """What somebody has put on a function, which its text does not say."""
+    known = {"__wrapped__", STAGE_OF}
+    return {*vars(value)} - known if isinstance(value, types.FunctionType) else set()

@@ -1,0 +1,311 @@
+"""Notebook sessions: functions as stages, and their jobs."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
+from shortloop.exax.declare import stage as declared
+from shortloop.keys.typed_options import plain
+from shortloop.notebook.client import Driver
+from shortloop.notebook.messages import GivenFile, GivenJob, Request
+from shortloop.notebook.module import Module, Notebook, module_of_stage
+from shortloop.project.project import project_directory
+from shortloop.stages.needs import STOP
+from shortloop.stages.results import Result
+from shortloop.store.loaded import LoadedJob
+from shortloop.store.lookup import look_up
+
+__all__ = ["NotebookJob", "Session", "StageFailed"]
+
+F = TypeVar("F", bound=Callable[..., object])
+FRAME = re.compile(r'File "[^"\n]*/notebook_cells/a_(\w+)\.py", line (\d+)(?:, in (\S+))?')
+SINGLE = (type(None), bool, int, float, str, bytes, date, datetime, time, timedelta, GivenFile)
+SEVERAL = (list, tuple, set, frozenset)
+
+
+class StageFailed(Exception):
+    """A job that failed; what it said, with the lines of the cells."""
+
+
+class _Wrong(InputError):
+    """One that another process has worded."""
+
+    @property
+    def message(self) -> str:
+        return self.problem
+
+
+class NotebookJob(LoadedJob):
+    """A finished job, as of ``shortloop.load``; as a text, its id."""
+
+    def __str__(self) -> str:
+        return self.job
+
+    __repr__ = __str__
+
+
+class Session:
+    """Builds jobs of functions of this notebook, and of stages of the project that it lies in.
+
+    Parameters
+    ----------
+    name : str, optional
+        What the notebook is called in ``shortloop show`` and ``runs``. Default: its file, if that is
+        known.
+
+    Examples
+    --------
+    >>> ax = Session()
+    >>> @ax.stage
+    ... def doubled(number: int):
+    ...     return {"twice": 2 * number}
+    >>> ax.build(doubled, number=4)["twice"]
+    8
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._project = project_directory()
+        self._driver = Driver(self._project)
+        self._name = name
+        self._modules: dict[str, Module] = {}
+        self._cell: tuple[object, dict[tuple[str, str | None], int]] = (None, {})
+
+    @overload
+    def stage(self, function: F) -> F: ...
+    @overload
+    def stage(
+        self,
+        *,
+        units: Callable[..., object] | None = None,
+        allow_empty: bool = False,
+        cores: int = 1,
+        memory: int | str = 0,
+        retries: int = 0,
+        timeout: float | str | None = None,
+        on_error: str = STOP,
+    ) -> Callable[[F], F]: ...
+    def stage(
+        self,
+        function: F | None = None,
+        *,
+        units: Callable[..., object] | None = None,
+        allow_empty: bool = False,
+        **settings: Any,
+    ) -> F | Callable[[F], F]:
+        """Make a stage of a function, as ``shortloop.stage`` does in a file.
+
+        Parameters
+        ----------
+        function : callable
+            What is decorated.
+        units, allow_empty, **settings
+            As of ``shortloop.stage``.
+
+        Returns
+        -------
+        callable
+            The function itself, which can be called as before.
+        """
+        if isinstance(function, type):
+            raise InputError(
+                "a stage of a notebook is a function",
+                found=f"the class {function.__name__}",
+                hint="write the class into a file methods/a_NAME.py",
+            )
+        if function is not None:
+            return declared(function)
+        return declared(units=units, allow_empty=allow_empty, **settings)
+
+    def file(self, path: str | Path) -> GivenFile:
+        """Register an input file by its content.
+
+        Parameters
+        ----------
+        path : path-like
+            Where it is; a relative path starts from the folder of the project.
+
+        Returns
+        -------
+        GivenFile
+            To be given to `build`.
+        """
+        return GivenFile(self._project / path)
+
+    def build(
+        self, stage: str | Callable[..., object], *, partition: str | None = None, **arguments: object
+    ) -> NotebookJob:
+        """Return a job: the one that is there, or built now.
+
+        Parameters
+        ----------
+        stage : callable or str
+            A function with `stage` above it, or the name of a stage in a file of the project.
+        partition : str, optional
+            Which part of the data it is for. Default: all.
+        **arguments
+            As the stage names them: options, files of `file`, and jobs, of `build` or ``shortloop.load``.
+
+        Returns
+        -------
+        NotebookJob
+            ``job["name"]``, ``job.to_frame()``, ``str(job)``.
+
+        Raises
+        ------
+        InputError
+            If that cannot be built; the message says why.
+        StageFailed
+            If the stage raised an exception.
+        """
+        with _told_briefly():
+            given = {name: _given(name, each) for name, each in arguments.items()}
+            name = stage if isinstance(stage, str) else self._written(stage)
+            # Of a stage in a file, a function of the same name is none of its business.
+            modules = {each: module.text for each, module in self._modules.items() if each != stage}
+            place = self._place(name, partition)
+            reply = self._driver.ask(Request(self._notebook(), place, name, partition, given, modules))
+            if reply.wrong:
+                raise _Wrong(self._in_cells(reply.wrong))
+            if reply.failed:
+                raise StageFailed(self._in_cells(_from_cell(reply.failed)))
+            if not reply.fresh:
+                print(one_line(" ".join(filter(None, ("reused", name, partition, reply.job)))))
+            found = look_up(reply.job)
+            return NotebookJob(found.job, found.path, found.record, found.where)
+
+    def close(self) -> None:
+        """End the server, if this session has started it. It ends with the notebook anyway."""
+        self._driver.close()
+
+    def _written(self, stage: Callable[..., object]) -> str:
+        space = getattr(inspect.unwrap(stage), "__globals__", {})
+        notebook = Notebook(space, _cells(), lambda value: isinstance(value, Session))
+        module = module_of_stage(stage, notebook)
+        self._modules[module.name] = module
+        return module.name
+
+    def _notebook(self) -> str:
+        if not self._name:
+            space = vars(sys.modules["__main__"])
+            file = space.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", "")
+            self._name = Path(str(file)).stem
+        return f"notebook {self._name}".strip()
+
+    def _place(self, stage: str, partition: str | None) -> str:
+        """Return the cell that runs, and the number of such jobs that it has asked for before."""
+        shell = _shell()
+        run, cell = getattr(shell, "execution_count", None), ""
+        if shell is not None:
+            parent: dict[str, Any] = getattr(shell, "get_parent", dict)()
+            cell = str(parent.get("metadata", {}).get("cellId") or "")
+        if self._cell[0] != run or run is None:
+            self._cell = (run, {})
+        seen = self._cell[1]
+        seen[stage, partition] = seen.get((stage, partition), 0) + 1
+        number = seen[stage, partition]
+        return f"{cell} #{number}".strip() if number > 1 else cell
+
+    def _in_cells(self, text: str) -> str:
+        """With lines of cells in place of those of the module that was written."""
+
+        def said(match: re.Match[str]) -> str:
+            module = self._modules.get(match[1])
+            place = None if module is None else module.lines.get(int(match[2]))
+            if place is None:
+                return match[0]
+            within = f", in {match[3]}" if match[3] else ""
+            return f"{_label(place[0])}, line {place[1]}{within}"
+
+        return FRAME.sub(said, text)
+
+
+@contextmanager
+def _told_briefly() -> Iterator[None]:
+    """Have IPython show what an error says, and nothing of this package."""
+    try:
+        yield
+    except (InputError, StageFailed) as error:
+        error._render_traceback_ = str(error).splitlines  # type: ignore[union-attr]
+        raise error.with_traceback(None) from None
+
+
+def _from_cell(text: str) -> str:
+    """Leave out of a failed job's message what lies above the first line of a cell."""
+    kept: list[str] = []
+    waiting: list[str] = []  # lines of a traceback in which no cell was met yet
+    for line in text.splitlines():
+        if waiting and (FRAME.search(line) or not line.startswith(waiting[0][: _margin(waiting[0])] + " ")):
+            kept += [waiting[0]] if FRAME.search(line) else waiting
+            waiting = []
+        if waiting or line.lstrip().startswith("Traceback (most recent call last)"):
+            waiting.append(line)
+        else:
+            kept.append(line)
+    return "\n".join([*kept, *waiting]).strip()
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _given(name: str, value: object) -> object:
+    if isinstance(value, Result):
+        return GivenJob(value.job)
+    if isinstance(value, dict) and type(value) is dict:
+        return {key: _given(name, each) for key, each in value.items()}
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return [_given(name, each) for each in value]
+    made = value if isinstance(value, GivenFile) else plain(value)
+    _check_plain(name, made)
+    return made
+
+
+def _check_plain(name: str, value: object) -> None:
+    if isinstance(value, dict) and type(value) is dict:
+        for key, each in value.items():
+            _check_plain(name, key)
+            _check_plain(name, each)
+    elif isinstance(value, SEVERAL) and type(value) in SEVERAL:
+        for each in value:
+            _check_plain(name, each)
+    elif type(value) not in SINGLE:
+        raise InputError(
+            "a job is made of files, other jobs, and options that are plain data",
+            field=name,
+            found=f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins."),
+            expected="what `ax.file` or `ax.build` gave, or numbers, texts, and lists or dicts of these",
+            hint="have a stage make it, and give that job",
+        )
+
+
+def _shell() -> Any:
+    interactive = sys.modules.get("IPython")
+    return None if interactive is None else interactive.get_ipython()
+
+
+def _cells() -> list[tuple[str, str]]:
+    """Cells as they were run; outside of a notebook the file that is run."""
+    shell = _shell()
+    if shell is not None:
+        texts = shell.history_manager.input_hist_parsed
+        return [(f"Cell In[{number}]", text) for number, text in enumerate(texts) if text]
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return [(file, Path(file).read_text(encoding="utf-8"))] if file and os.path.isfile(file) else []
+
+
+def _label(file: str) -> str:
+    """Name a cell as IPython does."""
+    named = getattr(getattr(_shell(), "compile", None), "format_code_name", lambda name: None)(file)
+    if named is not None:
+        return " ".join(named)
+    return file if file.startswith("Cell ") else f'File "{file}"'

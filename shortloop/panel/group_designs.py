@@ -1,0 +1,174 @@
+"""What a formula asks for of each group, as if there were no other: of as many of them at once as can be.
+
+Where regressors are made of categories, groups that have the same ones are alike: so it does not matter to a
+group which texts the others have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from shortloop.base.types import IntArray
+from shortloop.panel.column import Column
+from shortloop.panel.design import Categories, Design, Evaluated
+from shortloop.panel.equation import CategoriesError, Equation
+from shortloop.panel.terms import Named, joined
+
+__all__ = ["Alike", "Designs"]
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Groups that have the same regressors.
+
+    groups: int, (these groups,). Their numbers, ascending.
+    starts: int64, (these groups + 1,). First row of each in the design, and the end of the last.
+    design: of their rows that lack nothing.
+    """
+
+    groups: IntArray
+    starts: IntArray
+    design: Design
+
+
+class Designs:
+    """A formula for all groups.
+
+    equation: the formula.
+    columns: all rows, those of a group one after the other.
+    roles: further columns that the model needs, by what for.
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    """
+
+    def __init__(
+        self,
+        equation: Equation,
+        columns: Mapping[str, Column],
+        roles: Mapping[str, str],
+        starts: IntArray,
+    ) -> None:
+        self._equation = equation
+        self._columns = equation.needed(columns, roles.values())
+        self._roles = roles
+        self._starts = starts
+        self._problems: dict[int, CategoriesError] = {}
+        self.alike: list[Alike] = []
+        """Groups, by what regressors they have; but for those whose other rows decide what these are."""
+        self.names: tuple[str, ...] = ()
+        self.terms: tuple[int, ...] = ()
+        """Of the coefficients: what they are called, and which term of the formula each belongs to."""
+        missing = self._find()
+        if self.alike:
+            self.names, self.terms = joined((some.design.names, some.design.terms) for some in self.alike)
+        self.lacking: np.ndarray = np.logical_or.reduceat(missing, starts[:-1]) & (np.diff(starts) > 0)
+        """Which groups have rows that lack a value, shape (groups,)."""
+        self._alike, self._place = np.full((2, len(starts) - 1), -1)
+        for number, some in enumerate(self.alike):
+            self._alike[some.groups], self._place[some.groups] = number, np.arange(len(some.groups))
+
+    def of_group(self, group: int) -> Design:
+        """Outcome and regressors of a group, of the rows that lack nothing."""
+        if group in self._problems:
+            raise self._problems[group]
+        if self._alike[group] < 0:
+            return self._alone(group)
+        some, place = self.alike[self._alike[group]], self._place[group]
+        taken: Design = some.design.taken(slice(int(some.starts[place]), int(some.starts[place + 1])))
+        return taken
+
+    def _find(self) -> np.ndarray:
+        """Find out which groups are alike, what regressors are called, and which rows lack a value."""
+        try:
+            found = self._equation.evaluate(self._columns, self._roles)
+        except CategoriesError:  # not of all groups together; perhaps of some
+            for group in range(len(self._starts) - 1):
+                self._add(np.array([group]), partial(self._alone, group))
+            return self._equation.lacking(self._columns, self._roles)
+        if found.depends == "rows":
+            self.names, self.terms = self._named(found)
+            return self._equation.lacking(self._columns, self._roles)
+        missing = found.design.missing()
+        if not missing.any():
+            self._share(found, self._starts)
+        else:
+            rows = np.flatnonzero(~missing)
+            self._share(found.taken(rows), np.searchsorted(rows, self._starts), rows)
+        return missing
+
+    def _share(self, whole: Evaluated, starts: IntArray, rows: IntArray | None = None) -> None:
+        """Tell groups apart by the categories of their rows, which lack nothing; `rows`: which these are."""
+        for groups, has_all in _by_categories(whole.categories, starts):
+            if has_all and len(groups) == len(starts) - 1:
+                self.alike.append(Alike(groups, starts, whole.design))
+                return
+            some, begins = _rows(groups, starts), _begins(groups, starts)
+            if has_all:
+                self.alike.append(Alike(groups, begins, whole.design.taken(some)))
+            else:
+                of = some if rows is None else rows[some]
+                self._add(groups, partial(self._again, of), begins)
+
+    def _named(self, whole: Evaluated) -> Named:
+        """Coefficients of all groups; of each, where its own rows decide which categories there are."""
+        parts = [(whole.design.names, whole.design.terms)]
+        if whole.makes_categories:
+            parts = []
+            for group in range(len(self._starts) - 1):
+                with suppress(CategoriesError):
+                    design = self._alone(group)
+                    parts.append((design.names, design.terms))
+        return joined(parts)
+
+    def _alone(self, group: int) -> Design:
+        begin, end = (int(each) for each in self._starts[group : group + 2])
+        return self._equation.of_group(self._columns, self._roles, slice(begin, end))
+
+    def _add(self, groups: IntArray, evaluate: Callable[[], Design], begins: IntArray | None = None) -> None:
+        """Groups that are alike; one group, if it is not said where each begins."""
+        try:
+            design = evaluate()
+        except CategoriesError as error:
+            self._problems |= dict.fromkeys(map(int, groups), error)
+            return
+        begins = np.array([0, len(design.outcome)]) if begins is None else begins
+        self.alike.append(Alike(groups, begins, design))
+
+    def _again(self, rows: IntArray) -> Design:
+        some = {name: column.taken(rows).trimmed() for name, column in self._columns.items()}
+        return self._equation.evaluate(some, self._roles).design
+
+
+def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterator[tuple[IntArray, bool]]:
+    """Groups with the same categories, and whether these are all; those without rows are with others."""
+    sizes = np.diff(starts)
+    if not categories:
+        yield np.arange(len(sizes)), True
+        return
+    group, tables = np.repeat(np.arange(len(sizes)), sizes), []
+    for codes, count in categories:
+        table = np.zeros((len(sizes), count + 1), bool)
+        table[group, codes] = True  # -1, none, is the last
+        tables.append(table[:, :-1])
+    has = np.concatenate(tables, axis=1)
+    has[sizes == 0] = has[sizes.argmax()]
+    if has.all():
+        yield np.arange(len(sizes)), True
+        return
+    _, kind = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    order = np.argsort(kind, kind="stable")
+    for groups in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
+        yield groups, bool(has[groups[0]].all())
+
+
+def _rows(groups: IntArray, starts: IntArray) -> IntArray:
+    return np.concatenate([np.arange(starts[group], starts[group + 1]) for group in groups])
+
+
+def _begins(groups: IntArray, starts: IntArray) -> IntArray:
+    return np.concatenate([[0], np.cumsum(np.diff(starts)[groups])])

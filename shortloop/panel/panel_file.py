@@ -1,0 +1,90 @@
+"""Reading the rows of a panel without a run: what a run would refuse of groups, columns and formulas."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortloop.analyses import Opened, Tell
+from shortloop.base.errors import InputError
+from shortloop.panel.column import Column
+from shortloop.panel.data import Panel as Rows
+from shortloop.panel.data import from_frame
+from shortloop.panel.equation import Equation
+from shortloop.panel.fit import Fitter
+from shortloop.panel.formats.base import FileInput, GeneratedInput, PlacedInput
+from shortloop.panel.formats.csvimport import CsvimportInput
+from shortloop.panel.pipeline import read_panel
+from shortloop.panel.settings import Panel
+from shortloop.settings.paths import expand_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["open_panel"]
+
+SIMULATED = 8
+"""Groups of a simulated panel that are made."""
+TRIED = 2000
+"""Rows, at least, of the first groups that formulas are computed with; to fit all is left to the run."""
+
+
+def open_panel(file: Path, tell: Tell) -> Opened:
+    """Read the rows that a panel file names, and compute its formulas with the first of them."""
+    file = Path(os.path.abspath(file))
+    panel = read_panel(file)
+    try:
+        rows = _rows(panel, file)
+    except InputError as error:
+        return Opened("no formula was checked", (error,))
+    tell(1, 1)
+    count = int(rows.starts[-1])
+    said = f"{count:,} rows in {len(rows.keys):,} groups" if count else "the rows were not read"
+    if isinstance(panel.input, GeneratedInput):
+        said = "its rows are simulated"
+    return Opened(said, tuple(_problems(panel, rows, file)), rows.notes)
+
+
+def _rows(panel: Panel, file: Path) -> Rows:
+    """All rows; of formats that exax reads, their columns alone."""
+    asked = panel.input
+    if isinstance(asked, GeneratedInput):
+        few = {"groups": min(SIMULATED, asked.groups)} if "groups" in type(asked).model_fields else {}
+        return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
+    assert isinstance(asked, PlacedInput)
+    if not asked.file:
+        raise InputError("the file of the rows is not named", file=file, field="input.file")
+    path = expand_path(asked.file, file, field="input.file", what="the file of the rows")
+    if isinstance(asked, CsvimportInput):
+        numbers = {name: Column(np.empty(0)) for name in asked.numbers}
+        texts = {name: Column(np.empty(0, np.int32), (), dtype="str") for name in asked.texts}
+        columns = {name: each for name, each in (numbers | texts).items() if name not in panel.groups.by}
+        return Rows(panel.groups.by, [], np.zeros(1, np.int64), columns)
+    assert isinstance(asked, FileInput)
+    frame: pd.DataFrame = asked.read(path)
+    asked.check_groups(path, frame, panel.groups.by)
+    return from_frame(frame, panel.groups.by)
+
+
+def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:
+    """One of each formula that cannot be computed."""
+    last = min(int(np.searchsorted(rows.starts, TRIED)), len(rows.starts) - 1)
+    first = {name: column.taken(slice(0, int(rows.starts[last]))) for name, column in rows.columns.items()}
+    for name, model in panel.models.items():
+        for outcome in model.outcomes or (None,):
+            try:
+                equation = Equation(model.formula, outcome, f"models.{name}.formula")
+                equation.needed(rows.columns, model.roles().values())
+                if last:
+                    Fitter(model, equation, first, rows.starts[: last + 1])
+            except InputError as error:
+                yield _of_file(error, file)
+
+
+def _of_file(error: InputError, file: Path) -> InputError:
+    said: Mapping[str, object] = {"field": error.field, "found": error.found, "expected": error.expected}
+    return InputError(error.problem, file=file, hint=error.hint, **said)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Pipelines, requests, lookup of finished jobs, and plans."""

@@ -1,0 +1,177 @@
+"""Plan a build script by calling its ``main`` with a stand-in for exax."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from types import ModuleType, SimpleNamespace
+from typing import NoReturn
+
+from shortloop.base.errors import InputError, place_of
+from shortloop.exax.listener import nobody_answers, slices_now
+from shortloop.exax.patches.loading import load_from_source
+from shortloop.keys.own_code import PACKAGE
+from shortloop.plan.build_scripts import chosen_script
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.part import choose
+from shortloop.plan.pipeline import Pipeline
+from shortloop.plan.planner import Planner
+from shortloop.plan.selection import Selection
+from shortloop.plan.settings_files import SettingsFile
+from shortloop.project.project import configuration, import_from_project, in_project, project_directory
+from shortloop.store.store import Store
+
+__all__ = ["DryRun", "ServerNeeded", "dry_run", "run_without_server"]
+
+
+MADE_HERE = f"{PACKAGE}.script"
+
+
+class ServerNeeded(BaseException):
+    """A run has something to build, or it cannot be told without asking exax."""
+
+
+class DryRun:
+    """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned.
+
+    planner: what plans it.
+    """
+
+    goes_on = False
+    """Whether the run goes on after its plan."""
+
+    def __init__(self, planner: type[Planner] = Planner) -> None:
+        self._planner = planner
+        self.plans: list[Planner] = []
+        self.settings: list[SettingsFile | None] = []
+        """The settings file of each."""
+        self.seconds: dict[str, float] = {}
+        """How long a job of each method takes, by its name."""
+
+    def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
+        """Plan a pipeline."""
+        with in_project(), Store(slices_now) as store:
+            plan = self._planner(Lookup(store, name))
+            plan.follow(pipeline)
+            plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
+            if settings is not None:
+                plan.note = _said_of(store, settings)
+            self.seconds = store.index.seconds()
+        self.plans.append(plan)
+        self.settings.append(settings)
+        return 0
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise InputError(
+            "this build script calls exax directly, so it cannot be planned",
+            found=f"urd.{name}",
+            expected="a main that calls only `run_pipeline` or @pipeline functions",
+        )
+
+
+class Reusing(DryRun):
+    """The same for a run that goes on if all its jobs are there; else it raises, before it does anything."""
+
+    goes_on = True
+
+    def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
+        """Plan a pipeline, and print what it prints only if that is the run."""
+        said, warned = io.StringIO(), io.StringIO()
+        with redirect_stdout(said), redirect_stderr(warned):
+            super().plan(pipeline, name, settings)
+        plan = self.plans[-1]
+        if not plan.is_there or plan.note:
+            raise ServerNeeded
+        os.chdir(project_directory())  # as the folder of no job
+        sys.stdout.write(said.getvalue())
+        sys.stderr.write(warned.getvalue())
+        return 0
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ServerNeeded
+
+
+def run_without_server(script: str) -> int | None:
+    """Run a build script if all its jobs are there, while a server is only starting."""
+    if Selection.given().words:
+        return None
+    try:
+        with nobody_answers(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            main = _script(script).main
+        if not _only_runs_pipelines(main):
+            return None
+        with nobody_answers():
+            return int(main(Reusing()))
+    except (Exception, ServerNeeded):  # the run itself says what is wrong
+        return None
+
+
+def _only_runs_pipelines(main: Callable[..., object]) -> bool:
+    """Whether to call a main twice does nothing twice: it is made by this package, or gives exax's ``urd`` to
+    what is, and does nothing else."""
+    if main.__module__ == MADE_HERE:
+        return True
+    tree = ast.parse(inspect.getsource(main)).body[0]
+    if not (isinstance(tree, ast.FunctionDef) and len(tree.args.args) == len(tree.body) == 1):
+        return False
+    (said,) = tree.body
+    called = said.value if isinstance(said, ast.Return) else None
+    if not (isinstance(called, ast.Call) and isinstance(called.func, ast.Name)):
+        return False
+    given = [*called.args, *(each.value for each in called.keywords)]
+    function = inspect.unwrap(main).__globals__.get(called.func.id)
+    is_ours = getattr(function, "__module__", "").startswith(f"{PACKAGE}.")
+    return is_ours and all(isinstance(each, ast.Name | ast.Constant) for each in given)
+
+
+def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
+    """What a build script would do."""
+    from accelerator.error import BuildError
+
+    try:
+        module = _script(script)
+    except Exception as error:
+        if isinstance(error, BuildError):
+            chosen_script(script)  # it says which there are
+        raise InputError(
+            "the build script cannot be imported",
+            file=place_of(error),
+            found=f"{type(error).__name__}: {error}",
+            hint="correct it and run again",
+        ) from error
+    main = getattr(module, "main", None)
+    if main is None:
+        raise InputError(
+            "the build script has no main",
+            file=module.__file__,
+            expected="a function `main(urd)`, or @pipeline",
+        )
+    dry_run = DryRun(planner)
+    status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
+    if status:
+        raise SystemExit(status)
+    if not dry_run.plans:
+        raise InputError("the build script runs no pipeline", found=script)
+    return dry_run
+
+
+def _script(script: str) -> ModuleType:
+    from accelerator.build import find_automata
+
+    load_from_source()  # a script that was just edited is planned as it is
+    import_from_project()
+    settings = {"method_directories": configuration().method_directories}
+    found: ModuleType = find_automata(SimpleNamespace(config=lambda: settings), script)
+    return found
+
+
+def _said_of(store: Store, settings: SettingsFile) -> str:
+    try:
+        return settings.take_over(store.index) or ""
+    except InputError as error:
+        return f"a run would not begin: {error.message}"

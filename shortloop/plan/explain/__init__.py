@@ -1,0 +1,1 @@
+"""Reasons why a job is or was built, short and in full."""

@@ -1,0 +1,186 @@
+"""Explain in full why a job was built, following upstream jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.plan.explain.code_changes import changed_names, kept_code, text_diff
+from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
+from shortloop.plan.explain.phrases import code_words, file_words, given_words, value_words
+from shortloop.store.formats import is_outdated
+from shortloop.store.manifest import Manifest
+from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.store import Store
+
+__all__ = ["Cause", "Explained", "explain", "same_cause"]
+
+RECENT = 100  # older jobs that are looked at for the most similar one
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that made a job another one.
+
+    difference: what differs.
+    words: the same in a line.
+    diff: of code, the lines that differ.
+    above: of an input, the jobs that came out different, one for each cause that they have.
+    alike: how many jobs have the cause of each of these.
+    """
+
+    difference: Difference
+    words: str
+    diff: list[str] = field(default_factory=list)
+    above: list[Explained] = field(default_factory=list)
+    alike: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A job and what made it another one than the job that it is compared with.
+
+    manifest: of the job.
+    before: the job that it is compared with; empty if there is none.
+    in_place: whether that was in its place before; else it is the most similar older job.
+    causes: empty if both were made of the same.
+    """
+
+    manifest: Manifest
+    before: str = ""
+    in_place: bool = False
+    causes: list[Cause] = field(default_factory=list)
+
+    def roots(self) -> frozenset[str]:
+        """What is behind it, whatever the jobs between are: the same for jobs with the same cause."""
+        return frozenset(self._roots())
+
+    def _roots(self) -> Iterator[str]:
+        for cause in self.causes:
+            if cause.difference.kind == "input":
+                for each in cause.above:
+                    yield from each.roots()
+            else:
+                yield str(cause.difference)
+
+
+def explain(store: Store, job: str, against: str = "") -> Explained:
+    """Why a job was built."""
+    manifest = store.manifest_of(job)
+    folder = store.folder(job)
+    if manifest is None and folder is not None and is_outdated(folder):
+        raise InputError(
+            "the job is in the format of another version of Shortloop",
+            found=job,
+            hint="run again: the job is rebuilt when needed",
+        )
+    if manifest is None:
+        raise InputError(
+            "no record of how the job was made",
+            found=job,
+            expected="the id of a finished job of a pipeline",
+            hint="`shortloop jobs` lists them",
+        )
+    before = store.manifest_of(against or manifest.previous)
+    if before is None:
+        before = _most_similar(store, manifest)
+    if before is None:
+        return Explained(manifest)
+    # Where two jobs are named, what they were really made of.
+    made_of = before.parts if against else nearest(before, manifest.parts)
+    causes = [_cause(store, manifest, before, each) for each in differences(made_of, manifest.parts)]
+    return Explained(manifest, before.job, bool(against) or before.job == manifest.previous, causes)
+
+
+def same_cause(explained: list[Explained]) -> list[list[Explained]]:
+    """Jobs together that have the same cause and were built for the same run."""
+    found: dict[tuple[str, str, frozenset[str]], list[Explained]] = {}
+    for each in explained:
+        of = each.manifest.parts.method, each.manifest.pipeline, each.roots()
+        found.setdefault(of, []).append(each)
+    return list(found.values())
+
+
+def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+    if each.kind == "file":
+        return Cause(each, file_words(each))
+    if each.kind == "code":
+        declared = each.old != before.parts.code.get(each.name)
+        return _code_cause(_folder(store, before), _folder(store, manifest), each, declared)
+    if each.kind == "input":
+        return _input_cause(store, manifest, before, each)
+    return Cause(each, value_words(each, full=True))
+
+
+def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) -> Cause:
+    old, new = kept_code(before).get(each.name), kept_code(folder).get(each.name)
+    if old is None or new is None:
+        return Cause(each, code_words(each, ()))
+    diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
+    if declared:  # of that, no text is kept
+        return Cause(each, f"{code_words(each, ())}, with what was declared harmless before", diff)
+    return Cause(each, code_words(each, changed_names(old, new)), diff)
+
+
+def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+    if each.old is None or each.new is None:
+        return Cause(each, given_words(each))
+    old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
+    contents_old, contents_new = _listed(each.old), _listed(each.new)
+    gone = len([content for content in contents_old if content not in contents_new])
+    added = len([content for content in contents_new if content not in contents_old])
+    if not len(old) == len(new) == len(contents_old) == len(contents_new):
+        how = f"{gone} are gone or different, {added} are new or different"
+        return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs; {how}")
+    lost, different = unmatched(contents_old, contents_new)
+    pairs = [
+        (old[was], new[now])
+        for was, now in zip(lost, different)
+        if store.manifest_of(old[was]) is not None and store.manifest_of(new[now]) is not None
+    ]
+    groups = same_cause([explain(store, other, against=one) for one, other in pairs])
+    if len(new) == 1:
+        words = f"{each.name}: {old[0]} → {new[0]} came out different"
+    elif not different:
+        words = f"{each.name}: the order of {len(new)} jobs changed"
+    else:
+        words = f"{each.name}: {len(different)} of {len(new)} jobs came out different"
+    return Cause(each, words, above=[group[0] for group in groups], alike=[len(group) for group in groups])
+
+
+def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
+    """The older job of the same method and partition that differs in the fewest things."""
+    jobs = store.index.of_method(manifest.parts.method, manifest.partition)
+    number = _number(manifest.job)
+    older = sorted((job for job in jobs if _number(job) < number), key=_number, reverse=True)[:RECENT]
+    found = [each for job in older if (each := store.manifest_of(job)) is not None]
+    kin = _kin(store, manifest)
+    return min(
+        found,
+        key=lambda each: (_kin(store, each) != kin, len(differences(each.parts, manifest.parts))),
+        default=None,
+    )
+
+
+def _kin(store: Store, manifest: Manifest) -> list[str]:
+    """Methods of the jobs that a job was made from: by these, jobs of one method are of different kinds."""
+    sources = [job for _, job in sources_of(setup_of(_folder(store, manifest)))]
+    return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
+
+
+def _sources(store: Store, manifest: Manifest, name: str) -> list[str]:
+    return [job for of, job in sources_of(setup_of(_folder(store, manifest))) if of == name]
+
+
+def _folder(store: Store, manifest: Manifest) -> Path:
+    return store.folder(manifest.job) or Path()
+
+
+def _listed(contents: object) -> list[str]:
+    return [str(each) for each in contents] if isinstance(contents, list) else [str(contents)]
+
+
+def _number(job: str) -> int:
+    return int(job.rpartition("-")[2])

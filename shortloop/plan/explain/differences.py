@@ -1,0 +1,154 @@
+"""Differences between a job's key and that of the previous job in its place."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from shortloop.base.plain import Plain
+from shortloop.keys.hashing import canonical
+from shortloop.keys.key import Parts
+from shortloop.store.integrity import CONTENT
+from shortloop.store.manifest import Manifest
+
+__all__ = ["Difference", "differences", "is_open", "nearest", "option_rows", "unmatched"]
+
+UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs between two keys.
+
+    kind: what it is; a file is one whose content is an option.
+    name: option with dots for what is inside, module, library, or name of the input.
+    old, new: what it was and is; None where it was or is not there. Of code its hash, of a file its content;
+        of an input the content of the job, or of a list of jobs.
+    """
+
+    kind: str
+    name: str
+    old: Plain
+    new: Plain
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known what it will be: false in a plan, for what is still to be built or read."""
+        if isinstance(self.old, list) and isinstance(self.new, list):
+            return any(new not in (old, UNKNOWN) for old, new in zip(self.old, self.new)) or (
+                len(self.old) != len(self.new)
+            )
+        return self.new != UNKNOWN or self.old is None or self.kind not in ("file", "input")
+
+
+def differences(old: Parts, new: Parts) -> list[Difference]:
+    """What differs between what two keys were made of."""
+    if not new.libraries:  # what it will load is not known: what the other one has loaded, as it is now
+        new = new.installed(old.libraries)
+    options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
+    options = options or [*_orders(old.options, new.options)]
+    return [
+        *sorted((each for each in options if not _is_emptied(each, options)), key=_order),
+        *sorted(_compare("code", old.code, new.code), key=_order),
+        *_compare("version", old.versions, new.versions),
+        *_compare("input", old.inputs, new.inputs),
+    ]
+
+
+def nearest(before: Manifest, parts: Parts) -> Parts:
+    """What a job was made of, or counts as since a change was declared harmless: what is more alike."""
+    states = [*(each.applied(before.parts) for each in reversed(before.harmless)), before.parts]
+    return min(states, key=lambda each: len(differences(each, parts))) if before.harmless else before.parts
+
+
+def is_open(parts: Parts) -> bool:
+    """Whether something is not known yet, in a plan, of what a key is made of."""
+    values = [value for _, value in option_rows(parts.options)]
+    return UNKNOWN in _leaves([*values, *parts.inputs.values()])
+
+
+def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], list[int]]:
+    """Which contents only one of two lists has, wherever they are in it."""
+
+    def without(contents: Sequence[Plain], others: Sequence[Plain]) -> list[int]:
+        left, found = Counter(others), []
+        for place, content in enumerate(contents):
+            if left[content]:
+                left[content] -= 1
+            elif content != UNKNOWN:
+                found.append(place)
+        return found
+
+    return without(old, new), without(new, old)
+
+
+def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:
+    """Options with what is inside of them."""
+    for name, value in options.items():
+        if isinstance(value, dict) and value:
+            yield from option_rows(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _order(each: Difference) -> int:
+    return (each.old is None) + 2 * (each.new is None)
+
+
+def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
+    """Whether it says no more than what is said of what is, or was, inside of it."""
+    return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in others)
+
+
+def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
+    for name in sorted({*old, *new}):
+        one, other = old.get(name), new.get(name)
+        if isinstance(one, str) and one == other:  # as nearly all are
+            continue
+        if canonical(one) != canonical(other):  # 1 is not 1.0, nor True
+            yield Difference(kind, name, one, other)
+
+
+def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
+    for each in _compare("option", old, new):
+        ones, others = _leaves(each.old), _leaves(each.new)
+        if not _hold_files([*ones, *others]):
+            yield each
+        elif len(ones) == len(others):
+            for one, other in zip(ones, others):
+                if one != other:
+                    kind = "file" if _is_content(one) and _is_content(other) else "option"
+                    yield Difference(kind, each.name, one, other)
+        else:
+            gone = [one for one in filter(_is_content, ones) if one not in others]
+            more = [other for other in filter(_is_content, others) if other not in ones]
+            found = [*(Difference("file", each.name, one, None) for one in gone)]
+            found += [Difference("file", each.name, None, other) for other in more]
+            yield from found or [each]
+
+
+def _orders(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
+    """Options that differ in the order of what is in their dicts."""
+    for name in sorted(old.keys() & new.keys()):
+        if json.dumps(old[name]) != json.dumps(new[name]):
+            yield Difference("option", f"{name}, its order", json.dumps(old[name]), json.dumps(new[name]))
+
+
+def _hold_files(leaves: list[Plain]) -> bool:
+    """Whether an option, as it was and is, holds contents of files, perhaps with their names beside them."""
+    texts = [each for each in leaves if isinstance(each, str)]
+    return len(texts) == len(leaves) and any(map(CONTENT.fullmatch, texts))
+
+
+def _is_content(value: Plain) -> TypeGuard[str]:
+    return isinstance(value, str) and (value == UNKNOWN or CONTENT.fullmatch(value) is not None)
+
+
+def _leaves(value: Plain) -> list[Plain]:
+    """What is in lists that may be in each other."""
+    if isinstance(value, list):
+        return [leaf for each in value for leaf in _leaves(each)]
+    return [] if value is None else [value]

@@ -1,0 +1,134 @@
+"""Declare a change of code or versions harmless, so that jobs stay current."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.exax.listener import slices_now
+from shortloop.plan.dry_run import dry_run
+from shortloop.plan.explain.differences import Difference, differences
+from shortloop.plan.explain.phrases import file_words, given_words, short_list, value_words
+from shortloop.plan.explain.reasons import reason_to_build
+from shortloop.plan.namesakes import named_files
+from shortloop.plan.pipeline import REUSE, Built
+from shortloop.plan.planner import Planner
+from shortloop.plan.request import Request
+from shortloop.stages.inputs import File
+from shortloop.store.declarations import declare
+from shortloop.store.harmless import Harmless
+from shortloop.store.inputs import register
+from shortloop.store.locks import only_run
+from shortloop.store.store import Store
+from shortloop.store.stored_job import StoredJob
+
+__all__ = ["Declared", "declare_harmless"]
+
+LISTED = 6  # jobs in a message
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a declaration did.
+
+    jobs: jobs that are taken for current, and what is kept with each.
+    there: how many jobs of the stage were current before.
+    left: jobs that a run still builds, and why.
+    """
+
+    jobs: list[tuple[str, Harmless]] = field(default_factory=list)
+    there: int = 0
+    left: list[str] = field(default_factory=list)
+
+
+class _Reader(Planner):
+    """A plan for which files are read, so that it is known what they hold."""
+
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        return named_files(register(paths), paths)
+
+
+def declare_harmless(script: str, stage: str, why: str) -> Declared:
+    """Take jobs of a stage for current that a run would build again for their code or versions alone."""
+    if not why.strip():
+        raise InputError(
+            "a declaration needs a reason", found=repr(why), hint="add a few words after the stage"
+        )
+    with only_run("declaring a change harmless", wait=False):
+        asked = _of_stage(stage, dry_run(script, _Reader).plans)
+        with Store(slices_now) as store:
+            if not store.index.kept:
+                raise InputError(
+                    "nothing can be declared: the project is read-only for you",
+                    hint="run the command as the project's owner",
+                )
+            return _declare(store, stage, asked, " ".join(why.split()))
+
+
+def _of_stage(stage: str, plans: Sequence[Planner]) -> list[tuple[Built, Request]]:
+    every = [each for plan in plans for each in zip(plan.jobs, plan.requests, strict=True)]
+    found = [each for each in every if each[0].stage == stage]
+    if not found:
+        stages = dict.fromkeys(job.stage for job, _ in every)
+        raise InputError("the pipeline has no such stage", found=stage, expected=", ".join(stages))
+    return found
+
+
+def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], why: str) -> Declared:
+    done = Declared(there=sum(job.plan == REUSE for job, _ in asked))
+    refused: list[str] = []
+    meant: list[tuple[StoredJob, Harmless]] = []
+    for job, wanted in asked:
+        if job.plan == REUSE:
+            continue
+        name = f"{stage} {wanted.partition or ''}".strip()
+        parts, before = wanted.parts(), store.manifest_of(store.index.in_place(wanted.place))
+        if before is None:
+            done.left.append(f"{name}: no earlier job of it is known")
+            continue
+        if before.parts.method != parts.method:
+            refused.append(f"{name}: its method was {before.parts.method}, and is {parts.method}")
+            continue
+        others = [each for each in differences(before.parts, parts) if each.kind not in ("code", "version")]
+        if others:
+            refused.append(f"{name}: {short_list([_words(each, wanted) for each in others])}")
+            continue
+        found = store.by_id(before.job)
+        what = reason_to_build(store, parts, before, wanted.sources)
+        if found is None:
+            gone = store.damaged.get(before.key)
+            done.left.append(f"{name}: {before.job} {f'was damaged: {gone[1]}' if gone else 'is gone'}")
+            continue
+        now = parts.installed(before.parts.libraries)
+        meant.append((found, Harmless.between(before.parts, now, why, what)))
+    if refused:
+        raise InputError(
+            "options or inputs changed too, not only code and versions",
+            found=short_list(refused, LISTED, separator="; "),
+            expected="jobs with the same options and inputs",
+            hint="build these first, e.g. with `shortloop run --until STAGE --partition PARTITION`; of "
+            "several stages, declare the one above first",
+        )
+    if not meant:
+        raise InputError(
+            f"no job of {stage} needs a rebuild because of code or versions",
+            found="; ".join([f"{done.there} are there", *done.left]),
+            hint="`shortloop plan` shows which jobs would be built, and why",
+        )
+    for found, harmless in meant:
+        declare(store, found, harmless)
+        done.jobs.append((found.job, harmless))
+    return done
+
+
+def _words(each: Difference, wanted: Request) -> str:
+    if each.kind == "file":
+        return file_words(each)
+    if each.kind == "option":
+        return value_words(each)
+    if each.old is None or each.new is None:
+        return given_words(each)
+    waits = dict.fromkeys(job.stage for job in wanted.above() if not job.content)
+    return f"{' and '.join(waits)} would be built first" if waits else f"{each.name} came out different"

@@ -1,0 +1,181 @@
+"""Apply a selection to a plan: the part of a pipeline that a run builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from shortloop.base.errors import InputError
+from shortloop.plan.explain.phrases import short_list
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.plan.planner import Planner
+from shortloop.plan.selection import Selection
+from shortloop.store.lookup import open_any
+from shortloop.store.places import Places
+
+__all__ = ["ASKED", "Part", "choose", "lacking"]
+
+ASKED = "you asked for it"
+"""The reason of a job that is built though it is there."""
+LISTED = 12  # names in a message
+
+
+@dataclass(frozen=True)
+class Part:
+    """Jobs of a pipeline, by the order in which it asks for them: from 0, as it is called anew.
+
+    selection: what it was chosen by.
+    jobs: all jobs of the pipeline, as planned.
+    chosen: those of the part.
+    forced: those that are built though they are there.
+    is_open: whether more jobs may come, which none of it is made from.
+    """
+
+    selection: Selection = field(default_factory=Selection)
+    jobs: tuple[Built, ...] = ()
+    chosen: frozenset[int] = frozenset()
+    forced: frozenset[int] = frozenset()
+    is_open: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole pipeline."""
+        return not self.selection.stage
+
+    @property
+    def plan(self) -> list[Built]:
+        """What would be done, of its jobs."""
+        return [job for number, job in enumerate(self.jobs) if self.is_whole or number in self.chosen]
+
+    def has(self, number: int, stage: str, partition: str | None) -> bool:
+        """Whether a job that is asked for is one of it."""
+        if self.is_whole:
+            return True
+        planned = self.jobs[number] if number < len(self.jobs) else None
+        if planned is None and self.is_open:
+            return False
+        if planned is None or (planned.stage, planned.partition) != (stage, partition):
+            raise InputError(
+                "the pipeline requests other jobs than when it was planned, so no part of it can be selected",
+                found=_name(stage, partition),
+                expected="no further job" if planned is None else _name(planned.stage, planned.partition),
+                hint=f"run the whole pipeline, without {self.selection.words}",
+            )
+        return number in self.chosen
+
+
+def choose(selection: Selection, plan: Planner, places: Places) -> Part:
+    """Apply a selection to a plan."""
+    if not selection.words:
+        return Part(selection, tuple(plan.jobs))
+    sources = _sources(plan)
+    meant = _meant(selection, plan)
+    chosen = meant if selection.only else meant | _above(meant, sources)
+    forced = {number for each in selection.force for number in _forced(each, plan, places, chosen)}
+    if selection.only and not plan.unread:  # else it shows when their files are read
+        above = _above(meant, sources) - meant
+        lacking(selection, [plan.jobs[number] for number in sorted(above)])
+    jobs = _with_forced(plan.jobs, forced, sources)
+    return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced), plan.waits_for is not None)
+
+
+def lacking(selection: Selection, above: Iterable[Built]) -> None:
+    """Refuse to build jobs alone if something that they are made from is not there, or is only a message."""
+    above = list(above)
+    for job in above:
+        if job.rejected:
+            raise InputError(str(open_any(job.path).problem))
+    missing = [_name(job.stage, job.partition) for job in above if not job.content]
+    if missing:
+        raise InputError(
+            f"the inputs of {selection.only} are missing or out of date",
+            found=f"missing: {short_list(missing, LISTED)}",
+            hint=f"use `--until {selection.only}` instead of `--only {selection.only}` to build them too",
+        )
+
+
+def _sources(plan: Planner) -> list[set[int]]:
+    """Of each job the numbers of those that it is made from."""
+    numbers = {id(job): number for number, job in enumerate(plan.jobs)}
+    return [{numbers[id(one)] for one in request.above() if id(one) in numbers} for request in plan.requests]
+
+
+def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:
+    """What jobs are made from, all the way up."""
+    found: set[int] = set()
+    waiting = list(jobs)
+    while waiting:
+        new = sources[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _meant(selection: Selection, plan: Planner) -> set[int]:
+    jobs = plan.jobs
+    if not selection.stage:
+        return set(range(len(jobs)))
+    option = "--until" if selection.until else "--only"
+    of_stage = {number for number, job in enumerate(jobs) if job.stage == selection.stage}
+    if not of_stage:
+        stages = dict.fromkeys(job.stage for job in jobs)
+        raise InputError(
+            "the pipeline has no such stage",
+            field=option,
+            found=selection.stage,
+            expected=", ".join(stages),
+            hint=None
+            if plan.waits_for is None
+            else f"later stages depend on the results of {plan.waits_for.name}: build it first, with --until",
+        )
+    if not selection.partition:
+        return of_stage
+    meant = {number for number in of_stage if jobs[number].partition == selection.partition}
+    if not meant:
+        partitions = dict.fromkeys(jobs[number].partition for number in sorted(of_stage))
+        raise InputError(
+            f"the stage {selection.stage} has no job of this partition",
+            field="--partition",
+            found=selection.partition,
+            expected=", ".join(each or "none, as its jobs are for all of the data" for each in partitions),
+        )
+    return meant
+
+
+def _forced(wanted: str, plan: Planner, places: Places, chosen: set[int]) -> set[int]:
+    """Jobs of a stage, or the one with an id, which may be the one that was in its place before."""
+    found = {
+        number
+        for number, (job, request) in enumerate(zip(plan.jobs, plan.requests, strict=True))
+        if wanted in (job.stage, job.job) or places.in_place(request.place) == wanted
+    }
+    if not found & chosen:
+        known = [job.job for number, job in enumerate(plan.jobs) if job.job and number in chosen]
+        stages = dict.fromkeys(plan.jobs[number].stage for number in sorted(chosen))
+        ids = f"a job of this run ({short_list(known, LISTED)}), or " if known else ""
+        raise InputError(
+            "the job is not part of this run" if found else "the pipeline has no such job or stage",
+            field="--force",
+            found=wanted,
+            expected=f"{ids}one of the stages {', '.join(stages)}",
+        )
+    return found & chosen
+
+
+def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[int]]) -> list[Built]:
+    """A plan in which some jobs are built though they are there, so that those below may be, too."""
+    found = list(jobs)
+    for number, job in enumerate(jobs):
+        if job.plan != REUSE:
+            continue
+        open_ = [found[each].stage for each in sorted(sources[number]) if found[each].plan != REUSE]
+        if number in forced:
+            found[number] = replace(job, plan=BUILD, reason=ASKED)
+        elif open_:
+            reason = f"if {' or '.join(sorted(set(open_)))} comes out different"
+            found[number] = replace(job, plan=PERHAPS, reason=reason)
+    return found
+
+
+def _name(stage: str, partition: str | None) -> str:
+    return f"{stage} {partition or ''}".strip()

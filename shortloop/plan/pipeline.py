@@ -1,0 +1,223 @@
+"""The pipeline's view of a run, from which it requests files and jobs.
+
+A pipeline cannot tell whether the run builds jobs or only plans them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.project.project import project_directory
+from shortloop.stages.inputs import File
+from shortloop.stages.kept_failures import failed_units
+from shortloop.stages.records import ROWS
+from shortloop.stages.results import Result
+from shortloop.stages.rows import number_of_rows
+from shortloop.store.lookup import open_any, open_job
+
+__all__ = [
+    "BUILD",
+    "PERHAPS",
+    "REUSE",
+    "Built",
+    "BuiltDataset",
+    "Jobs",
+    "Made",
+    "NotThereYet",
+    "Pipeline",
+    "Run",
+    "follow",
+]
+
+DEFAULT = "default"
+"""The name that exax gives to a dataset without one."""
+LISTED = 8  # names in a line
+NO_RESULT = Path()  # the folder of a job that is only planned
+BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
+
+
+class NotThereYet(BaseException):
+    """A pipeline asks for results of a job that is still to be built, or has none. No `except Exception` of a
+    pipeline takes it for an error of that job.
+
+    job: the job.
+    """
+
+    def __init__(self, job: Built) -> None:
+        self.job = job
+        super().__init__(job.name)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A job as a pipeline sees it. Give it to `Run.build` as what another job is made from.
+
+    job: job id; empty in a plan if the job is still to be built.
+    stage: the stage's name.
+    partition: which part of the data; None: all.
+    path: folder of the job.
+    fresh: whether this run built it.
+    seconds: how long it took to build, now or then; in a plan, how long the job in its place took; 0: not
+        known.
+    content: hash of what it left; empty if that is not known yet.
+    rejected: whether it rejected its input: all that it left is a message.
+    has_tables: whether it left tables; in a plan, whether the job in its place did, if it is still to be
+        built.
+    plan: in a plan, what would be done; perhaps: if a job above comes out different.
+    reason: why it was or would be built, or why it is used though its code changed.
+    variant: what tells it from others of its stage and partition, e.g. which model is fitted; empty: nothing.
+    files: names of the input files that it is given, as they are in this run: when it was built, they may
+        have had others.
+    modules: what reading its objects imports; in a plan, as of `has_tables`.
+    incomplete: true if units of it failed, which the next run computes again.
+    """
+
+    job: str
+    stage: str
+    partition: str | None
+    path: Path = NO_RESULT
+    fresh: bool = False
+    seconds: float = 0.0
+    content: str = ""
+    rejected: bool = False
+    has_tables: bool = False
+    plan: str = ""
+    reason: str = ""
+    variant: str = ""
+    files: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    incomplete: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its stage and partition."""
+        return " ".join(filter(None, (self.stage, self.partition)))
+
+    def notes(self) -> list[str]:
+        """What it has to say to who runs it, e.g. of its input: its fact ``notes``."""
+        said = open_any(self.path).record["facts"].get("notes", ())
+        return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+
+    def failed_units(self) -> str:
+        """Which of its units failed, in a line."""
+        errors = open_any(self.path).record["errors"]
+        return f"{failed_units(errors, LISTED)}; `shortloop show {self.job}`"
+
+    def with_units(self) -> Built:
+        """The same, where the reason says how many of its units were computed, and not taken over."""
+        record = open_any(self.path).record
+        if not self.fresh or record["problem"] is not None or not (self.path / ROWS).is_file():
+            return self
+        number = number_of_rows(self.path)
+        computed = number - sum(record.get("taken", {}).values())
+        return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
+
+    def result(self) -> Result:
+        """Its arrays and record."""
+        if self.plan in (BUILD, PERHAPS) or self.rejected:
+            raise NotThereYet(self)
+        return open_job(self.path)
+
+
+@dataclass(frozen=True)
+class BuiltDataset:
+    """A dataset that a job has left.
+
+    made: the job.
+    name: the dataset's name in it.
+    """
+
+    made: Built
+    name: str = DEFAULT
+
+    @property
+    def job(self) -> str:
+        """The job's id; empty in a plan if it is still to be built."""
+        return self.made.job
+
+    @property
+    def id(self) -> str:
+        """As exax names it: the job's id, and its own name."""
+        return f"{self.job}/{self.name}"
+
+    @property
+    def content(self) -> str:
+        """Hash of what the job left, and its own name; empty if that is not known yet."""
+        content = self.made.content
+        return f"{content}/{self.name}" if content and self.name != DEFAULT else content
+
+    @property
+    def stage(self) -> str:
+        """The job's stage."""
+        return self.made.stage
+
+    @property
+    def partition(self) -> str | None:
+        """Which part of the data the job is for; None: all."""
+        return self.made.partition
+
+
+Made = Built | BuiltDataset
+Jobs = Mapping[str, Made | Sequence[Made]]
+"""Jobs or datasets, or lists of them, by the name that a stage has for them."""
+
+
+class Run(ABC):
+    """A run of a pipeline: of `shortloop.plan.planner.Planner`, which only looks, or of
+    `shortloop.run.build_jobs.Executor`, which has jobs built.
+
+    name: what it is for: the build script, and its settings if they have a name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.jobs: list[Built] = []
+        """All jobs that were asked for, in order."""
+
+    @abstractmethod
+    def build(
+        self,
+        stage: str,
+        *,
+        partition: str | None = None,
+        modules: Sequence[str] = (),
+        datasets: Mapping[str, object] | None = None,
+        **arguments: object,
+    ) -> Built:
+        """Ask for a job. It is built if none with the same key is there."""
+
+    @abstractmethod
+    def files(self, paths: Sequence[Path]) -> list[File]:
+        """Input files, by what is in them."""
+
+    def file(self, path: Path | str) -> File:
+        """An input file, by what is in it."""
+        return self.files([project_directory() / path])[0]
+
+
+Pipeline = Callable[[Run], Built]
+"""Asks a run for jobs, one after the other, and gives the last one. Which ones, may hang on their results."""
+
+
+def follow(pipeline: Pipeline, run: Run) -> Built:
+    """Call a pipeline."""
+    last: object = pipeline(run)
+    if isinstance(last, Built):
+        return last
+    function = inspect.unwrap(pipeline)
+    raise InputError(
+        "the pipeline does not return a job",
+        file=getattr(getattr(function, "__code__", None), "co_filename", None),
+        found=f"{getattr(function, '__name__', 'it')} returns {_kind_of(last)}",
+        expected="the last job, as `run.build_job` gives it",
+        hint="end it with e.g. `return run.build(...)`",
+    )
+
+
+def _kind_of(value: object) -> str:
+    return "nothing" if value is None else f"an object of the type {type(value).__name__}"

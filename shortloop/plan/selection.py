@@ -1,0 +1,87 @@
+"""Selection of jobs: up to a stage, only a stage, or forced rebuilds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import asdict, dataclass
+
+from shortloop.base.errors import InputError
+
+__all__ = ["FAIL_FAST", "SELECTION", "Selection"]
+
+FAIL_FAST = "SHORTLOOP_FAIL_FAST"
+"""Variable that has a run start no job after one that failed."""
+SELECTION = "SHORTLOOP_SELECTION"
+"""Variable that tells a run, and a plan, what was asked for."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was asked for; nothing: the whole pipeline.
+
+    until: the stage whose jobs are built, with all that they are made from.
+    only: the stage whose jobs alone are built.
+    partition: of that stage, only the jobs of this partition.
+    force: jobs and stages that are built though they are there.
+    """
+
+    until: str = ""
+    only: str = ""
+    partition: str = ""
+    force: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.until and self.only:
+            raise InputError(
+                "--until and --only cannot be combined",
+                found=f"--until {self.until} --only {self.only}",
+                hint="give one of the two",
+            )
+        if self.partition and not self.stage:
+            raise InputError(
+                "--partition needs a stage",
+                found=f"--partition {self.partition}",
+                hint="name the stage with --until or --only",
+            )
+
+    @property
+    def stage(self) -> str:
+        """The stage that is asked for; empty: all."""
+        return self.until or self.only
+
+    @property
+    def words(self) -> str:
+        """As it is given on the command line; empty: the whole pipeline."""
+        named = [("--until", self.until), ("--only", self.only), ("--partition", self.partition)]
+        given = [*named, *(("--force", each) for each in self.force)]
+        return " ".join(f"{name} {value}" for name, value in given if value)
+
+    def into(self, environ: MutableMapping[str, str]) -> None:
+        """Put it into the environment of a run, so that `given` finds it there."""
+        environ.pop(SELECTION, None)
+        if self.words:
+            environ[SELECTION] = json.dumps(asdict(self))
+
+    @classmethod
+    def given(cls, environ: Mapping[str, str] = os.environ) -> Selection:
+        """What this run was asked for."""
+        text = environ.get(SELECTION)
+        if not text:
+            return cls()
+        try:
+            plain = json.loads(text)
+            texts = [plain.pop("force"), list(plain.values())]
+            if not all(isinstance(each, str) for of in texts for each in of):
+                raise TypeError
+            return cls(force=tuple(texts[0]), **plain)
+        except InputError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise InputError(
+                "an environment variable does not select jobs",
+                field=SELECTION,
+                found=text,
+                hint=f"unset {SELECTION}, and use `shortloop run --until`",
+            ) from None

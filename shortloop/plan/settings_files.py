@@ -1,0 +1,117 @@
+"""One settings file per name.
+
+The name determines the results folder and the place of jobs, so a second file of the same name would
+overwrite the results of the first and release its jobs.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.project.project import project_directory
+from shortloop.settings.changes import changed_name, changed_text
+from shortloop.store.places import Places
+
+__all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
+
+TAKE_OVER = "SHORTLOOP_TAKE_OVER"
+"""Variable that says, set to anything, that a file takes over a name that another one has."""
+EMBEDDED = ""
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """The file that settings with a name were read from.
+
+    name: the name that the file gives them.
+    file: the file.
+    noun: what messages call the settings, e.g. ``"study"``.
+    embedded: the file that comes with the package, and is used where none is given.
+    """
+
+    name: str
+    file: Path
+    noun: str
+    embedded: Path
+    text: str = field(init=False, default="", repr=False)
+    """What was in the file, with surrogates for what is no text; with what a sweep changes."""
+
+    def __post_init__(self) -> None:
+        with suppress(OSError):
+            text = self.file.read_bytes().decode("utf-8", "surrogateescape")
+            object.__setattr__(self, "text", changed_text(text))
+
+    def take_over(self, places: Places, environ: Mapping[str, str] = os.environ) -> str | None:
+        """Whether a run from this file may begin."""
+        noted = places.settings_file(self.name)
+        if noted is None or noted == self._noted(self.file):
+            return None
+        before = self._path(noted)
+        if before.exists() and before.samefile(self.file):
+            return None
+        other, this = self._words(before), self._words(self.file)
+        if environ.get(TAKE_OVER) or not _has_name(before, self.name):
+            return (
+                f"the {self.noun} {self.name} was run from {other} before; it is that of {this} from now on"
+            )
+        raise InputError(
+            f"another {self.noun} file is also named {self.name}: each run would overwrite the other's "
+            "results",
+            file=this,
+            field="name",
+            found=f"{self.name}, also the name in {other}",
+            hint="rename one of them; to replace the other's results, run once with "
+            f"`shortloop run --take-over`, or with {TAKE_OVER}=1",
+        )
+
+    def table(self, name: str) -> dict[str, object] | None:
+        """A table of the file."""
+        try:
+            found = tomllib.loads(self.text.removeprefix("\ufeff")).get(name)
+        except ValueError:  # whoever reads all of it says so
+            return None
+        return found if isinstance(found, dict) else None
+
+    def note(self, places: Places) -> None:
+        """Note that the name is this file's."""
+        places.put_settings_file(self.name, self._noted(self.file))
+
+    def _noted(self, file: Path) -> str:
+        """As a file is noted: what moves with the project stays the same."""
+        return EMBEDDED if os.path.realpath(file) == os.path.realpath(self.embedded) else _below_project(file)
+
+    def _path(self, noted: str) -> Path:
+        return self.embedded if noted == EMBEDDED else Path(os.path.realpath(project_directory()), noted)
+
+    def _words(self, file: Path) -> str:
+        return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)
+
+
+def names_of_file(places: Places, file: Path) -> set[str]:
+    """The settings that were run from a file."""
+    noted = _below_project(file)
+    names = {name for name in places.settings_names().values() if places.settings_file(name) == noted}
+    return {name for name in names if _has_name(file, name)} or names
+
+
+def _below_project(file: Path) -> str:
+    project = Path(os.path.realpath(project_directory()))
+    path = Path(os.path.realpath(file.parent), file.name)  # a link stays one, whatever it leads to
+    return str(path.relative_to(project) if path.is_relative_to(project) else path)
+
+
+def _has_name(file: Path, name: str) -> bool:
+    """Whether a file of settings is there, and of a name."""
+    try:
+        own = str(tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("name"))
+        return name in (own, changed_name(own))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):  # it may be in the middle of an edit
+        return True

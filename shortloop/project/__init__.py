@@ -1,0 +1,1 @@
+"""The project's location, configuration and system errors."""

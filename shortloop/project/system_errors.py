@@ -1,0 +1,187 @@
+"""Translate system errors (disk, memory, permissions) into messages."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shortloop.base.errors import InputError, JobFailed
+
+__all__ = ["FULL", "READ_ONLY", "if_writable", "need_files", "system_error", "system_error_in", "unreadable"]
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Codes of errors that writing gives where there is no room."""
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""Codes of errors that writing gives where it is not allowed."""
+MEMORY = (
+    "there is not enough memory",
+    "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",
+)
+# They lead to other errors on the way, so they count wherever they are in a chain.
+LACKS = {
+    errno.EMFILE: (
+        "too many files are open for one program",
+        "allow more, and start the server again: `ulimit -n 1024`",
+    ),
+    errno.ENFILE: ("too many files are open on this machine", "end other programs"),
+    errno.ENOMEM: MEMORY,
+}
+THREADS = (
+    "no more threads can be started",
+    "end other programs, or allow more: `ulimit -u` for processes, `ulimit -v` for memory",
+)
+NO_ROOM = ("the disk is full", "make room, e.g. with `shortloop gc --delete`")
+OTHERS = {
+    errno.EACCES: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
+    errno.EPERM: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
+    errno.EROFS: ("this disk can only be read", "work on a copy, or have it mounted for writing"),
+    errno.EAGAIN: THREADS,
+    **dict.fromkeys(FULL, NO_ROOM),
+    errno.EIO: ("the disk has an error", "see what the system's log says of it"),
+    errno.ESTALE: ("the file server does not know a file any more", "try again"),
+    errno.ELOOP: ("links go in a circle", "mend them"),
+    errno.EISDIR: ("a folder is where a file belongs", "move it away"),
+    errno.ENOTDIR: ("a file is where a folder belongs", "move it away"),
+    errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
+}
+INDEX = "the index of jobs"
+FILES_OF_INDEX = 4  # with the folder that they are in
+INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is made again"
+OF_INDEX = {
+    sqlite3.SQLITE_BUSY: (f"{INDEX} is held by another program", "try again when that has ended"),
+    sqlite3.SQLITE_LOCKED: (f"{INDEX} is held by another program", "try again when that has ended"),
+    sqlite3.SQLITE_CANTOPEN: (f"{INDEX} cannot be opened", INDEX_HINT),
+    sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", "have its owner allow it, or do it as its owner"),
+    sqlite3.SQLITE_FULL: NO_ROOM,
+    sqlite3.SQLITE_IOERR: (f"{INDEX} cannot be read or written", INDEX_HINT),
+    sqlite3.SQLITE_PERM: (f"{INDEX} cannot be opened", INDEX_HINT),
+    sqlite3.SQLITE_NOLFS: (f"{INDEX} is too large for this disk", INDEX_HINT),
+}
+
+
+def system_error(error: BaseException) -> InputError | None:
+    """What the machine lacks or does not allow, if that is what an error came from."""
+    if _no_folder(error):
+        hint = "change to a folder that exists"
+        return InputError("the current folder was deleted", hint=hint)
+    for each in _chain(error):
+        said = _lack(each)
+        if said is not None:
+            return _told(each, *said)
+    number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+    if number in OTHERS:
+        return _told(error, *OTHERS[number])
+    if isinstance(error, sqlite3.Error):
+        said = OF_INDEX.get(_code(error))
+        return None if said is None else _told(error, *said)
+    return None
+
+
+def system_error_in(traceback: str) -> InputError | None:
+    """Find a system error, or an `InputError`, in a traceback of a process that ended; else None."""
+    last = re.split(r"^Traceback \(most recent call last\):", traceback, flags=re.M)[-1]  # causes come before
+    told = re.search(rf"^{re.escape(InputError.__module__)}\.\w+: ((?:.|\n)*)", last, re.M)
+    if told is not None:
+        return JobFailed(told[1].rstrip())
+    for line in reversed(traceback.splitlines()):
+        error = line.partition('  File "')[0]  # of another thread, printed at the same time
+        said = _lack_in(error)
+        if said is not None:
+            return InputError(said[0], found=error, hint=said[1])
+    return None
+
+
+def need_files(least: int) -> None:
+    """Check that this process may open enough files; a failure inside a library is hard to read."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= allowed < least:
+        problem, hint = LACKS[errno.EMFILE]
+        raise InputError(problem, found=f"{allowed} allowed", expected=f"at least {least}", hint=hint)
+
+
+@contextmanager
+def if_writable() -> Iterator[None]:
+    """Leave a write out where it cannot be: in a project of another user, on a disk only to be read, or full.
+
+    For what can be computed again, so that those who only look need not write.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (*READ_ONLY, *FULL):
+            raise
+
+
+def unreadable(error: OSError, what: str) -> InputError:
+    """That a file cannot be read, and why."""
+    hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
+    if error.errno == errno.EISDIR:
+        hint = "name one file; a table in several files must be joined into one first"
+    return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _lack(error: BaseException) -> tuple[str, str] | None:
+    if isinstance(error, MemoryError):
+        return MEMORY
+    if isinstance(error, OSError):
+        return LACKS.get(error.errno or 0)
+    if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN:
+        return _no_more_files()
+    return _lack_in(f"{type(error).__name__}: {error}")
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _no_more_files() -> tuple[str, str] | None:
+    """SQLite does not say why it cannot open one, or those beside it."""
+    opened: list[int] = []
+    try:
+        while len(opened) < FILES_OF_INDEX:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return LACKS.get(error.errno or 0)
+    finally:
+        for each in opened:
+            os.close(each)
+    return None
+
+
+def _lack_in(line: str) -> tuple[str, str] | None:
+    number = re.match(r"\w+: \[Errno (\d+)\] ", line)
+    if number is not None:
+        return NO_ROOM if int(number[1]) in FULL else LACKS.get(int(number[1]))
+    if re.match(r"RuntimeError: can't start new thread", line):
+        return THREADS
+    # The second is said when a library is loaded that is written in another language.
+    lacks = r"[\w.]*MemoryError\b|ImportError: (?:.|\n)*(?:failed to map segment|annot allocate)"
+    return MEMORY if re.match(lacks, line) else None
+
+
+def _told(error: BaseException, problem: str, hint: str) -> InputError:
+    file = getattr(error, "filename", None)
+    lines = str(error).strip().splitlines()  # the last one of many says what happened
+    found = getattr(error, "strerror", None) or (lines[-1] if lines else None)
+    return InputError(problem, file=file, found=found, hint=hint)
+
+
+def _no_folder(error: BaseException) -> bool:
+    if not isinstance(error, FileNotFoundError):
+        return False
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -1,0 +1,1 @@
+"""Execute plans: executor, scheduler, progress, and the record of runs."""

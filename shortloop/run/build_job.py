@@ -1,0 +1,252 @@
+"""Build one job: have exax run it, hash its files, write its manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from shortloop.base.plain import Plain
+from shortloop.base.text import one_line
+from shortloop.exax import client
+from shortloop.exax.cost import Meter
+from shortloop.exax.evidence import Evidence, evidence_of, given_files
+from shortloop.exax.submission import JobIds, Urd
+from shortloop.keys.code import CODE_BESIDE, Code, code_beside, code_state, says_code
+from shortloop.keys.file_state import CHANGED, at_one_moment
+from shortloop.keys.key import Parts
+from shortloop.keys.methods import find_method
+from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
+from shortloop.stages.records import RECORD
+from shortloop.stages.results import Setup
+from shortloop.stages.retries import FAILED_UNITS
+from shortloop.store.formats import is_outdated
+from shortloop.store.job_files import LOGS, content_of_job, hash_outputs, output_files
+from shortloop.store.manifest import MANIFEST, Cost, Manifest
+from shortloop.store.store import Store
+from shortloop.store.stored_job import StoredJob
+from shortloop.units.checkpoints import clear_checkpoint
+from shortloop.units.queue import PROGRESS
+
+__all__ = ["Order", "cores_of_jobs", "make"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A job to be made.
+
+    method: name of the exax method.
+    options: its options, as exax is given them.
+    jobs: ids of the jobs it is made from, by the names that the method gives them.
+    caption: what exax's lists say of it.
+    parts: what its key is made of.
+    partition: which part of the data; None: all.
+    pipeline: what it is for: the build script and the name of its settings.
+    reason: why it is built.
+    previous: the job in its place before; empty if there was none.
+    modules: modules that it imports by a name that its code does not say.
+    anew: whether it is made even if it is there.
+    paths: content of each file that it is given as a path.
+    retried: the job of its key whose failed units are computed again.
+    libraries: libraries that earlier jobs had loaded for the units that it takes over.
+    attempts: how often it was tried, this time included.
+    """
+
+    method: str
+    options: Mapping[str, Plain]
+    jobs: Mapping[str, JobIds]
+    caption: str
+    parts: Parts
+    base: str = ""
+    units: list[str] = field(default_factory=list)
+    partition: str | None = None
+    pipeline: str = ""
+    reason: str = ""
+    previous: str = ""
+    modules: tuple[str, ...] = ()
+    anew: bool = False
+    datasets: Mapping[str, JobIds] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    retried: StoredJob | None = None
+    attempts: int = 1
+    key: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.parts.key())
+
+    def code(self) -> Code:
+        """The code of its method as it is now."""
+        return code_state(find_method(self.method)[1], self.modules)
+
+
+def make(
+    urd: Urd,
+    store: Store,
+    order: Order,
+    meter: Meter | None = None,
+    number: Callable[[], int | None] | None = None,
+    reload: Callable[[], None] | None = None,
+) -> tuple[StoredJob, bool] | str:
+    """Make a job, or take over one that was finished but not recorded because a run was cut off."""
+    force = (
+        order.anew or order.retried is not None or order.key in store.damaged or order.key in store.outdated
+    )
+    meter, reload = meter or Meter(), reload or client.reload_methods
+    with at_one_moment():
+        is_as_now = client.is_loaded_as_now(order.method)
+        before = order.code()
+    if not is_as_now:
+        reload()  # once others have ended, which takes its time
+        before = order.code()
+    files = given_files(order.paths)
+    folder, fresh = _build(urd, order, force, meter, number, reload)
+    if not fresh:
+        found = _take_over(store, order, folder)
+        if found is not None:
+            return found, False
+        folder, _ = _build(urd, order, True, meter, number, reload)
+    evidence = evidence_of(folder, order.parts, before, files, order.libraries)
+    if not evidence.changed and not evidence.unseen and not evidence.imported:
+        if evidence.opened:
+            print(one_line(evidence.warning(folder.name, order.method)), flush=True)
+        seconds = _seconds(folder)
+        cost = meter.cost(folder, seconds, cores_of_jobs(store.slices.now))
+        manifest = _manifest(store, order, folder, cost, evidence)
+        if order.retried is not None and manifest.content == order.retried.content:  # it failed alike
+            _discard(folder)
+            return order.retried, False
+        return store.add(folder, manifest), True
+    (folder / FINISHED).replace(folder / SET_ASIDE)
+    clear_checkpoint(folder)  # what it computed is of no use either
+    if not evidence.changed:
+        evidence.check(order.method)
+    print(one_line(f"{evidence.changed} while {folder.name} ran, or before; it is built again"), flush=True)
+    reload()
+    return evidence.changed
+
+
+def _discard(folder: Path) -> None:
+    """Delete a job that nobody needs, as `shortloop gc` does."""
+    (folder / FINISHED).replace(folder / DELETED)
+    for file in folder.iterdir():
+        if file.is_dir() and file.name != LOGS:  # of which the last lines may not be shown yet
+            shutil.rmtree(file)
+        elif not file.is_dir() and file.name not in ("setup.json", DELETED):
+            file.unlink()
+
+
+def cores_of_jobs(slices: int) -> int:
+    """Cores that the processes of a job may use."""
+    return max(min(len(os.sched_getaffinity(0)), slices), 1)
+
+
+def _build(
+    urd: Urd,
+    order: Order,
+    force: bool,
+    meter: Meter,
+    number: Callable[[], int | None] | None,
+    reload: Callable[[], None],
+) -> tuple[Path, bool]:
+    before = time.time()
+    with meter.measure():
+        folder = client.build(
+            urd,
+            order.method,
+            options=order.options,
+            jobs=order.jobs,
+            datasets=order.datasets,
+            caption=order.caption,
+            force=force,
+            number=number,
+            reload=reload,
+        )
+    (folder / PROGRESS).unlink(missing_ok=True)
+    # A server that was running when a job was set aside or deleted still thinks that it has it.
+    finished = (folder / FINISHED).is_file()
+    return folder, finished and _post(folder)["starttime"] >= before
+
+
+def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
+    """A job that exax knows and the index does not, if it can be trusted."""
+    manifest = store.whole(folder)
+    if manifest is not None:
+        is_this = manifest.key == order.key and manifest.parts.is_installed
+        return store.note(folder, manifest) if is_this else None
+    if (
+        (folder / MANIFEST).exists()
+        or not (folder / FINISHED).is_file()
+        or not client.made_since_boot(folder)
+        or is_outdated(folder)
+        or order.paths  # nobody knows what was in these files when it ran
+    ):
+        return None
+    now, started = order.code(), _post(folder)["starttime"]
+    if any(state[CHANGED] > 1e9 * started for _, state in now.watched):
+        return None
+    evidence = evidence_of(folder, order.parts, now, (), order.libraries)
+    if evidence.changed or evidence.unseen or evidence.imported:
+        return None
+    return store.add(folder, _manifest(store, order, folder, {}, evidence))
+
+
+def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
+    clear_checkpoint(folder)
+    method = find_method(order.method)[1]
+    if order.modules or not says_code(method):
+        write_atomically(folder / CODE_BESIDE, code_beside(method, order.modules, order.parts.code))
+    files = hash_outputs(folder, output_files(folder))
+    rests_on = store.rests_on(folder, files)
+    content, rejected = content_of_job(folder, files, rests_on)
+    seconds = _seconds(folder)
+    return Manifest(
+        job=folder.name,
+        key=order.key,
+        parts=replace(order.parts, versions={**order.parts.versions, **evidence.libraries}),
+        content=content,
+        files=files,
+        base=order.base if order.units or FAILED_UNITS not in files else "",  # none grows from it
+        units=order.units,
+        partition=order.partition,
+        rejected=rejected,
+        pipeline=order.pipeline,
+        reason=order.reason,
+        previous=order.previous,
+        opened=evidence.opened,
+        rests_on=rests_on,
+        cost={
+            "seconds": seconds,
+            "bytes": sum(size for size, _ in files.values()),
+            **({"attempts": order.attempts} if order.attempts > 1 else {}),
+            **_with_workers(cost, seconds, folder),
+        },
+    )
+
+
+def _with_workers(cost: Cost, seconds: float, folder: Path) -> Cost:
+    """What a job took, with what its engine's workers did, which no look at its own processes shows."""
+    try:
+        engine = json.loads((folder / RECORD).read_text(encoding="utf-8")).get("engine") or {}
+    except FileNotFoundError:  # of a method of others
+        return cost
+    if "cpu_seconds" not in engine or "cpu_seconds" not in cost:
+        return cost
+    cpu = round(cost["cpu_seconds"] + engine["cpu_seconds"], 2)
+    cost = {**cost, "cpu_seconds": cpu}
+    if "utilisation" in cost:
+        cost["utilisation"] = round(cpu / (seconds * engine["workers"]), 3)
+    return cost
+
+
+def _seconds(folder: Path) -> float:
+    return round(_post(folder)["exectime"]["total"], 6)
+
+
+def _post(folder: Path) -> Setup:
+    loaded: Setup = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
+    return loaded

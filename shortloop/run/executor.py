@@ -1,0 +1,228 @@
+"""Run a pipeline: plan it, then build the missing jobs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import shortloop.run.progress  # noqa: F401  which keeps the terminal before exax puts another one in its place
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line, print_any_letter
+from shortloop.exax import client
+from shortloop.exax.datasets import prepare_script
+from shortloop.exax.listener import answers, ask, slices_now, watched
+from shortloop.exax.patches.loading import load_from_source
+from shortloop.exax.submission import Urd, of_server
+from shortloop.exax.tracebacks import user_traceback
+from shortloop.plan.dry_run import DryRun
+from shortloop.plan.explain.phrases import counted
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.part import choose
+from shortloop.plan.pipeline import Built, Pipeline, Run
+from shortloop.plan.planner import Planner
+from shortloop.plan.selection import Selection
+from shortloop.plan.settings_files import SettingsFile
+from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
+from shortloop.run.runs import Recorder, recorded
+from shortloop.run.termination import explained, say_why, signals_raise
+from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
+from shortloop.store.inputs import keep_hashes, register
+from shortloop.store.locks import only_run
+from shortloop.store.store import Store
+
+__all__ = ["begun", "earlier_notes", "run_pipeline"]
+
+PREPARE = "shortloop.prepare"
+ENDING, LOOK_EVERY = 5.0, 0.02  # s that a job may take to end when it was told to
+
+
+def run_pipeline(
+    urd: Urd,
+    pipeline: Pipeline,
+    finish: Callable[[Run, Built, float], None] | None = None,
+    *,
+    name: str,
+    settings: SettingsFile | None = None,
+) -> int:
+    """Run a pipeline; the ``main`` of a build script.
+
+    Parameters
+    ----------
+    urd : Urd
+        As exax gives it to a build script.
+    pipeline : callable
+        Takes a `Run`, builds the jobs, returns the last one.
+    finish : callable, optional
+        Takes the run, the last job and the seconds it all took, when all is built.
+    name : str
+        Name of the pipeline, part of the place of each job: a job is compared with the one that was in its
+        place when a pipeline of this name was last run.
+    settings : SettingsFile, optional
+        The file that its settings were read from, if they have a name of their own.
+
+    Returns
+    -------
+    int
+        Exit status: 0; 1 after a message if something is not as it must be; 130 when interrupted.
+    """
+    from accelerator.error import JobError
+
+    started, plan = time.time(), None
+    if isinstance(urd, DryRun):
+        status = urd.plan(pipeline, name, settings)
+        if not urd.goes_on:
+            return status
+        plan = urd.plans[-1]
+    print_any_letter()
+    load_from_source()
+    prepare_script()
+    try:
+        selection, engine = Selection.given(), _engine(settings)
+        with (
+            begun(name, settings, selection.words) as (store, record),
+            in_project(),
+        ):
+            plan = _planned(pipeline, store, name, plan)
+            part = choose(selection, plan, store.index)
+            if settings is not None:
+                settings.note(store.index)
+            run: Run = plan
+            last = None if selection.words else _reused(plan, store, record)
+            if last is None:
+                from shortloop.run.execution import execute  # a run that builds nothing has no need of it
+
+                run, last = execute(of_server(urd), pipeline, store, plan, part, record, engine)
+            if finish is not None and any(job is last for job in run.jobs):
+                finish(run, last, time.time() - started)
+            elif finish is not None:
+                print(f"{last.stage} is not part of this run, so no results are delivered")
+            fresh = sum(job.fresh for job in run.jobs)
+            for line in earlier_notes(run.jobs):
+                print(line)
+        seconds = time.time() - started
+        print(f"{counted(fresh, 'job')} built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
+    except InputError as error:
+        say_why(error)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
+        return 130
+    except Exception as error:
+        if not isinstance(error, JobError):  # what a job has said was printed
+            print(user_traceback(error), file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def _engine(settings: SettingsFile | None) -> EngineSettings:
+    """Which engine computes the units of jobs, as the environment or the run's settings say."""
+    table = None if settings is None else settings.table(ENGINE_TABLE)
+    return engine_settings(table, None if settings is None else settings.file)
+
+
+def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) -> Planner:
+    """Take the plan that was made already, else make a new one."""
+    if plan is None:
+        plan = Planner(Lookup(store, name))
+        plan.follow(pipeline)
+    plan.lookup.store = store
+    return plan
+
+
+def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
+    """Find the last job, if all jobs of a plan are there; else None."""
+    if not plan.is_there or register([*plan.given]) != [*plan.given.values()]:
+        return None
+    keep_hashes()
+    record.jobs = plan.jobs
+    store.index.put_in_places(plan.lookup.places)
+    store.index.ended(plan.name, plan.lookup.places)
+    return plan.last
+
+
+def earlier_notes(jobs: Iterable[Built]) -> list[str]:
+    """Count notes of reused jobs in a line, and name the command that shows them."""
+    counts = _counts([job for job in jobs if not job.fresh])
+    noted = [job for job, count in counts.items() if count]
+    if not noted:
+        return []
+    number = sum(counts.values())
+    more = f", and {len(noted) - 1} jobs more" if len(noted) > 1 else ""
+    return [f"{number} note{'s' if number > 1 else ''} of earlier runs: shortloop show {noted[0]}{more}"]
+
+
+def _counts(jobs: Sequence[Built]) -> dict[str, int]:
+    """How many notes each job has; kept by what it left, as to read hundreds of records takes long."""
+    file = cache_directory("notes") / "counts.json"
+    names = [f"{job.job} {job.content}" for job in jobs]
+    try:
+        known = json.loads(file.read_text(encoding="ascii"))
+        counts = [int(known[name]) for name in names]
+    except (OSError, ValueError, KeyError, TypeError):
+        counts = [len(job.notes()) for job in jobs]
+        keep(file, json.dumps(dict(zip(names, counts, strict=True))))
+    return {job.job: count for job, count in zip(jobs, counts, strict=True)}
+
+
+@contextmanager
+def begun(
+    name: str, settings: SettingsFile | None = None, part: str = ""
+) -> Iterator[tuple[Store, Recorder]]:
+    """Begin a run: nobody else builds jobs, signals end it with its job, and a record of it is kept."""
+    with (
+        recorded(name, settings, part) as record,
+        explained(),
+        signals_raise(),
+        only_run(name),
+        watched(),
+        Store(slices_now) as store,
+    ):
+        _begin(store, settings)
+        store.index.begun(name, settings.name if settings else "")
+        try:
+            yield store, record
+        except (KeyboardInterrupt, SystemExit):
+            _tell_kept(store)
+            raise
+
+
+def _tell_kept(store: Store) -> None:
+    """Say how many units are kept of the job that this run has ended."""
+    with contextlib.suppress(Exception):  # the server may have been ended as well
+        deadline = time.monotonic() + ENDING
+        while not json.loads(ask("status") or b"")["idle"]:  # of one that is stopped, it says so at once
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK_EVERY)
+        for line in store.tidy():
+            print(one_line(line), flush=True)
+
+
+def _begin(store: Store, settings: SettingsFile | None) -> None:
+    """See that the run may begin, and clean up after runs that were cut off."""
+    first = next(iter(configuration().method_directories))
+    if first != PREPARE:
+        raise InputError(
+            "Shortloop is not the first method package, so exax's processes are not prepared",
+            file=configuration_file(),
+            field="method packages",
+            found=f"{first} is the first",
+            expected=f"{PREPARE} auto-discover, before all others",
+            hint="add that line, and restart a running server",
+        )
+    if not store.index.kept:
+        raise InputError(
+            "this run may not write the project's index of jobs",
+            file=", ".join(configuration().workdirs.values()),
+            hint="run as the owner of the project, or in a copy of it",
+        )
+    answers()  # exax itself would wait for ever for one that is stopped
+    if client.is_idle():  # else somebody's job, that is not ours, is not finished yet
+        for line in store.tidy():
+            print(one_line(line))
+    if settings is not None and (taken := settings.take_over(store.index)):
+        print(one_line(taken))

@@ -1,0 +1,110 @@
+"""Lock of a run, held by one thread at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from shortloop.exax import client
+
+__all__ = ["Turn"]
+
+
+class _Lock:
+    """A lock that knows which thread holds it. Any thread may release it: a pipeline may build from threads.
+
+    An exception that a signal raises may keep the main thread from the lock at the end of a wait. A condition
+    takes any lock that is held for its own, and would release that of a job's thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.holder = 0
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        is_held = self._lock.acquire(blocking, timeout)
+        if is_held:
+            self.holder = threading.get_ident()
+        return is_held
+
+    def release(self) -> None:
+        self.holder = 0
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+
+class Turn:
+    """Lock of a run: one thread at a time, except while threads wait for jobs.
+
+    Store, index and caches of a run are written for one thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = _Lock()
+        self.changed = threading.Condition(cast("threading.Lock", self._lock))
+        self._waiting = 0
+        self._is_alone = False
+        self._jobs: set[int] = set()  # threads
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Within the block, which waits for a job, others go on."""
+        self.changed.wait_for(lambda: not self._is_alone)
+        self._waiting += 1
+        self.changed.release()
+        try:
+            yield
+        finally:
+            self.changed.acquire()
+            self._waiting -= 1
+            self.changed.notify_all()
+
+    @contextmanager
+    def others(self) -> Iterator[None]:
+        """Within the block, others go on; this one waits for something else than a job."""
+        self.changed.release()
+        try:
+            yield
+        finally:
+            self.changed.acquire()
+
+    @contextmanager
+    def of_job(self) -> Iterator[None]:
+        """Within the block, this thread, which builds a job, holds the lock."""
+        me = threading.get_ident()
+        self._jobs.add(me)
+        try:
+            with self.changed:
+                try:
+                    yield
+                finally:
+                    self.changed.notify_all()
+        finally:
+            self._jobs.discard(me)
+
+    def regain(self, seconds: float) -> None:
+        """Take the lock again if a signal kept the main thread from it at the end of a wait."""
+        if not self._lock.holder or self._lock.holder in self._jobs:
+            self._lock.acquire(timeout=seconds)
+
+    def alone(self) -> None:
+        """Wait until no job is running, and let none start meanwhile."""
+        self.changed.wait_for(lambda: not self._is_alone)
+        self._is_alone = True
+        try:
+            self.changed.wait_for(lambda: not self._waiting)
+        finally:
+            self._is_alone = False
+            self.changed.notify_all()
+
+    def reload(self) -> None:
+        """Have exax load the methods anew, when no job of this run is running."""
+        self.alone()
+        client.reload_methods()

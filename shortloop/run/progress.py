@@ -1,0 +1,229 @@
+"""Progress of a run: a bar with the time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from shortloop.base.terminal import display_width, hanging, padded, shortened
+from shortloop.base.text import one_line
+from shortloop.plan.estimate import Estimate, Name
+from shortloop.plan.pipeline import REUSE, Built
+from shortloop.run.events import Ended, Event, Reading, Started
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
+
+__all__ = ["Progress", "terminal_width"]
+
+REFRESH = 4  # times a second
+SHORT, LONG = 21, 40  # characters for what is built
+WIDE = 110  # columns of a terminal that has room for the long ones
+WIDTHS = (19, 12, 10)  # columns of stage, partition and job, at least
+FIXED = 12  # columns of spaces and seconds in the line of a job
+LEAST = 13  # columns of stage and partition together, at least
+# Seconds that reading files takes before it is worth a word, and between such lines off a terminal.
+WORTH_A_WORD = 2.0
+LINE_EVERY = 10.0
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output goes to."""
+    try:
+        return None if _TERMINAL is None else os.get_terminal_size(_TERMINAL).columns or 80
+    except OSError:
+        return None
+
+
+def _terminal() -> int | None:
+    try:
+        return os.dup(1) if os.isatty(1) else None
+    except OSError:
+        return None
+
+
+# exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
+_TERMINAL = _terminal()
+
+
+class Progress:
+    """Progress of a run; a context manager.
+
+    jobs: its plan.
+    history: seconds that a job of each stage took before.
+    fraction: share of the units of the job in a folder that is done, or None.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[Built],
+        history: Mapping[str, float],
+        fraction: Callable[[Path], float | None] = lambda folder: None,
+    ) -> None:
+        self._estimate = Estimate(jobs, history, fraction)
+        self._started = time.monotonic()
+        self._reading = ""
+        self._console: Console | None = None
+        self._bar: Live | None = None
+        self._said = -LINE_EVERY
+        self._stdout = sys.stdout  # which is put away while exax is asked for a job
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def on(self, event: Event) -> None:
+        """Show what happens."""
+        if isinstance(event, Started):
+            self._begin(event)
+        elif isinstance(event, Ended):
+            built = event.built
+            self._end((built.stage, built.partition, built.variant), _line_of(built))
+        else:
+            self._read(event)
+
+    def _begin(self, event: Started) -> None:
+        job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
+        self._reading = ""
+        if job.plan != REUSE:  # a run that builds nothing draws nothing
+            self._show()
+
+    def _end(self, name: Name, line: str | None) -> None:
+        self._estimate.end(name, line is not None)
+        if line is None:
+            return
+        self._show()
+        if self._bar is not None:
+            self._fit()
+            self._bar.console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
+        else:
+            print(f"[{self._estimate.done}/{self._estimate.total}] {line}", flush=True)
+
+    def _read(self, event: Reading) -> None:
+        files, done, total, seconds = event.files, event.done, event.total, event.seconds
+        if seconds < WORTH_A_WORD:
+            self._said = -LINE_EVERY
+        if seconds < WORTH_A_WORD or not 0 < done < total:
+            self._reading = ""
+            return
+        unit, scale = ("GB", 1e9) if total >= 1e9 else ("MB", 1e6)
+        left = _in_words(seconds * (total - done) / done)
+        text = f"reading {files} files, {done / scale:.1f} of {total / scale:.1f} {unit}"
+        text = f"{text}, {left}" if left else text
+        self._show()
+        if self._bar is not None:
+            self._reading = text
+        elif seconds - self._said >= LINE_EVERY:
+            self._said = seconds
+            print(text, flush=True)
+
+    def say(self, line: str) -> None:
+        """Show a line that a running job printed; called by any thread."""
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        else:
+            print(line, file=self._stdout, flush=True)
+
+    def time_left(self) -> str:
+        """Time until all jobs are there, in words."""
+        seconds, all_known = self._estimate.left()
+        words = _in_words(seconds)
+        return f"over {words}" if words and not all_known else words
+
+    def _show(self) -> None:
+        """Start the bar, if there is a terminal and it is not there yet."""
+        width = terminal_width()
+        if self._bar is not None or width is None:
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(file=sys.stdout, force_terminal=True, width=width)
+        self._bar = Live(  # which draws its first line before there is a bar
+            get_renderable=self._line,
+            console=self._console,
+            transient=True,
+            refresh_per_second=REFRESH,
+        )
+        self._bar.start()
+
+    def _fit(self) -> None:
+        """Windows are made wider and narrower while a run goes on."""
+        if self._console is not None:
+            self._console.width = terminal_width() or 80
+
+    def _what(self) -> str:
+        """The job that began first of those that are running, and how many others are."""
+        running = self._estimate.running
+        first = one_line(" ".join(filter(None, running[0]))) if running else ""
+        return f"{first} + {len(running) - 1}" if len(running) > 1 else first
+
+    def _line(self) -> Text | Table:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        self._fit()
+        if self._reading:
+            return Text(self._reading, no_wrap=True, overflow="ellipsis")
+        terminal = self._console.width if self._console is not None else 0
+        done, total = self._estimate.done, self._estimate.total
+        share = self._estimate.of_running()
+        line = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        line.add_column(no_wrap=True, overflow="ellipsis", width=SHORT if terminal < WIDE else LONG)
+        line.add_column(no_wrap=True, justify="right", width=4)
+        line.add_column(ratio=1)
+        for _ in range(3):
+            line.add_column(no_wrap=True, justify="right")
+        elapsed = time.monotonic() - self._started
+        line.add_row(
+            Text(self._what(), no_wrap=True, overflow="ellipsis"),
+            "" if share is None else f"{100 * share / max(len(self._estimate.running), 1):.0f} %",
+            ProgressBar(total, done + (share or 0)),
+            f"{done}/{total}",
+            f"{elapsed // 3600:.0f}:{elapsed // 60 % 60:02.0f}:{elapsed % 60:02.0f}",
+            f"{self.time_left():>15}",
+        )
+        return line
+
+
+def _line_of(built: Built) -> str | None:
+    """What to print of a job; None of one that was not built."""
+    if not built.fresh:
+        return None
+    done = "refused" if built.rejected else "built"
+    width = terminal_width()
+    names = [one_line(each or "") for each in (built.stage, built.partition, built.job)]
+    widths = [*map(max, WIDTHS, map(display_width, names))]
+    if width is not None:  # long names share the room
+        room = max(LEAST, width - len(done) - widths[2] - FIXED)
+        widths[1] = min(widths[1], max(room // 2, room - widths[0]))
+        widths[0] = min(widths[0], room - widths[1])
+    stage, partition, job = map(padded, map(shortened, names, widths), widths)
+    line = f"{done} {stage} {partition} {job} {built.seconds:6.1f} s"
+    return hanging(line, one_line(": ".join(filter(None, (built.variant, built.reason)))), width)
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 1:
+        return ""
+    for unit, size in (("s", 1), ("min", 60)):
+        if seconds < 100 * size:
+            return f"{seconds / size:.0f} {unit} left"
+    return f"{seconds / 3600:.1f} h left"

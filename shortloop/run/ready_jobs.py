@@ -1,0 +1,184 @@
+"""Planned jobs that can start, longest critical path first."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shortloop.plan.part import Part
+from shortloop.plan.pipeline import REUSE, Built, BuiltDataset
+from shortloop.plan.planner import Asked, Planner
+from shortloop.plan.request import Request, request
+from shortloop.store.places import Place
+
+__all__ = ["Schedule"]
+
+LEAST, SHARE = 1.0, 0.05  # s, and share of the run, that planning anew may take
+UNKNOWN = 1.0  # s that a job takes if nothing is known of it
+
+
+class Schedule:
+    """Planned jobs of a run, which may start before the pipeline asks for them.
+
+    The pipeline may go another way than was planned: then such a job was built in vain, and no harm is done.
+
+    plan: of the pipeline.
+    plan_again: plans it anew, when more is known than before.
+    part: which jobs are built.
+    history: seconds that a job of each stage took before.
+    """
+
+    def __init__(
+        self, plan: Planner, plan_again: Callable[[], Planner], part: Part, history: Mapping[str, float]
+    ) -> None:
+        self._plan_again, self._part, self._history = plan_again, part, history
+        self._made: dict[Place, Built] = {}
+        self._taken: set[Place] = set()  # started, or found
+        self._waiting: list[int] = []
+        self._urgency: list[float] = []
+        self._numbers: dict[Place, int] = {}
+        self._is_stale = False
+        self._began, self._planning = time.monotonic(), 0.0
+        self._take(plan)
+
+    @property
+    def count(self) -> int:
+        """How many jobs may be built, as far as is planned."""
+        return len(self._numbers)
+
+    def number(self, place: Place) -> int:
+        """Rank of a job among those that may be built, in the order of the plan, whenever it starts."""
+        return self._numbers.setdefault(place, len(self._numbers))
+
+    def taken(self, place: Place) -> None:
+        """Note a job that was started or looked up."""
+        self._taken.add(place)
+
+    def made(self, place: Place, built: Built) -> None:
+        """Note a finished job, and free the jobs that wait for it."""
+        self._taken.add(place)
+        self._made[place] = built
+        number = self._indices.get(place)
+        planned = None if number is None else self._plan.jobs[number]
+        if self._waits_for == place or (planned and planned.incomplete and planned.content != built.content):
+            self._is_stale = True
+        for dependent in () if number is None or built.rejected else self._dependents[number]:
+            self._missing[dependent].discard(number)
+
+    def files_read(self) -> None:
+        """Note that the content of another input file is known."""
+        self._is_stale |= bool(self._plan.unread)
+
+    def ready(self) -> Iterator[tuple[int, Request]]:
+        """Jobs that can start, the most urgent first: their numbers, and what was planned."""
+        if self._is_stale:
+            self._look_further()
+        requests = self._plan.requests
+        self._waiting = [each for each in self._waiting if requests[each].place not in self._taken]
+        unread = self._plan.unread_jobs
+        due = [each for each in self._waiting if not self._missing[each] and each not in unread]
+        for number in sorted(due, key=lambda each: (-self._urgency[each], each)):
+            wanted = requests[number]
+            if not self._may_take_over(number) and not self._names_planned_files(wanted):
+                yield number, wanted
+
+    def real(self, number: int) -> tuple[Request, bool, Asked]:
+        """A job with those that are there in place of planned ones, which may decide which modules it needs;
+        whether it is forced, and how it was asked for."""
+        wanted, call = self._plan.requests[number], self._plan.calls[number]
+        datasets, arguments = self._replaced(call.datasets), self._replaced(call.arguments)
+        found = request(
+            wanted.place.pipeline, wanted.stage, wanted.partition, arguments, call.modules, {}, datasets
+        )
+        return replace(found, place=wanted.place), number in self._part.forced, self._plan.asked[number]
+
+    def left(self) -> list[Request]:
+        """Planned jobs that did not start."""
+        requests = self._plan.requests
+        return [requests[each] for each in self._waiting if requests[each].place not in self._taken]
+
+    def _take(self, plan: Planner) -> None:
+        self._plan = plan
+        requests = plan.requests
+        numbers = {id(job): number for number, job in enumerate(plan.jobs)}
+        self._places = {id(job): each.place for job, each in zip(plan.jobs, requests, strict=True)}
+        self._indices = {each.place: number for number, each in enumerate(requests)}
+        self._open = [number for number, job in enumerate(plan.jobs) if self._is_due(number, job)]
+        self._waiting = self._open
+        self._missing: list[set[int]] = []
+        self._dependents: list[list[int]] = [[] for _ in requests]
+        for number, wanted in enumerate(requests):
+            above = {numbers[id(each)] for each in wanted.above() if id(each) in numbers}
+            for each in above:
+                self._dependents[each].append(number)
+            self._missing.append({each for each in above if not self._is_there(each)})
+        self._urgency = [0.0] * len(requests)
+        for number in reversed(range(len(requests))):
+            job = plan.jobs[number]
+            own = 0.0 if job.plan == REUSE else job.seconds or self._history.get(job.stage, UNKNOWN)
+            below = (self._urgency[each] for each in self._dependents[number])
+            self._urgency[number] = own + max(below, default=0.0)
+        for number in self._open:
+            self.number(requests[number].place)
+        waits_for = plan.waits_for
+        self._waits_for = None if waits_for is None else self._places.get(id(waits_for))
+
+    def _is_due(self, number: int, job: Built) -> bool:
+        part = self._part
+        return (part.is_whole or number in part.chosen) and (_is_open(job) or number in part.forced)
+
+    def _is_there(self, number: int) -> bool:
+        job, place = self._plan.jobs[number], self._plan.requests[number].place
+        made = self._made.get(place)
+        if made is not None:
+            return not made.rejected
+        return not _is_open(job) and not job.rejected and number not in self._part.forced
+
+    def _may_take_over(self, number: int) -> bool:
+        """True if units of an earlier job in the plan, which is not there yet, may be this job's as well."""
+        wanted = self._plan.requests[number]
+        if not wanted.grows and wanted.units is None:
+            return False
+        return any(
+            (before.stage, before.partition) == (wanted.stage, wanted.partition)
+            and before.place not in self._made
+            for before in (self._plan.requests[each] for each in self._open if each < number)
+        )
+
+    def _names_planned_files(self, wanted: Request) -> bool:
+        """True if an option is a path in the folder of a job that was not there when it was planned."""
+        above = (each for of in wanted.files.values() for each in (of if isinstance(of, Sequence) else [of]))
+        return any(isinstance(each, Built) and not each.content for each in above)
+
+    def _look_further(self) -> None:
+        """Plan anew, unless the pipeline asks for results so often that this takes too long."""
+        self._is_stale = False
+        began = time.monotonic()
+        if self._planning > LEAST + SHARE * (began - self._began):
+            return
+        with contextlib.suppress(Exception):  # the run itself will meet it
+            with contextlib.redirect_stdout(io.StringIO()):  # it has said it already
+                again = self._plan_again()
+            self._take(again)
+        self._planning += time.monotonic() - began
+
+    def _replaced(self, value: Any) -> Any:
+        if isinstance(value, BuiltDataset):
+            return replace(value, made=self._replaced(value.made))
+        if isinstance(value, Built):
+            place = self._places.get(id(value))
+            return value if place is None else self._made.get(place, value)
+        if isinstance(value, Mapping):
+            return {name: self._replaced(each) for name, each in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(map(self._replaced, value))
+        return value
+
+
+def _is_open(job: Built) -> bool:
+    """True if a job, or units of it that failed, are still to be computed."""
+    return job.plan != REUSE or job.incomplete

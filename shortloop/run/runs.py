@@ -1,0 +1,269 @@
+"""Records of the project's runs, one small file each.
+
+A run holds a lock on its file until it ends, which the system lets go of however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.base.errors import InputError
+from shortloop.base.text import printable
+from shortloop.plan.pipeline import Built
+from shortloop.plan.settings_files import SettingsFile
+from shortloop.project.project import project_directory
+from shortloop.store.setup import setup_of
+
+__all__ = [
+    "CUT_OFF",
+    "RUNNING",
+    "JobOfRun",
+    "Recorder",
+    "RunRecord",
+    "read_run",
+    "read_runs",
+    "recorded",
+    "run_numbers",
+]
+
+FOLDER = "workdirs/.runs"
+CUT_OFF, RUNNING = "cut off", "running"
+FORMAT = 1
+
+
+class JobOfRun(NamedTuple):
+    """A job that a run has built or reused.
+
+    stage: its stage.
+    partition: which part of the data; None: all.
+    job: job id.
+    built: whether the run built it.
+    reason: Why.
+    """
+
+    stage: str
+    partition: str | None
+    job: str
+    built: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run of a pipeline.
+
+    script: its build script.
+    pipeline: name of the pipeline.
+    settings: name of its settings; empty if they have none.
+    file: the file that these were read from.
+    text: what was in that file.
+    part: which part of the pipeline was asked for, as on the command line; empty: all.
+    began: seconds since 1970.
+    script_job: the job of the build script.
+    exit: exit status; None if it has not ended, or was cut off.
+    seconds: how long it took.
+    error: what ended it.
+    jobs: what it built and reused.
+    utilisation: processor time of its jobs and of the run itself over that of all cores, from the first job
+        that was built to the last; None if that took less than a second.
+    """
+
+    script: str
+    pipeline: str
+    settings: str
+    file: str
+    text: str
+    part: str
+    began: float
+    script_job: str = ""
+    exit: int | None = None
+    seconds: float = 0.0
+    error: str = ""
+    jobs: list[JobOfRun] = field(default_factory=list)
+    utilisation: float | None = None
+
+    @property
+    def built(self) -> int:
+        """How many jobs it built."""
+        return sum(job.built for job in self.jobs)
+
+
+class Recorder:
+    """Keeps what a run does, until its record is completed.
+
+    record: as it begins.
+    """
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+        self.jobs: Sequence[Built] = ()
+        """What it has built and reused so far; the list that grows."""
+        self.utilisation: Callable[[], float | None] = lambda: None
+
+    def complete(self, status: int, error: str = "") -> RunRecord:
+        """The record of the run, as it ends."""
+        jobs = [JobOfRun(job.stage, job.partition, job.job, job.fresh, job.reason) for job in self.jobs]
+        seconds = round(time.time() - self.record.began, 3)
+        used = self.utilisation()
+        return replace(self.record, exit=status, seconds=seconds, error=error, jobs=jobs, utilisation=used)
+
+
+@contextmanager
+def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterator[Recorder]:
+    """Keep a record of a run, if that may be written here."""
+    folder = Path.cwd()  # that of the job of the build script
+    setup = setup_of(folder)
+    known = (settings.name, str(settings.file), settings.text) if settings else ("", "", "")
+    recorder = Recorder(
+        RunRecord(
+            str(setup.get("method", "")).rpartition(".")[2] or pipeline,
+            pipeline,
+            *known,
+            part,
+            round(time.time(), 3),
+            folder.name if setup else "",
+        )
+    )
+    file, lock = _begin(recorder.record)
+    try:
+        status, error = 0, ""
+        try:
+            yield recorder
+        except BaseException as reason:
+            status, error = _status(reason)
+            raise
+        finally:
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    _replace(file, recorder.complete(status, error))
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def run_numbers() -> list[int]:
+    """Numbers of the runs of this project, in their order."""
+    try:
+        names = os.listdir(project_directory() / FOLDER)
+    except OSError:
+        return []
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return sorted(int(stem) for stem in stems if stem.isdecimal())
+
+
+def read_runs(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
+    """Some runs, without those whose file cannot be read."""
+    found = []
+    for number in numbers:
+        with contextlib.suppress(InputError):
+            found.append((number, *read_run(number)))
+    return found
+
+
+def read_run(number: int) -> tuple[RunRecord, str]:
+    """One run."""
+    file = _file(number)
+    try:
+        record = _read(file)
+        if record.exit is None and _is_locked(file):
+            return record, RUNNING
+        if record.exit is None:  # it may have ended just now
+            record = _read(file)
+    except FileNotFoundError:
+        known = run_numbers()
+        raise InputError(
+            "no such run",
+            found=number,
+            expected=f"a number from {known[0]} to {known[-1]}" if known else "no runs yet",
+            hint="`shortloop runs --all` lists them",
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError("the record of a run cannot be read", file=file, found=error) from None
+    return record, CUT_OFF if record.exit is None else str(record.exit)
+
+
+def _begin(record: RunRecord) -> tuple[Path | None, int | None]:
+    """Write the record of a run that begins, under the next number, and hold its lock."""
+    lock = None
+    try:
+        folder = project_directory() / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f".begins.{os.getpid()}"
+        _write(part, record)
+        lock = os.open(part, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = _claim(part)
+        part.unlink(missing_ok=True)
+        return file, lock
+    except OSError:
+        if lock is not None:
+            os.close(lock)
+        return None, None
+
+
+def _claim(part: Path) -> Path:
+    while True:
+        file = _file((run_numbers() or [0])[-1] + 1)
+        try:
+            os.link(part, file)
+            return file
+        except FileExistsError:  # another one has begun just now
+            continue
+        except OSError:  # a disk without links
+            part.rename(file)
+            return file
+
+
+def _file(number: int) -> Path:
+    return project_directory() / FOLDER / f"{number:05d}.json"
+
+
+def _replace(file: Path, record: RunRecord) -> None:
+    """In one step, and so that it outlives a power cut."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    _write(part, record)
+    with part.open("rb") as stream:
+        os.fsync(stream.fileno())
+    part.replace(file)
+
+
+def _write(file: Path, record: RunRecord) -> None:
+    # Of what is no text in a file of settings there are surrogates, which are escaped.
+    file.write_text(json.dumps({"format": FORMAT, **vars(record)}), encoding="ascii")
+
+
+def _read(file: Path) -> RunRecord:
+    plain = json.loads(file.read_text(encoding="ascii"))
+    if plain.pop("format") != FORMAT:
+        raise ValueError("another version of Shortloop wrote it")
+    plain["jobs"] = [JobOfRun(*each) for each in plain["jobs"]]
+    return RunRecord(**plain)
+
+
+def _is_locked(file: Path) -> bool:
+    with file.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _status(reason: BaseException) -> tuple[int, str]:
+    if isinstance(reason, InputError):
+        return 1, reason.message
+    if isinstance(reason, KeyboardInterrupt):
+        return 130, "interrupted"
+    if isinstance(reason, SystemExit):
+        return reason.code if isinstance(reason.code, int) else 1, f"ended with {reason.code}"
+    said = getattr(reason, "format_msg", None)  # of exax's error of a job, with its traceback
+    return 1, printable(said()) if said else f"{type(reason).__name__}: {reason}"

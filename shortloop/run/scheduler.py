@@ -1,0 +1,336 @@
+"""Scheduler of a run: starts jobs, and waits for them in threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from shortloop.base.errors import JobFailed
+from shortloop.exax.cost import progress_of
+from shortloop.keys.key import Parts
+from shortloop.plan.pipeline import Built
+from shortloop.plan.planner import Asked
+from shortloop.plan.request import Request
+from shortloop.plan.signature import signature_of
+from shortloop.run.lock import Turn
+from shortloop.run.ready_jobs import Schedule
+from shortloop.stages.needs import Needs, needs_of
+from shortloop.stages.stage import Stage
+from shortloop.store.places import Place
+from shortloop.units.messages import SLICES
+
+__all__ = ["Job", "JobNeeds", "Machine", "Scheduler"]
+
+LOOK_EVERY = 0.02  # s, for a core to spare, while jobs could start
+ENDING = 10.0  # s that jobs may take to end
+OVERLAP = 2  # times the cores, for processes of all jobs together, most of which wait
+MOST = 64  # jobs at a time
+
+
+class JobNeeds(NamedTuple):
+    """What a stage says of how its jobs are computed, and whether processes share their work."""
+
+    said: Needs
+    has_units: bool
+
+    @property
+    def is_least(self) -> bool:
+        """True if no job needs less."""
+        return self.said.cores == 1 and not self.said.memory
+
+
+@dataclass
+class Job:
+    """A job that is being built."""
+
+    wanted: Request
+    parts: Parts
+    forced: bool
+    asked: Asked
+    needs: JobNeeds
+    number: int | None = None
+    folder: Path | None = None
+    """Where it is, if it gets that number."""
+    built: Built | None = None
+    error: BaseException | None = None
+    is_done: bool = False
+    seen: bool = False
+    """True if the pipeline has asked for it."""
+    was_started: bool = False
+    said: list[str] = field(default_factory=list)
+    """How it came out, if it was there and is built anew."""
+
+
+class Machine:
+    """Cores and memory that the jobs of a run share.
+
+    cores: that jobs may use.
+    engine, workers: what computes units, and how many at a time. Default: processes of each job on all cores.
+    is_here: whether these workers are on this machine.
+    """
+
+    def __init__(self, cores: int, engine: str = SLICES, workers: int = 0, is_here: bool = True) -> None:
+        self.cores, self._engine = cores, engine
+        self._workers, self._is_here = workers or cores, is_here
+        self._memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self._needs: dict[str, JobNeeds] = {}
+
+    def needs(self, stage: str) -> JobNeeds:
+        """What jobs of a stage need."""
+        if stage not in self._needs:
+            kind = signature_of(stage).stage
+            needs = Needs() if kind is None else needs_of(kind)
+            self._needs[stage] = JobNeeds(needs, kind is not None and kind.units is not Stage.units)
+        return self._needs[stage]
+
+    def has_room(self, needs: JobNeeds, running: Sequence[Job]) -> bool:
+        """True if a job can start beside those that are running."""
+        if not running:
+            return True
+        if len(running) >= MOST or self._lacks_memory(needs, running):
+            return False
+        used = [*map(self._busy, running)]
+        busy, processes = sum(each[0] for each in used), sum(each[1] for each in used)
+        limit = OVERLAP * (self.cores if self._is_here else self.cores + self._workers)
+        return busy + needs.said.cores <= self.cores and processes + self._width(needs) <= limit
+
+    def _lacks_memory(self, needs: JobNeeds, running: Sequence[Job]) -> bool:
+        memory = needs.said.memory + sum(each.needs.said.memory for each in running)
+        return needs.said.memory > 0 and memory > self._memory
+
+    def _width(self, needs: JobNeeds) -> int:
+        return self._workers if needs.has_units else needs.said.cores
+
+    def _busy(self, job: Job) -> tuple[int, int]:
+        """Cores that a job keeps busy now, and processes that it has or may soon have."""
+        if not job.needs.has_units:
+            return job.needs.said.cores, job.needs.said.cores
+        said = None if job.folder is None else progress_of(job.folder)
+        if said is None:  # it opens its stage, or is about to end
+            return 1, self._width(job.needs)
+        if self._engine == SLICES:
+            return max(said.busy, 1), max(min(said.left, self._workers), 1)
+        at_work = min(said.left, self._workers)
+        return at_work if self._is_here and at_work else 0 if at_work else 1, max(at_work, 1)
+
+
+class Scheduler:
+    """Builds the jobs that a pipeline asks for, and meanwhile others of its plan.
+
+    make: builds a job, in a thread that has its turn, and leaves `Job.built`.
+    find: looks a job up that may be there.
+    begins: is called when a job starts.
+    end_jobs: ends all jobs that are running.
+    turn: of the threads of the run; the one that makes this has it.
+    machine: what jobs share.
+    schedule: planned jobs. Default: only what is asked for is built.
+    reserve: reserves that many job numbers, and gives the first. Default: jobs get numbers as they start.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Job], None],
+        find: Callable[[Request, Parts], Built | None],
+        begins: Callable[[Job], None],
+        end_jobs: Callable[[], None],
+        turn: Turn,
+        machine: Machine,
+        schedule: Schedule | None = None,
+        reserve: Callable[[int], tuple[Path, int]] | None = None,
+    ) -> None:
+        self._make, self._find, self._begins, self._end_jobs = make, find, begins, end_jobs
+        self._turn, self._machine, self._schedule = turn, machine, schedule
+        self._reserve = reserve
+        self._first: tuple[Path, int] | None = None
+        self.jobs: dict[tuple[Place, str], Job] = {}
+        """Jobs that were started, by their places and keys."""
+        self._running: list[Job] = []
+        self._ranks: set[int] = set()  # that jobs have
+        self.is_over = False
+        """True if no job starts any more."""
+        self._is_reserved = False
+        self.keeps_going = True
+        """Whether jobs start that need none of those that failed."""
+        self.began: tuple[float, float] | None = None
+        """When the first job started, s, and the processor time of the run until then."""
+        self.ended = (0.0, 0.0)
+        """The same of the end of the last job."""
+
+    def get(self, wanted: Request, parts: Parts, forced: bool, asked: Asked) -> Job:
+        """A job that the pipeline asks for, built if it is not there; meanwhile others are built as well."""
+        job = self.jobs.get((wanted.place, parts.key())) if self.jobs else None
+        if job is None:
+            if self._schedule is not None:
+                self._schedule.taken(wanted.place)
+            found = None if forced else self._find(wanted, parts)
+            if found is not None:
+                return self._there(wanted, parts, found)
+            for failed in () if self.keeps_going else self.failures():
+                if failed.error is not None:
+                    raise failed.error
+            self._wait_for_room(self._machine.needs(wanted.stage))
+            job = self._start(wanted, parts, forced, asked)
+        job.seen = True
+        self._wait(lambda: job.is_done)
+        if job.error is not None:
+            raise job.error
+        return job
+
+    def drain(self) -> None:
+        """Build all jobs of the plan that need none of those that failed."""
+        self._wait(lambda: not self._running and not self._start_ready() and not self._running)
+
+    @property
+    def can_go_on(self) -> bool:
+        """True if jobs failed by themselves, which says nothing of others."""
+        from accelerator.error import JobError
+
+        failures = self.failures()
+        return bool(failures) and all(
+            each.error is None or isinstance(each.error, JobError | JobFailed) for each in failures
+        )
+
+    def files_read(self) -> None:
+        """Note that the content of another input file is known."""
+        if self._schedule is not None:
+            self._schedule.files_read()
+
+    def go_on(self) -> None:
+        """Start jobs that have become ready."""
+        self._start_ready()
+
+    def number_again(self, job: Job) -> None:
+        """Give a job a number: its rank in the plan, or one after all of these if it has that already."""
+        if self._reserve is None:
+            return
+        if self._first is None:
+            self._first = self._reserve(self._schedule.count if self._schedule is not None else 1)
+        if self._schedule is None:
+            rank = 0
+        elif job.number is None:
+            rank = self._schedule.number(job.wanted.place)
+        else:
+            rank = self._schedule.count
+        while rank in self._ranks:  # the plan may have grown, past the number of a job that was started again
+            rank += 1
+        self._ranks.add(rank)
+        workdir, first = self._first
+        job.number = first + rank
+        job.folder = workdir / f"{workdir.name}-{job.number}"
+
+    def expects(self, stage: str) -> bool:
+        """True if a planned job of a stage has not started, and an idle core can prepare for it."""
+        return len(self._running) < self._machine.cores and any(each.stage == stage for each in self.left)
+
+    def failures(self) -> list[Job]:
+        """Jobs that failed, or rejected their input."""
+        done = (each for each in self.jobs.values() if each.is_done)
+        return [each for each in done if each.error is not None or (each.built and each.built.rejected)]
+
+    @property
+    def left(self) -> list[Request]:
+        """Planned jobs that were not started."""
+        return [] if self._schedule is None else self._schedule.left()
+
+    def _there(self, wanted: Request, parts: Parts, found: Built) -> Job:
+        if self._schedule is not None:
+            self._schedule.made(wanted.place, found)
+        nothing = Asked((), {})
+        return Job(
+            wanted, parts, False, nothing, JobNeeds(Needs(), False), built=found, is_done=True, seen=True
+        )
+
+    def _wait_for_room(self, needs: JobNeeds) -> None:
+        """Wait until a job can start that needs more than a core. Others begin at once, as the pipeline waits
+        for them."""
+        if needs.is_least:
+            return
+        self._is_reserved = True  # else others would come before it again and again
+        try:
+            self._wait(lambda: self._machine.has_room(needs, self._running))
+        finally:
+            self._is_reserved = False
+
+    def _wait(self, is_over: Callable[[], bool]) -> None:
+        try:
+            while not is_over():
+                could_start = self._start_ready()
+                if is_over():
+                    return
+                self._turn.changed.wait(LOOK_EVERY if could_start or self._is_reserved else None)
+        except BaseException:
+            self.abort()
+            raise
+
+    def abort(self) -> None:
+        """End all jobs, and start no more."""
+        was_over, self.is_over = self.is_over, True
+        self._turn.regain(ENDING)
+        if self._running and not was_over:  # else it was waited for already, in vain
+            self._end_jobs()
+            with suppress(KeyboardInterrupt):
+                self._turn.changed.wait_for(lambda: not self._running, ENDING)
+
+    def _start_ready(self) -> bool:
+        """Start planned jobs that can start; True if others could, and there is no room for them."""
+        if self._schedule is None or self.is_over or self._is_reserved:
+            return False
+        if not self.keeps_going and self.failures():
+            return False
+        could_start, found_one = False, True
+        while found_one:
+            found_one = could_start = False
+            for number, planned in self._schedule.ready():
+                try:
+                    needs = self._machine.needs(planned.stage)
+                    if not self._machine.has_room(needs, self._running):
+                        could_start = True
+                        if needs.is_least:
+                            break
+                        continue
+                    wanted, forced, asked = self._schedule.real(number)
+                    parts = wanted.parts()
+                except Exception:  # an edit meanwhile: the pipeline will meet it where it asks for the job
+                    self._schedule.taken(planned.place)
+                    continue
+                if any(each.parts == parts for each in self._running):
+                    continue  # the same, in another place
+                found = None if forced else self._find(wanted, parts)
+                if found is None:
+                    self._start(wanted, parts, forced, asked)
+                else:
+                    self._schedule.made(wanted.place, found)
+                    found_one = True
+        return could_start
+
+    def _start(self, wanted: Request, parts: Parts, forced: bool, asked: Asked) -> Job:
+        job = Job(wanted, parts, forced, asked, self._machine.needs(wanted.stage))
+        if self._schedule is not None:
+            self._schedule.taken(wanted.place)
+        self.number_again(job)
+        job.was_started = True
+        self.jobs[wanted.place, parts.key()] = job
+        self._running.append(job)
+        self.began = self.began or (time.monotonic(), time.process_time())
+        self._begins(job)
+        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        return job
+
+    def _run(self, job: Job) -> None:
+        with self._turn.of_job():
+            try:
+                self._make(job)
+            except BaseException as error:  # raised where the pipeline asks for it
+                job.error = error
+            finally:
+                job.is_done = True
+                self.ended = time.monotonic(), time.process_time()
+                self._running.remove(job)
+                if job.built is not None and self._schedule is not None:
+                    self._schedule.made(job.wanted.place, job.built)

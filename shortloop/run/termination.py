@@ -1,0 +1,142 @@
+"""End a run that cannot continue, with its job, and print one message."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.base.text import print_any_letter
+from shortloop.project.project import configuration
+from shortloop.project.system_errors import system_error
+
+__all__ = ["explained", "need_room", "said", "say_why", "signals_raise"]
+
+HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
+FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
+# exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
+_ERRORS = os.dup(2)
+said: list[InputError] = []
+"""What this process has said."""
+
+
+class _Unwritable(InputError):
+    """One that exax cannot print, as it keeps a copy of what it prints."""
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn what a full disk, a folder deleted under a run, or a lack of anything else leads to into an error
+    that says so.
+    """
+    folder = Path.cwd()
+    try:
+        yield
+    except Exception as error:
+        if _is_deleted(folder):
+            raise _Unwritable(
+                "the folder of this run was deleted while it ran",
+                file=folder,
+                hint="run again: finished jobs are kept. `ax gc` deletes what runs; `shortloop gc` does not",
+            ) from error
+        full = _full_disk(error)
+        if full is not None:
+            raise _no_room(full) from error
+        fault = None if isinstance(error, InputError) else system_error(error)
+        if fault is None:
+            raise
+        raise fault from error
+    _is_deleted(folder)  # all is done, and exax's own end needs the folder
+
+
+def need_room() -> None:
+    """Check that there is any room in the workdirs: exax could not even begin a run, nor say why."""
+    for folder in map(Path, configuration().workdirs.values()):
+        if folder.is_dir():
+            disk = os.statvfs(folder)
+            if disk.f_bavail == 0 or (disk.f_favail == 0 and disk.f_files):
+                raise _no_room(folder)
+
+
+def say_why(error: InputError) -> None:
+    """Print to standard error why a run ended."""
+    said.append(error)
+    text = f"shortloop: {error.message}"
+    if isinstance(error, _Unwritable):
+        os.write(_ERRORS, f"{text}\n".encode())
+    else:
+        print_any_letter()
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def signals_raise() -> Iterator[None]:
+    """Whoever ends this process with a signal ends its job too, so signals become exceptions.
+
+    A second Ctrl-C is ignored: a terminal sends it to this process, and so does `shortloop run`.
+    """
+
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_deleted(folder: Path) -> bool:
+    if folder.is_dir():
+        return False
+    with contextlib.suppress(OSError):  # all of the workdir may be gone
+        folder.mkdir()  # exax goes back to it
+        os.chdir(folder)
+    return True
+
+
+def _full_disk(error: BaseException) -> Path | None:
+    """The workdir that an error is about, if there is no room in it."""
+    workdirs = [Path(folder) for folder in configuration().workdirs.values()]
+    for folder in workdirs:
+        if folder.is_dir() and (shutil.disk_usage(folder).free < HARDLY_ANY or not _has_inodes(folder)):
+            return folder
+    each: BaseException | None = error
+    while each is not None:
+        if getattr(each, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            return workdirs[0]
+        if getattr(each, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            return workdirs[0]
+        each = each.__cause__ or each.__context__
+    return None
+
+
+def _has_inodes(folder: Path) -> bool:
+    disk = os.statvfs(folder)
+    return disk.f_favail >= FEW or not disk.f_files  # some disks do not count them
+
+
+def _no_room(folder: Path) -> InputError:
+    left = f"{shutil.disk_usage(folder).free / 1e6:.1f} MB"
+    if _has_inodes(folder):
+        problem, found, room = "the disk is full", f"{left} are left", "make room"
+    else:
+        problem = "the disk is full: no inodes are left, as there are too many files"
+        found, room = f"{os.statvfs(folder).f_favail} inodes and {left} are left", "delete files"
+    hint = f"{room}, e.g. with `shortloop gc --delete`, and run again: finished jobs are kept"
+    return _Unwritable(problem, file=folder, found=found, hint=hint)

@@ -1,0 +1,165 @@
+"""Facts as JSON, with types that JSON lacks: tuples, sets, nan, dates, NumPy scalars."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import pathlib
+import sys
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, cast
+
+from shortloop.base.plain import Plain, copied
+
+__all__ = ["ARRAY", "AS_THEY_ARE", "NotPlain", "as_given", "with_types"]
+
+ARRAY = "array"
+"""The type of an array of no axes, which else comes back as a scalar."""
+
+AS_THEY_ARE = {bool, int, str, type(None)}
+"""Types that JSON has, and nobody can change."""
+SEQUENCES = {"list": list, "tuple": tuple}
+MAPPINGS = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
+SETS = {"set": set, "frozenset": frozenset}
+PAIRS = " of pairs"
+"""Follows the name of a mapping whose keys are no texts."""
+MOST = 1000  # bytes that a record holds as text
+NUMPY_KINDS = "biufU"
+FLOAT_BYTES = 8  # of the widest that JSON can hold
+
+
+class NotPlain(TypeError):
+    """A value in a fact that JSON cannot hold, also with types beside it."""
+
+
+def with_types(value: object) -> tuple[Plain, Plain]:
+    """A fact as JSON, and its types."""
+    try:
+        return _with_types(value)
+    except RecursionError:
+        raise NotPlain("a list or dict that is part of itself") from None
+
+
+def as_given(plain: Plain, types: Plain) -> object:
+    """A fact as it was given; nothing in it is shared."""
+    if types is None:
+        return copied(plain) if isinstance(plain, list | dict) else plain
+    name, below = cast("tuple[str, dict[str, Plain]]", types)
+    if name in SEQUENCES:
+        parts = cast("list[Plain]", plain)
+        every = below.get("")  # all of them have the same
+        return SEQUENCES[name](
+            as_given(each, every or below.get(str(number))) for number, each in enumerate(parts)
+        )
+    if name in SETS:
+        return SETS[name](cast("list[Any]", as_given(plain, cast("Plain", below))))
+    if name.endswith(PAIRS):
+        return MAPPINGS[name.removesuffix(PAIRS)](cast("Any", as_given(plain, cast("Plain", below))))
+    if name in _readers():
+        return _readers()[name](plain)
+    if name in MAPPINGS:
+        items = cast("dict[str, Plain]", plain).items()
+        return MAPPINGS[name]({key: as_given(each, below.get(key)) for key, each in items})
+    if name == "float":
+        return float(cast("str", below))
+    import numpy as np
+
+    return np.dtype(name).type(as_given(plain, cast("Plain", below)))
+
+
+def _with_types(value: Any) -> tuple[Plain, Plain]:
+    kind = type(value)
+    if kind in AS_THEY_ARE:
+        return value, None
+    if kind is float:
+        return (value, None) if math.isfinite(value) else (None, ["float", repr(value)])
+    if SEQUENCES.get(kind.__name__) is kind:
+        return _sequence(value)
+    if MAPPINGS.get(kind.__name__) is kind:
+        return _mapping(value)
+    if SETS.get(kind.__name__) is kind:  # their order is another one in each process
+        members = sorted(value, key=lambda each: json.dumps(_with_types(each)))
+        plain, types = _sequence(members)
+        return plain, [kind.__name__, types]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic) and _fits(value):
+        plain, types = _with_types(value.item())
+        return plain, [value.dtype.str, types]
+    name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}".removeprefix("builtins.")
+    if name in _readers() and (text := _text_of(name, value)) is not None:
+        return text, [name, None]
+    raise NotPlain(name)
+
+
+def _text_of(name: str, value: Any) -> Plain:
+    """What says all of a value of a type of `_readers`; None if nothing does."""
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= MOST else None
+    if isinstance(value, datetime.timedelta):
+        return value // datetime.timedelta(microseconds=1)
+    text = str(value)
+    try:  # a time may have a zone of its own making
+        return text if repr(_readers()[name](text)) == repr(value) else None
+    except ValueError:
+        return None
+
+
+@cache
+def _readers() -> dict[str, Callable[[Any], object]]:
+    """What reads the text of a value of the standard library that a text says all of, by the type's name."""
+    import decimal
+    import fractions
+    import uuid
+
+    return {
+        "complex": complex,
+        "bytes": bytes.fromhex,
+        "datetime.date": datetime.date.fromisoformat,
+        "datetime.datetime": datetime.datetime.fromisoformat,
+        "datetime.time": datetime.time.fromisoformat,
+        "datetime.timedelta": lambda microseconds: datetime.timedelta(microseconds=microseconds),
+        "decimal.Decimal": decimal.Decimal,
+        "fractions.Fraction": fractions.Fraction,
+        "pathlib.PosixPath": pathlib.Path,
+        "pathlib.PurePosixPath": pathlib.PurePosixPath,
+        "uuid.UUID": uuid.UUID,
+    }
+
+
+def _fits(value: Any) -> bool:
+    """True if JSON can hold a scalar of NumPy."""
+    return value.dtype.kind == "U" or (
+        value.dtype.kind in NUMPY_KINDS and value.dtype.itemsize <= FLOAT_BYTES
+    )
+
+
+def _sequence(value: Any) -> tuple[Plain, Plain]:
+    name, kinds = type(value).__name__, set(map(type, value))
+    if kinds <= AS_THEY_ARE or (kinds <= {*AS_THEY_ARE, float} and _are_finite(value)):
+        return [*value], None if name == "list" else [name, {}]
+    found = [_with_types(each) for each in value]
+    plain = [each for each, _ in found]
+    below: dict[str, Plain] = {
+        str(number): types for number, (_, types) in enumerate(found) if types is not None
+    }
+    if len(below) == len(found) and all(types == found[0][1] for _, types in found):
+        below = {"": found[0][1]}
+    return plain, cast("Plain", [name, below]) if below or name != "list" else None
+
+
+def _mapping(value: Mapping[Any, Any]) -> tuple[Plain, Plain]:
+    name = type(value).__name__
+    if any(type(key) is not str for key in value):
+        plain, types = _sequence([[key, each] for key, each in value.items()])
+        return plain, [f"{name}{PAIRS}", types]
+    found = {key: _with_types(each) for key, each in value.items()}
+    below = {key: types for key, (_, types) in found.items() if types is not None}
+    types = cast("Plain", [name, below]) if below or name != "dict" else None
+    return {key: each for key, (each, _) in found.items()}, types
+
+
+def _are_finite(values: Any) -> bool:
+    return all(math.isfinite(each) for each in values if type(each) is float)

@@ -1,0 +1,253 @@
+"""Stages made from functions: one call in all, or one for each unit."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import os
+import types
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
+
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
+from shortloop.stages.content import content_of
+from shortloop.stages.fields import fields_of
+from shortloop.stages.kept_failures import objects_with_failed, with_failed
+from shortloop.stages.kept_frames import KeptFrames
+from shortloop.stages.needs import KEEP, Needs, needs_of
+from shortloop.stages.results import Result
+from shortloop.stages.rows import stacked, unpack
+from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage
+from shortloop.stages.tables import numbered_anew
+from shortloop.stages.values import sorted_out
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["FoundUnits", "FunctionStage", "UnitsStage", "stage_of_function"]
+
+UNIT, PARTITION = "unit", "partition"
+"""Parameters that are no fields: the name of the unit, and the part of the data."""
+
+IMMUTABLE = (str, bytes, int, float, bool, type(None))
+
+Function: TypeAlias = Callable[..., object]
+
+
+class FunctionStage(Stage):
+    """A stage that calls a function once. What this returns, by name, is what the job leaves."""
+
+    function: ClassVar[Function]
+
+    def finish(self, out: Outputs) -> Finished:
+        """Call the function."""
+        function = type(self).function
+        return sorted_out(function(**self._values(_fields(function))), type(self).__name__)
+
+    def _values(self, fields: Iterable[str]) -> dict[str, object]:
+        return {name: getattr(self, name) for name in fields}
+
+
+class FoundUnits(NamedTuple):
+    """Units of a stage.
+
+    names: their names.
+    costs: what each costs.
+    reads: what each reads.
+    """
+
+    names: list[Plain]
+    costs: list[float]
+    reads: Sequence[object]
+
+
+class UnitsStage(CollectingStage, FunctionStage):
+    """A stage that calls a function for each unit, with what this reads; another function gives the units."""
+
+    units_of: ClassVar[Function]
+    allow_empty: ClassVar[bool]
+    _found = None  # FoundUnits, when it is open
+
+    @staticmethod
+    def give(found: FoundUnits) -> Callable[[Stage], None]:
+        """For `open_stage`: the stage takes units that another process has found."""
+        return lambda stage: setattr(stage, "_found", found)
+
+    @staticmethod
+    def found_by(stage: UnitsStage) -> FoundUnits:
+        """Units of an opened stage."""
+        return cast("FoundUnits", stage._found)
+
+    @classmethod
+    def read_by_all(cls) -> tuple[str, ...]:
+        """Fields; the function is given a partition if it has a parameter of that name."""
+        return cls.unit_fields
+
+    def open(self) -> None:
+        """Find the units, if no other process has found them."""
+        found: FoundUnits = self._found or self._find()
+        UnitsStage.give(found)(self)
+        self._names, _, self._reads = found
+        kind = type(self)
+        self._shared = self._values(kind.unit_fields)
+        kept = KeptFrames()
+        for given in self._shared.values():
+            for job in given if isinstance(given, list) else [given]:
+                if isinstance(job, Result):
+                    job.tables.keep(kept)
+        options = fields_of(kind).options.keys() & kind.unit_fields
+        self._options = [name for name in options if type(self._shared[name]) not in IMMUTABLE]
+        self._takes_name = UNIT in inspect.signature(kind.function).parameters
+
+    def _find(self) -> FoundUnits:
+        kind = type(self)
+        pairs = _pairs(kind.units_of(**self._values(_fields(kind.units_of))), kind.__name__)
+        if not pairs and not kind.allow_empty:
+            raise InputError(
+                f"{kind.__name__} has no units: {kind.units_of.__name__} gives none",
+                field=f"units={kind.units_of.__name__}",
+                found=f"nothing; relative paths in it start from {os.getcwd()}",
+                expected="a unit at least",
+                hint="look at what it is given; `@stage(units=…, allow_empty=True)` allows for none",
+            )
+        names = [_name(name) for name, _ in pairs]
+        twice = [name for name, count in Counter(map(repr, names)).items() if count > 1]
+        if twice:
+            raise InputError(
+                f"two units of {kind.__name__} have the same name",
+                found=twice[0],
+                hint=f"have {kind.units_of.__name__} give each unit a name of its own",
+            )
+
+        reads = [numbered_anew(data) for _, data in pairs]
+        costs = [float(len(data)) if isinstance(data, Sized) else 1.0 for data in reads]
+        return FoundUnits(names, costs, reads)
+
+    def units(self) -> list[float]:
+        """What each unit costs: the length of what it reads."""
+        return self.found_by(self).costs
+
+    def unit_key(self, unit: int) -> bytes:
+        """A hash of what it reads, and of its name if the function asks for that."""
+        name = self._names[unit]
+        return content_of([name if self._takes_name else None, self._reads[unit]], lambda: name)
+
+    def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
+        """Call the function with copies: what it does to them, no other unit sees."""
+        given = self._shared | {name: copy.deepcopy(self._shared[name]) for name in self._options}
+        if self._takes_name:
+            given[UNIT] = self._names[unit]
+        reads = self._reads[unit]
+        if type(reads) not in IMMUTABLE:
+            reads = copy.deepcopy(reads)
+        return type(self).function(reads, **given)  # type: ignore[return-value]
+
+    def unit_name(self, unit: int) -> str:
+        return f"{self._names[unit]} of {type(self).__name__}"
+
+    def unit_names(self) -> list[Plain]:
+        return self._names
+
+    def finish(self, out: Outputs) -> Finished:
+        """Put together what the units gave: arrays, their first axis the units, whose names are a fact."""
+        good = [unit for unit in range(len(self._names)) if unit not in out.errors]
+        names, rows = [self._names[unit] for unit in good], [unpack(out.rows[unit]) for unit in good]
+        arrays, tables, objects = stacked(names, rows, type(self).__name__)
+        if needs_of(type(self)).on_error == KEEP:
+            arrays, tables = with_failed(self._names, arrays, tables, out.errors)
+            objects = objects_with_failed(objects, len(self._names), out.errors)
+        along = {"units": "units"} if arrays else {}
+        return Finished({"units": self._names, **objects}, arrays, tables=tables, coordinates=along)
+
+
+def stage_of_function(
+    function: Function,
+    units: Function | None = None,
+    allow_empty: bool = False,
+    needs: Mapping[str, object] | None = None,
+) -> type[FunctionStage]:
+    """A stage made of a function. Its parameters are the fields of the stage."""
+    fields = _fields(function, skip_first=units is not None)
+    for name, each in (_fields(units) if units is not None else {}).items():
+        if name in fields and _said(fields[name]) != _said(each):
+            raise InputError(
+                f"{function.__name__} and {units.__name__} disagree about a parameter",  # type: ignore[union-attr]
+                field=name,
+                found=_said(each),
+                expected=_said(fields[name]),
+            )
+        fields.setdefault(name, each)
+    for name, each in fields.items():
+        if each.annotation is each.empty:
+            raise InputError(
+                f"a parameter of {function.__name__} has no type",
+                field=name,
+                expected="`Job` for a job, `File` for a file, else the type of the option",
+                hint=f"write e.g. `{name}: float`",
+            )
+    own = {name: each for name, each in fields.items() if name != PARTITION}
+    if taken := [name for name in vars(Needs()) if name in own]:
+        raise InputError(
+            f"a parameter of {function.__name__} has the name of a setting of stages",
+            field=taken[0],
+            expected=f"another name; `@stage({taken[0]}=…)` says how the stage is computed",
+            hint="rename the parameter",
+        )
+    body: dict[str, object] = {
+        "__module__": function.__module__,
+        "__doc__": function.__doc__ or function.__name__,
+        "__annotations__": {name: each.annotation for name, each in own.items()},
+        "function": staticmethod(function),
+        **{name: each.default for name, each in own.items() if each.default is not each.empty},
+        **(needs or {}),
+    }
+    if units is None:
+        return types.new_class(
+            function.__name__, (FunctionStage,), exec_body=lambda space: space.update(body)
+        )
+    body["units_of"] = staticmethod(units)
+    body["allow_empty"] = allow_empty
+    body["unit_fields"] = tuple(_fields(function, skip_first=True))
+    return types.new_class(function.__name__, (UnitsStage,), exec_body=lambda space: space.update(body))
+
+
+def _fields(function: Function, skip_first: bool = False) -> dict[str, inspect.Parameter]:
+    parameters = list(inspect.signature(function).parameters.values())
+    for each in parameters:
+        if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+            raise InputError(
+                f"a parameter of {function.__name__} cannot be given by name",
+                field=str(each),
+                expected="parameters that can be given by name",
+            )
+    return {each.name: each for each in parameters[skip_first:] if each.name != UNIT}
+
+
+def _said(parameter: inspect.Parameter) -> str:
+    return str(parameter.replace(kind=parameter.KEYWORD_ONLY))
+
+
+def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
+    pairs = (
+        list(units.items() if isinstance(units, Mapping) else units) if isinstance(units, Iterable) else None
+    )
+    if pairs is None or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+        raise InputError(
+            f"the units of {stage} are not pairs of a name and what the unit reads",
+            found=type(units).__name__ if pairs is None else repr(pairs[:1])[:200],
+            expected='e.g. a dict, or `frame.groupby("column")`',
+        )
+    return pairs
+
+
+def _name(name: Any) -> Plain:
+    """The name of a unit, as plain data; None if it is missing, as where `groupby` keeps what has no name."""
+    if isinstance(name, tuple):
+        return tuple(_name(each) for each in name)
+    plain = name.item() if hasattr(name, "item") else name
+    if type(plain) in (str, int, bool) or (type(plain) is float and math.isfinite(plain)):
+        return cast("Plain", plain)
+    return None if plain is None or str(plain) in ("nan", "NaT", "<NA>") else str(plain)

@@ -1,0 +1,77 @@
+"""Input files of a job, identified by content and found by path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from shortloop.base.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+__all__ = ["File", "unquoted"]
+
+_QUOTED = re.compile(r"[%\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a job is made from, as `Run.file` gives it to a pipeline, and a stage has it as an option.
+
+    The job's options and its key hold the content and the name, which the stage may look at, but not where
+    the project is.
+
+    Parameters
+    ----------
+    content : str
+        Hash of its content.
+    path : Path
+        Where it is.
+    name : str
+        Its path below the folder of the project or of the input; of a file elsewhere, its whole path.
+    """
+
+    content: str
+    path: Path
+    name: str = ""
+
+    @property
+    def option(self) -> str:
+        """What options and keys hold of it; empty if nobody has read it."""
+        name = _QUOTED.sub(_quote, self.name)
+        return f"{self.content} {name}" if self.content and name else self.content
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Validate content and name as the file, whose place the context of the validation knows."""
+        from pydantic_core import core_schema
+
+        def found(option: str, info: core_schema.ValidationInfo) -> File:
+            files: Mapping[str, Path] | None = info.context
+            assert files is not None
+            content, _, name = option.partition(" ")
+            name = unquoted(name)
+            if "/" in content or "." in content:  # no content has that
+                raise InputError(
+                    "an input file was given as a path",
+                    found=option,
+                    expected="what `run.file(path)` gives",
+                    hint="change the build script",
+                )
+            return cls(content, files[option], name)
+
+        return core_schema.with_info_after_validator_function(found, core_schema.str_schema())
+
+
+def unquoted(name: str) -> str:
+    """Decode the name of a file that `File.option` holds."""
+    return unquote(name, errors="surrogateescape")
+
+
+def _quote(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogateescape"))

@@ -1,0 +1,214 @@
+"""Output arrays of a stage: created, filled unit by unit, and recorded."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
+from shortloop.stages.coverage import check_coverage
+from shortloop.stages.fact_types import ARRAY, NotPlain, with_types
+from shortloop.stages.kept_failures import Failures
+from shortloop.stages.names import check_array_name, check_file_name
+from shortloop.stages.needs import KEEP, needs_of
+from shortloop.stages.opened_inputs import heard
+from shortloop.stages.records import OBJECT, ROWS, Array, Outside, save_array, write_record
+from shortloop.stages.references import here
+from shortloop.stages.results import open_result
+from shortloop.stages.retries import check_missing, message_of, tried
+from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
+from shortloop.stages.stage import CollectingStage, Finished, Out, Outputs, Stage
+from shortloop.stages.tables import save_table
+from shortloop.stages.task import Task, costs_of, folder_kept
+from shortloop.stages.threads import Pool
+from shortloop.stages.values import figure_files
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from shortloop.stages.records import Pickled
+
+__all__ = ["compute_row", "compute_unit", "computed", "lay_out", "write_output"]
+
+Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
+
+
+def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
+    """Make the arrays that units fill, and copy what the job has left from which this one grows, if any.
+
+    returns: dict of str to array. By name.
+    """
+    outs = stage.outputs()
+    for name in outs:
+        check_array_name(name)
+    if stage.grows:
+        rows = task.options[stage.grows]
+        for name, out in outs.items():
+            if out.shape[:1] != (rows,):
+                found = f"{type(stage).__name__} grows in {stage.grows}, which is {rows}"
+                raise ValueError(f"{found}, and its output {name} has the shape {out.shape}")
+    check_coverage(stage, outs, len(costs_of(stage)))
+    arrays = {name: create(name, out.shape, out.dtype) for name, out in outs.items()}
+    if needs_of(type(stage)).on_error == KEEP:
+        check_missing(task.name, arrays)
+    if task.before is not None and stage.grows:
+        before = open_result(task.before, task.where).arrays
+        for name, array in arrays.items():
+            array[: stage.have] = before[name][: stage.have]
+    return arrays
+
+
+def compute_unit(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes]:
+    """Compute a unit, in whatever process.
+
+    returns: mapping of str to (array-like or bytes). Outputs and files by name, for `keep_unit`.
+    """
+    values = stage.compute(unit)
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{stage.unit_name(unit)} gives {type(values).__name__}, not outputs by name")
+    return values
+
+
+def compute_row(stage: CollectingStage, unit: int) -> bytes:
+    """Compute a unit of a stage that collects, in whatever process."""
+    here().joined.clear()
+    key = stage.unit_key(unit)  # before anything can change what it reads
+    values, depends_on_more = heard(stage, lambda: stage.compute(unit))
+    return key + (FOR_THIS_JOB if depends_on_more else FOR_OTHERS) + pack(values, stage.unit_name(unit))
+
+
+def computed(stage: Stage, unit: int) -> Any:
+    """Compute a unit of any stage, in whatever process."""
+    needs = needs_of(type(stage))
+    return tried(needs, lambda: _computed(stage, unit)) if needs.guards else _computed(stage, unit)
+
+
+def _computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes:
+    with folder_kept():
+        try:
+            if isinstance(stage, CollectingStage):
+                return compute_row(stage, unit)
+            return compute_unit(stage, unit)
+        except BaseException as error:  # also `SystemExit`, and a panic of a library that is written in Rust
+            name = stage.unit_name(unit)
+            if name not in message_of(error):
+                error.add_note(f"in unit {name}")
+            raise
+
+
+def write_output(
+    stage: Stage,
+    task: Task,
+    arrays: Mapping[str, np.ndarray],
+    threads: Iterable[Pool],
+    files: Sequence[str] = (),
+    rows: Sequence[bytes] = (),
+    taken: Mapping[str, int] | None = None,
+    engine: Mapping[str, Plain] | None = None,
+    failures: Failures | None = None,
+) -> list[str]:
+    """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
+
+    It is written into the current folder, where the arrays that the units filled already are.
+
+    arrays: mapping of str to array. What the units filled, by name.
+    """
+    import numpy as np
+
+    kind = type(stage).__name__
+    with folder_kept():
+        errors = None if failures is None else failures.errors
+        finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows], errors))
+    if not isinstance(finished, Finished):
+        raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
+    facts, types, objects = _kept(finished.facts, kind)
+    described = {name: _described(out) for name, out in stage.outputs().items()}
+    for name, each in finished.arrays.items():
+        check_array_name(name)
+        if name in described:
+            raise ValueError(f"{kind} gives {name} at its end, which its units have filled")
+        outside = None
+        if isinstance(each.values, Outside):
+            outside = each.values
+        elif each.values is not None:
+            save_array(name, each.values)
+            if isinstance(each.values, np.ndarray) and not each.values.ndim:
+                types[name] = ARRAY  # and not a scalar
+        described[name] = Array(each.axes, each.description, each.unit, outside)
+    drawn = [figure_files(name, figure).items() for name, figure in finished.figures.items()]
+    whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
+    whole += [(f"{name}{OBJECT}", each.data) for name, each in objects.items()]
+    written = [*files, *(path for path, _ in whole), *(f"{name}.parquet" for name in finished.tables)]
+    for path, count in Counter(written).items():
+        check_file_name(path)
+        if count > 1:
+            said = "a figure NAME is NAME.png and NAME.pdf, an object NAME.pkl"
+            raise ValueError(f"{kind} gives {path} {count} times: {said}")
+    tables = {name: save_table(name, table) for name, table in finished.tables.items()}
+    for path, content in whole:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(content)
+    if stage.grows:
+        facts[stage.grows] = task.options[stage.grows]
+    collects = isinstance(stage, CollectingStage)
+    if collects:
+        write_rows(Path(ROWS), rows)
+    write_record(
+        task.name,
+        task.partition,
+        described,
+        facts=facts,
+        types=types,
+        objects={name: each.described for name, each in objects.items()},
+        coordinates=finished.coordinates,
+        tables=tables,
+        figures=list(finished.figures),
+        files=[*files, *finished.files],
+        taken=taken,
+        engine=engine,
+        failures=None if failures is None else failures.of_record(),
+        threads=threads,
+        versions=task.versions,
+    )
+    return [*written[len(files) :], *([ROWS] if collects else [])]
+
+
+def _kept(
+    given: Mapping[str, object], what: str
+) -> tuple[dict[str, Plain], dict[str, Plain], dict[str, Pickled]]:
+    """Facts as JSON, types of these, and pickles of those that JSON cannot hold."""
+    facts: dict[str, Plain] = {}
+    types: dict[str, Plain] = {}
+    objects: dict[str, Pickled] = {}
+    for name, fact in given.items():
+        try:
+            facts[name], found = with_types(fact)
+        except NotPlain:
+            from shortloop.stages.objects import packed
+
+            _check_name(f"{name}{OBJECT}", name, what)
+            objects[name] = packed(fact, name, what)
+        else:
+            types |= {} if found is None else {name: found}
+    return facts, types, objects
+
+
+def _check_name(file: str, name: str, what: str) -> None:
+    try:
+        check_file_name(file)
+    except ValueError as error:
+        raise InputError(
+            f"{what} gives an object under a name that no file can have",
+            field=name,
+            found=str(error),
+            hint="give it another name",
+        ) from None
+
+
+def _described(out: Out) -> Array:
+    return Array(out.axes, out.description, out.unit)

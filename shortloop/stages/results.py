@@ -1,0 +1,388 @@
+"""A finished job: its arrays, options and input jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from shortloop.base.errors import InputError, TransientError
+from shortloop.base.plain import Plain, copied
+from shortloop.base.text import one_line
+from shortloop.stages.fact_types import ARRAY, AS_THEY_ARE, as_given
+from shortloop.stages.lazy_results import Arrays, Tables
+from shortloop.stages.records import EARLIER, FORMAT, RECORD, RETRIED, ROWS, Record
+from shortloop.stages.tables import unit_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shortloop.stages.objects import Objects
+
+__all__ = ["OtherFormat", "Result", "Setup", "Where", "bare_result", "open_result", "upstream"]
+
+LISTS = (None, ["tuple", {}])  # types of facts, as of `with_types`
+
+
+class OtherFormat(TransientError):
+    """A job that another version of this package wrote."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where files and jobs are on this machine, which is in no key."""
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Input files by their content."""
+    workdirs: Mapping[str, Path] = field(default_factory=dict)
+    """Folders of jobs by the name of the workdir."""
+    trusted: bool = False
+    """True if objects of any job may be read, whoever wrote them."""
+
+
+class Times(TypedDict):
+    """How long a job took, in seconds."""
+
+    total: float
+
+
+class Setup(TypedDict, total=False):
+    """exax's own record of a job: the part of it that is read here; of one that did not finish, less."""
+
+    method: str
+    package: str
+    hash: str
+    options: dict[str, Plain]
+    jobs: dict[str, str | list[str] | None]
+    datasets: dict[str, str | list[str] | None]
+    _typing: list[tuple[str, str]]
+    slices: int
+    starttime: float
+    exectime: Times
+    parent: str
+    is_build: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished job.
+
+    Parameters
+    ----------
+    job : str
+        Job id.
+    path : Path
+        Its folder.
+    record : Record
+        What the job wrote of itself: stage, partition, arrays, facts, threads, versions, problem.
+    where : Where
+        Where the files of its arrays, and the jobs that it was made from, are.
+    """
+
+    job: str
+    path: Path
+    record: Record
+    where: Where = field(default_factory=Where, repr=False)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Arrays by name, as read-only memory maps: of files of the job, or of those it was made from."""
+        return Arrays(self.path, self.record["arrays"], self.where.files)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Tables by name, read when asked for, as frames of the library that wrote them."""
+        return Tables(self.path, self.record.get("tables", {}))
+
+    @property
+    def figures(self) -> dict[str, Path]:
+        """Figures by name: the PNG of each; a PDF lies beside it."""
+        return {name: self.path / f"{name}.png" for name in self.record.get("figures", [])}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Other files by name."""
+        return {name: self.path / name for name in self.record.get("files", [])}
+
+    def __getitem__(self, name: str) -> Any:
+        """Get a result by its name: array, table, fact, figure or file; the last two as paths.
+
+        An object that is no plain data, such as a fitted model, is read anew each time. What units gave is a
+        mapping by their names.
+        """
+        if name in self.arrays:
+            array = self.arrays[name]
+            return array if array.ndim or self._types.get(name) == ARRAY else array[()]
+        facts = self.record["facts"]
+        if name in self.record.get("objects", {}):
+            return self._objects[name]
+        kinds: tuple[Mapping[str, Any], ...] = (self.tables, facts, self.figures, self.files)
+        for kind in kinds:
+            if name in kind:
+                return self._fact(name) if kind is facts else kind[name]
+        raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
+
+    def names(self) -> list[str]:
+        """Names of all that it left: arrays, tables, facts, figures and files.
+
+        Returns
+        -------
+        list of str
+        """
+        facts = [*self.record["facts"], *self.record.get("objects", {})]
+        return [*self.arrays, *self.tables, *facts, *self.figures, *self.files]
+
+    def to_frame(self, table: str = "") -> pd.DataFrame:
+        """Read a table of the job; of a job of units that a function computed, the value of each.
+
+        Parameters
+        ----------
+        table : str, optional
+            Which. Default: the first one, or units if it has no table: a row for each, the index is their
+            names, and a column for each array of one value a unit.
+
+        Returns
+        -------
+        DataFrame
+            Of pandas, whatever library wrote it.
+
+        Raises
+        ------
+        InputError
+            If there is no such table.
+        """
+        names, units = list(self.tables), self.record["facts"].get("units")
+        if not table and not names and isinstance(units, list) and (self.path / ROWS).is_file():
+            columns: dict[str, Any] = {name: each[:] for name, each in self.arrays.items() if each.ndim == 1}
+            if "errors" in self.record:
+                errors = {repr(unit): error for unit, error in self.record["errors"]["failed"]}
+                columns["unit_error"] = [errors.get(repr(unit)) for unit in units]
+            return unit_frame(units, columns)
+        if not names or (table and table not in names):
+            raise InputError(
+                "the job has no such table",
+                found=f"{self.job} of {self.stage}, {table or 'whatever table there is'}",
+                expected=f"one of {', '.join(names)}" if names else "a job that has tables, or units",
+            )
+        found: Any = self.tables[table or names[0]]
+        made: pd.DataFrame = found.to_pandas() if hasattr(found, "to_pandas") else found
+        return made
+
+    @property
+    def stage(self) -> str:
+        """Name of the stage that made it."""
+        return str(self.record["stage"])
+
+    @property
+    def partition(self) -> str | None:
+        """Which part of the data it is of; None: all."""
+        partition = self.record["partition"]
+        return None if partition is None else str(partition)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All beside arrays, tables and files: names, counts, notes, models.
+
+        A copy: who changes it changes nothing here.
+        """
+        facts = {name: self._fact(name) for name in self.record["facts"]}
+        return {**facts, **self._objects} if self.record.get("objects") else facts
+
+    @cached_property
+    def _objects(self) -> Objects:
+        from shortloop.stages.objects import Objects
+
+        def units() -> list[object]:
+            return cast("list[object]", as_given(self.record["facts"]["units"], self._types.get("units")))
+
+        return Objects(self.path, self.record.get("objects", {}), units, self._allow)
+
+    def _allow(self, pickle: Path) -> None:
+        """Refuse to read a pickle that somebody else wrote, as that does whatever they want."""
+        from shortloop.stages.objects import refusal
+
+        why = "" if self.where.trusted else self._refusal(pickle) or refusal(pickle)
+        if why:
+            raise TransientError(
+                "an object of a job is not read, as somebody else may have written it",
+                file=pickle,
+                found=why,
+                expected="a job of this project, whose files are yours: to read an object runs what is in it",
+                hint=f'`shortloop.load("{self.job}", trusted=True)` if you trust who wrote it; in a stage, '
+                f"`shortloop run … --force {self.job}` builds it again",
+            )
+
+    def _refusal(self, pickle: Path) -> str:
+        """Why a pickle is not of this project; a stage is given no job of another one."""
+        return ""
+
+    def _fact(self, name: str) -> Any:
+        fact, types = self.record["facts"][name], self._types.get(name)
+        if isinstance(fact, list) and types in LISTS:  # many units may ask for the same thousands of names
+            if name not in self._are_flat:
+                self._are_flat[name] = set(map(type, fact)) <= AS_THEY_ARE
+            if self._are_flat[name]:
+                return fact.copy() if types is None else (*fact,)
+        return as_given(fact, types)
+
+    @cached_property
+    def _are_flat(self) -> dict[str, bool]:
+        """Whether nothing in a list can be changed, by the name of the fact."""
+        return {}
+
+    @property
+    def errors(self) -> dict[Any, str]:
+        """Error of each unit that failed, by its name, of a stage with ``on_error = "keep"``."""
+        failed = self.record.get("errors", {}).get("failed", [])
+        return {tuple(unit) if isinstance(unit, list) else unit: error for unit, error in failed}
+
+    @property
+    def _types(self) -> Mapping[str, Plain]:
+        return self.record.get("types", {})
+
+    @property
+    def problem(self) -> str | None:
+        """Why the input was rejected, if it was."""
+        problem = self.record.get("problem")
+        return None if problem is None else str(problem)
+
+    @cached_property
+    def setup(self) -> Setup:
+        """Record of the job by exax: method, options, jobs, hash of the code, times."""
+        loaded: Setup = json.loads((self.path / "setup.json").read_text(encoding="utf-8"))
+        return loaded
+
+    @property
+    def method(self) -> str:
+        """The method that made it."""
+        return str(self.setup["method"])
+
+    @property
+    def options(self) -> dict[str, Plain]:
+        """The options it was made with; a copy."""
+        return copied(
+            {name: each for name, each in self.setup["options"].items() if name not in (EARLIER, RETRIED)}
+        )
+
+    @property
+    def inputs(self) -> dict[str, str | list[str]]:
+        """Job ids that it was made from, by the name the method gives them; of a dataset its job's."""
+        made_from = {**self.setup.get("datasets", {}), **self.setup["jobs"]}
+        return {name: _without_names(jobs) for name, jobs in made_from.items() if jobs}
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Each job that it was made from: the name the method gives it, and its id.
+
+        Returns
+        -------
+        list of tuple of str
+        """
+        return [
+            (name, job)
+            for name, jobs in self.inputs.items()
+            for job in (jobs if isinstance(jobs, list) else [jobs])
+        ]
+
+    def ancestor(self, job: str) -> Result | None:
+        """Find a job that it was made from, directly or through others, if its folder is still there.
+
+        Ask it what made it. Its results may have been deleted or damaged since.
+
+        Parameters
+        ----------
+        job : str
+            Job id.
+
+        Returns
+        -------
+        Result or None
+            With a record that says no more than exax does, if its own is damaged or deleted; None if its
+            folder is gone.
+        """
+        workdir = job.rpartition("-")[0]
+        mine = workdir == self.job.rpartition("-")[0]
+        here = self.path.parent if mine else self.where.workdirs.get(workdir)
+        if here is None or not (here / job / "setup.json").is_file():
+            return None
+        try:
+            return open_result(here / job, self.where)
+        except InputError:
+            return bare_result(here / job, self.where)
+
+    @property
+    def made(self) -> datetime:
+        """When it was made, local time."""
+        return datetime.fromtimestamp(self.setup["starttime"]).astimezone()
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return float(self.setup["exectime"]["total"])
+
+    def __repr__(self) -> str:
+        who = f" of {self.partition}" if self.partition else ""
+        return one_line(f"<{self.job}: {self.stage}{who}, {', '.join(self.names()) or 'nothing'}>")
+
+
+def _without_names(jobs: str | list[str]) -> str | list[str]:
+    """Jobs of datasets, which exax writes as ``"main-12/name"``."""
+    return [each.partition("/")[0] for each in jobs] if isinstance(jobs, list) else jobs.partition("/")[0]
+
+
+def open_result(folder: str | Path, where: Where | None = None) -> Result:
+    """Open the job in a folder."""
+    path = Path(folder)
+    try:
+        record = json.loads((path / RECORD).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TransientError(
+            f"the record of a job cannot be read ({error.strerror})", file=path / RECORD, hint="run again"
+        ) from None
+    except ValueError:
+        raise TransientError(
+            "the record of a job is damaged", file=path / RECORD, hint="run again to rebuild it"
+        ) from None
+    if record.get("format", 0) != FORMAT:
+        raise OtherFormat(
+            "the job is in the format of another version of Shortloop",
+            file=path / RECORD,
+            found=f"format {record['format']}" if "format" in record else "no format number",
+            expected=f"format {FORMAT}",
+            hint="run again: the job is rebuilt when needed",
+        )
+    return Result(path.name, path, record, where or Where())
+
+
+def bare_result(folder: Path, where: Where) -> Result:
+    """Describe a job without a usable record by what exax says of it: no arrays, no facts."""
+    bare = Result(folder.name, folder, _bare_record("", None), where)
+    return replace(bare, record=_bare_record(bare.method, bare.options.get("partition")))
+
+
+def _bare_record(stage: str, partition: Plain) -> Record:
+    return {
+        "format": FORMAT,
+        "stage": stage,
+        "partition": None if partition is None else str(partition),
+        "arrays": {},
+        "facts": {},
+        "threads": [],
+        "versions": {},
+        "problem": None,
+    }
+
+
+def upstream(result: Result) -> Iterator[Result]:
+    """List a job and all that it was made from."""
+    seen = {result.job}
+    waiting = [result]
+    while waiting:
+        found = waiting.pop(0)
+        yield found
+        jobs = dict.fromkeys(job for _, job in found.sources() if job not in seen)
+        seen.update(jobs)
+        waiting += [each for each in map(result.ancestor, jobs) if each is not None]

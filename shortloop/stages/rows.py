@@ -1,0 +1,273 @@
+"""Results of units with undeclared outputs: packed as bytes, combined at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import struct
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from shortloop.base.errors import InputError
+from shortloop.stages.content import SIZE
+from shortloop.stages.exact_arrays import exact_array
+from shortloop.stages.records import ROWS, Pickled
+from shortloop.stages.stage import CollectingStage, Values
+from shortloop.stages.tables import from_bytes, is_table, joined, library_of, to_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.stages.records import DescribedObject
+    from shortloop.stages.tables import Table
+
+__all__ = [
+    "BEGIN",
+    "FOR_OTHERS",
+    "FOR_THIS_JOB",
+    "Row",
+    "number_of_rows",
+    "pack",
+    "read_rows",
+    "stacked",
+    "take_rows",
+    "unpack",
+    "write_rows",
+]
+
+FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
+"""Follow the key of a row: whether another job may take it over by that key."""
+BEGIN = SIZE + 1
+"""Where in a row begins what the unit gave."""
+LENGTH, FLOAT = struct.Struct("<q"), struct.Struct("<d")
+ALIKE = "biufc"  # kinds of numbers, which one array may hold together
+KINDS = f"{ALIKE}UmM"
+
+# Name, type or description of an object, shape, and bytes of a value.
+Head = tuple[str, "str | DescribedObject", tuple[int, ...] | None, int]
+
+Row = Mapping[str, "np.ndarray | Table | Pickled"]
+"""What a unit gave: arrays, of no axes for single values, tables, and other objects as pickles, by name."""
+
+
+def pack(values: object, what: str) -> bytes:
+    """What a unit gives, as bytes."""
+    if not isinstance(values, Mapping) or not values:
+        raise InputError(
+            f"{what} gives no values by name",
+            found=type(values).__name__ if not isinstance(values, Mapping) else "none",
+            expected='a dict, e.g. {"slope": 0.5}',
+            hint='give it a name: `return {"model": …}`',
+        )
+    head: list[Head] = []
+    parts = []
+    for name, value in values.items():
+        if type(value) is float:  # the most frequent, at a fifth of the time
+            data = FLOAT.pack(value)
+            head.append((name, "<f8", (), FLOAT.size))
+        elif is_table(value):
+            data = to_bytes(cast("Table", value), f"{name} of {what}")
+            head.append((name, cast("str", library_of(value)), None, len(data)))
+        elif (array := _array(value)) is None:
+            from shortloop.stages.objects import packed
+
+            kept = packed(value, str(name), what)
+            data = kept.data
+            head.append((name, kept.described, None, len(data)))
+        else:
+            little = array.dtype.newbyteorder("<")
+            data = array.astype(little).tobytes()
+            head.append((name, little.str, array.shape, len(data)))
+        parts.append(data)
+    is_plain = all(type(each[0]) is str and not isinstance(each[1], dict) for each in head)
+    first = _encoded(tuple(head)) if is_plain else _encode(head)
+    return b"".join([LENGTH.pack(len(first)), first, *parts])
+
+
+def _encode(head: Sequence[Head]) -> bytes:
+    return json.dumps(head).encode()
+
+
+_encoded = lru_cache(maxsize=256)(_encode)  # units of a stage give the same names, types and shapes
+
+
+@lru_cache(maxsize=256)
+def _decoded(head: bytes) -> list[Head]:
+    found: list[Head] = json.loads(head)
+    return found
+
+
+def _array(value: object) -> np.ndarray | None:
+    """Numbers, texts or times as an array; None if a value is something else, also in part."""
+    try:
+        array = exact_array(value, "")
+    except ValueError:
+        return None
+    return array if array.dtype.kind in KINDS else None
+
+
+def unpack(row: bytes) -> Row:
+    """What a unit gave."""
+    import numpy as np
+
+    end = LENGTH.size + LENGTH.unpack_from(row)[0]
+    values: dict[str, np.ndarray | Table | Pickled] = {}
+    for name, kind, shape, length in _decoded(row[LENGTH.size : end]):
+        data = row[end : end + length]
+        end += length
+        if isinstance(kind, dict):
+            values[name] = Pickled(data, kind)
+        elif shape is None:
+            values[name] = from_bytes(data, kind)
+        else:
+            values[name] = np.frombuffer(data, np.dtype(kind)).reshape(shape)
+    return values
+
+
+def stacked(
+    names: Sequence[object], rows: Sequence[Row], what: str
+) -> tuple[dict[str, Values], dict[str, Table], dict[str, Pickled]]:
+    """What all units gave, put together."""
+    arrays: dict[str, Values] = {}
+    tables: dict[str, Table] = {}
+    objects: dict[str, Pickled] = {}
+    for unit, row in zip(names, rows, strict=True):
+        if row.keys() != rows[0].keys():
+            raise _differ(what, "values of other names", (names[0], [*rows[0]]), (unit, [*row]))
+    for name in rows[0] if rows else ():
+        column = [row[name] for row in rows]
+        if any(isinstance(each, Pickled) for each in column):
+            objects[name] = _together(name, names, column, what)
+        elif any(map(is_table, column)):
+            tables[name] = _joined(name, names, column, what)
+        else:
+            axes = "units" + " × …" * bool(cast("np.ndarray", column[0]).ndim)
+            arrays[name] = Values(
+                _stacked(name, names, cast("list[np.ndarray]", column), what), axes, "of each unit"
+            )
+    return arrays, tables, objects
+
+
+def _together(name: str, names: Sequence[object], column: Sequence[object], what: str) -> Pickled:
+    is_object = [isinstance(each, Pickled) for each in column]
+    if not all(is_object):
+        one, other = is_object.index(True), is_object.index(False)
+        kinds = (names[other], "numbers, texts or a table"), (names[one], cast("Pickled", column[one]))
+        raise _differ(what, f"{name} of other types", kinds[0], (kinds[1][0], kinds[1][1].described["type"]))
+    from shortloop.stages.objects import in_one_file
+
+    return in_one_file(cast("Sequence[Pickled]", column))
+
+
+def _joined(name: str, names: Sequence[object], column: Sequence[object], what: str) -> Table:
+    first = _columns(column[0])
+    for unit, each in zip(names, column):
+        if _columns(each) != first:
+            raise _differ(what, f"tables {name} of other columns", (names[0], first), (unit, _columns(each)))
+    return joined(names, cast("Sequence[Table]", column), f"{name} of {what}")
+
+
+def _stacked(name: str, names: Sequence[object], column: list[np.ndarray], what: str) -> np.ndarray:
+    import numpy as np
+
+    first = column[0]
+    for unit, each in zip(names, column):
+        if each.shape != first.shape:
+            raise _differ(what, f"{name} of other shapes", (names[0], first.shape), (unit, each.shape))
+        if each.dtype.kind != first.dtype.kind and not {each.dtype.kind, first.dtype.kind} <= {*ALIKE}:
+            raise _differ(what, f"{name} of other types", (names[0], first.dtype), (unit, each.dtype))
+    whole = np.stack(column)
+    for unit, each, kept in zip(names, column, whole):
+        if each.dtype != whole.dtype and each.dtype.kind in "iumM" and not _is_same(each, kept):
+            raise _differ(what, f"{name} too large for {whole.dtype}", (unit, each), ("all", whole.dtype))
+    return whole
+
+
+def _is_same(given: np.ndarray, kept: np.ndarray) -> bool:
+    """True if numbers or times of another type are the same ones."""
+    import numpy as np
+
+    return np.array_equal(kept.astype(given.dtype), given, equal_nan=given.dtype.kind in "mM")
+
+
+def write_rows(file: Path, rows: Sequence[bytes]) -> None:
+    """Write what units gave, each with its key."""
+    keys, lengths = [row[:SIZE] for row in rows], [LENGTH.pack(len(row)) for row in rows]
+    with file.open("wb") as stream:
+        stream.writelines([LENGTH.pack(len(rows)), *keys, *lengths, *rows])
+
+
+def read_rows(
+    file: Path, wanted: Container[bytes], flags: Sequence[bytes] = (FOR_OTHERS,)
+) -> dict[bytes, bytes]:
+    """What units of another job gave."""
+    found: dict[bytes, bytes] = {}
+    with contextlib.suppress(OSError, struct.error), file.open("rb") as stream:
+        (count,) = LENGTH.unpack(stream.read(LENGTH.size))
+        begin, size = LENGTH.size + (SIZE + LENGTH.size) * count, os.fstat(stream.fileno()).st_size
+        if not LENGTH.size <= begin <= size:
+            return {}
+        data = stream.read(SIZE * count)
+        keys = [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
+        hits = set(filter(wanted.__contains__, keys))
+        lengths = struct.unpack(f"<{count}q", stream.read(LENGTH.size * count)) if hits else ()
+        starts = [*itertools.accumulate(lengths, initial=begin)]
+        for key, start, length in zip(keys, starts, lengths) if starts[-1] == size else ():
+            if key in hits:
+                stream.seek(start)
+                row = stream.read(length)
+                if row[:SIZE] == key and row[SIZE:BEGIN] in flags and BEGIN < len(row) == length:
+                    found[key] = row
+    return found
+
+
+def number_of_rows(job: Path) -> int:
+    """Count the units of a job that has collected what they gave."""
+    with (job / ROWS).open("rb") as stream:
+        return int(LENGTH.unpack(stream.read(LENGTH.size))[0])
+
+
+def take_rows(
+    stage: CollectingStage,
+    left: Iterable[int],
+    take: Callable[[int, bytes], None],
+    known: Mapping[bytes, bytes],
+    jobs: Iterable[Path] = (),
+    retried: Path | None = None,
+) -> dict[str, int]:
+    """Take over what units gave before, where they read the same."""
+    units: dict[bytes, list[int]] = {}
+    for unit in left if known or jobs or retried else ():
+        units.setdefault(stage.unit_key(unit), []).append(unit)
+
+    def use(rows: Mapping[bytes, bytes]) -> int:
+        found = [(unit, rows[key]) for key in rows.keys() & units.keys() for unit in units.pop(key)]
+        for unit, row in found:
+            take(unit, row)
+        return len(found)
+
+    use({key: row for key, row in known.items() if row[BEGIN:]})  # others failed
+    asked = [] if retried is None else [(retried, [FOR_OTHERS, FOR_THIS_JOB])]
+    asked += [(job, [FOR_OTHERS]) for job in jobs if job != retried]
+    given = ((job.name, use(read_rows(job / ROWS, units, flags))) for job, flags in asked if units)
+    return {job: count for job, count in given if count}
+
+
+def _columns(value: object) -> object:
+    if not is_table(value):
+        return "no table"
+    table = cast("Table", value)
+    return {str(name): repr(table[name].dtype) for name in table.columns}  # with their categories
+
+
+def _differ(what: str, how: str, first: tuple[object, object], other: tuple[object, object]) -> InputError:
+    return InputError(
+        f"units of {what} give {how}",
+        found=f"{other[1]} of unit {other[0]}",
+        expected=f"{first[1]}, as of unit {first[0]}",
+        hint="have each unit give the same names, shapes and types: nan for a number that there is not",
+    )

@@ -1,0 +1,399 @@
+"""The class `Stage`: a job's computation, independent of how its units are distributed.
+
+A stage is a class with typed fields: options, and jobs that it is made from. Its work is made of independent
+units, which any number of processes compute; each of them opens the stage, or inherits it by a fork. What it
+leaves is named arrays, files and facts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shortloop.base.plain import Plain
+from shortloop.stages.inputs import File
+from shortloop.stages.needs import STOP, Hidden, Needs, declared
+from shortloop.stages.results import Result as Job
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from shortloop.stages.records import Outside
+    from shortloop.stages.tables import Table
+
+__all__ = [
+    "STAGE_OF",
+    "CollectingStage",
+    "File",
+    "Finished",
+    "Index",
+    "Job",
+    "Out",
+    "Outputs",
+    "Stage",
+    "Values",
+]
+
+STAGE_OF = "shortloop_stage"
+"""Attribute of a function that a stage was made of: the stage."""
+Index = int | slice | tuple[int | slice, ...]
+"""Where in an array, as NumPy takes it."""
+
+
+@dataclass(frozen=True)
+class Out:
+    """An array that units fill.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : dtype-like
+        Type of its values.
+    axes : str
+        Names of its axes, e.g. ``"groups × coefficients"``.
+    description : str
+        What it holds.
+    unit : str, default ""
+        Unit of its values.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+    axes: str
+    description: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Values:
+    """An array that is given whole, when all units are done.
+
+    Parameters
+    ----------
+    values : array-like, Outside or None
+        Its values. `Outside`: they lie in an input file, and the job keeps no copy. None: they are in the
+        file that `Outputs.create` made.
+    axes, description, unit
+        As of `Out`.
+    """
+
+    values: ArrayLike | Outside | None
+    axes: str
+    description: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a stage leaves beside the arrays that its units filled.
+
+    Parameters
+    ----------
+    facts : mapping
+        Names, counts, notes, and any object that can be pickled and read back elsewhere, as fitted models.
+        ``notes``, a list of texts, are shown in the terminal when the job was built.
+    arrays : mapping of str to Values
+        Further arrays by name.
+    files : mapping of str to bytes
+        Files by path below the job's folder.
+    tables : mapping of str to DataFrame
+        Frames of pandas or Polars by name; each becomes a Parquet file.
+    figures : mapping of str to Figure
+        Figures of matplotlib by name; each becomes a PNG and a PDF.
+    coordinates : mapping of str to str
+        What stands at each place of an axis: by the name of the axis, as arrays have it, the name of an array
+        of this one axis, as times are, or of a fact that is a list, as names are.
+    """
+
+    facts: Mapping[str, object] = field(default_factory=dict)
+    arrays: Mapping[str, Values] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    coordinates: Mapping[str, str] = field(default_factory=dict)
+
+
+class Outputs(Mapping[str, "np.ndarray"]):
+    """The arrays that units have filled, by name, as `Stage.finish` is given them.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        By name.
+    rows : sequence of bytes
+        What each unit gave, of a stage that collects that; as of `shortloop.stages.rows.pack`. Empty of a
+        unit that failed.
+    errors : mapping of int to str
+        Error of each unit that failed, by its number, of a stage with ``on_error = "keep"``. Its arrays hold
+        missing values there: nan, NaT or an empty text.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        rows: Sequence[bytes] = (),
+        errors: Mapping[int, str] | None = None,
+    ) -> None:
+        self._arrays = arrays
+        self.rows = rows
+        self.errors = errors or {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+        """Make a further array in a file of the job, for one that is too large to be in memory twice.
+
+        Fill it, and name it in `Finished`, with None as its values.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        shape : tuple of int
+            Its shape.
+        dtype : dtype-like
+            Its type.
+
+        Returns
+        -------
+        array
+            Mapped for writing.
+        """
+        from shortloop.stages.records import create_array
+
+        return create_array(name, shape, dtype)
+
+
+def _hidden(name: str) -> Any:
+    return Hidden(name)
+
+
+class Stage:
+    """One step of an analysis, for one partition of its data.
+
+    A subclass says what it is given in annotated fields. A list of jobs with a default need not be given, and
+    is empty then. Fields of type ``Job``, ``Job | None`` and
+    ``list[Job]`` are jobs that it is made from; with `shortloop.stages.dataset.Dataset` in place of ``Job``,
+    datasets of exax. All others are options, with or without a default; their types are checked when a job
+    begins. Types may be imported below ``if TYPE_CHECKING:``, so that importing
+    a stage is cheap. An annotation ``ClassVar`` makes no field.
+
+    A job calls `open`, then `units` and `outputs`, then `compute` for each unit, in any order and in any
+    process, and then `finish`. All of them have defaults but `compute`, which a stage without units does not
+    need. If any but `compute` raises an `InputError`, the job ends with that as its result: the same input
+    would give the same error again.
+
+    Examples
+    --------
+    >>> class Squares(Stage):
+    ...     numbers: Job
+    ...     def open(self):
+    ...         self.values = self.numbers.arrays["values"]
+    ...     def units(self):
+    ...         return len(self.values)
+    ...     def outputs(self):
+    ...         return {"squares": Out((len(self.values),), "f8", "numbers", "the square of each")}
+    ...     def compute(self, unit):
+    ...         return {"squares": self.values[unit] ** 2}
+    """
+
+    siblings: ClassVar[tuple[str, ...]] = ()
+    """Options that tell jobs of one stage and partition apart, dots for what is inside: ``"spec.name"``. A
+    job is compared with the one that had the same of them in the last run."""
+    grows: ClassVar[str] = ""
+    """Name of an option, a number: every output has a row for each of it, e.g. for each permutation. A job
+    with more of it takes over the rows that a job with less has left, see `have`, and leaves the same as if
+    it had begun anew. Units of such a stage give no files, as those of before are not taken over."""
+    cores: ClassVar[int] = _hidden("cores")
+    """How many cores a unit uses; of a stage without units, a job. Like `memory`, `retries` and `timeout`,
+    it is part of no key, and code of the stage cannot read it. Default: 1."""
+    memory: ClassVar[int | str] = _hidden("memory")
+    """Memory that a job uses, in bytes or as ``"30 GB"``. Default: not known."""
+    retries: ClassVar[int] = _hidden("retries")
+    """How often a unit that fails is computed again before it counts as failed. Default: 0."""
+    timeout: ClassVar[float | str | None] = _hidden("timeout")
+    """How long a unit may take, in seconds or as ``"90 s"``, ``"5 min"``, ``"2 h"``. Default: no limit."""
+    on_error: ClassVar[str] = STOP
+    """``"stop"``: a unit that fails ends the job. ``"keep"``: missing values take the place of its own, its
+    error is kept, and the next run computes it again."""
+    _needs: ClassVar[Needs] = Needs()  # the five above, of the class and its bases; see `needs_of`
+
+    partition: str | None = None
+    """Which part of the data; None: all."""
+    have: int = 0
+    """How many rows of the outputs are there already. The units are those from there on."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls._needs = declared(cls, cls._needs)
+
+    @classmethod
+    def modules(cls, options: Mapping[str, Plain]) -> Sequence[str]:  # noqa: ARG003  for stages to override
+        """Modules that the stage imports by a name that is not in its code but in an option.
+
+        A key holds what the code imports by name; it would not hold these otherwise.
+
+        Parameters
+        ----------
+        options : mapping
+            The options of a job, plain data.
+
+        Returns
+        -------
+        sequence of str
+            Their full names.
+        """
+        return ()
+
+    def open(self) -> None:
+        """Make what all units share, such as memory maps.
+
+        It is called first, in each process that inherits no opened stage.
+        """
+
+    def units(self) -> int | Sequence[float]:
+        """List the independent units of work.
+
+        Returns
+        -------
+        int or sequence of float
+            How many there are, or what each costs, in any measure.
+        """
+        return 0
+
+    def is_small(self) -> bool:
+        """Whether all units together take less time than starting processes for them.
+
+        Returns
+        -------
+        bool
+        """
+        return False
+
+    def outputs(self) -> Mapping[str, Out]:
+        """Declare the arrays that units fill.
+
+        Returns
+        -------
+        mapping of str to Out
+            By name.
+        """
+        return {}
+
+    def index(self, unit: int) -> Index | Mapping[str, Index]:
+        """Where the values of a unit belong.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        index, or mapping of str to index
+            Into all outputs, or, by name, into those that the unit fills. All units together must fill each
+            element once. Default: the first axis is the units.
+        """
+        return unit
+
+    def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
+        """Do one unit of work.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        mapping of str to (array-like or bytes)
+            By the name of the output, all that `index` names; bytes under another name become a file.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has units, and no `compute` that does one")
+
+    def unit_name(self, unit: int) -> str:
+        """Name a unit, for messages.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        str
+        """
+        return f"unit {unit} of the stage {type(self).__name__}"
+
+    def unit_names(self) -> Sequence[Plain] | None:
+        """Names of the units, by which processes know them whatever numbers they have there.
+
+        Returns
+        -------
+        sequence of plain data, or None
+            One for each unit, all different. None: every process that opens the stage must find the units in
+            the same order.
+        """
+        return None
+
+    def finish(self, out: Outputs) -> Finished:
+        """Do what is left when all units are done.
+
+        Parameters
+        ----------
+        out : Outputs
+            What the units filled.
+
+        Returns
+        -------
+        Finished
+        """
+        return Finished()
+
+
+class CollectingStage(Stage, ABC):
+    """A stage that is given in `finish` what each `compute` gave, as it is, and fills no outputs.
+
+    A job takes over what units of an earlier one gave that have the same `unit_key`.
+    """
+
+    unit_fields: ClassVar[tuple[str, ...]]
+    """Fields that all units read; what the others say is in the `unit_key` of each."""
+
+    @classmethod
+    def read_by_all(cls) -> tuple[str, ...]:
+        """Return what units of two jobs must have in common for one to take over those of the other.
+
+        Returns
+        -------
+        tuple of str
+            Names of fields, and the partition, which units can look at.
+        """
+        return *cls.unit_fields, "partition"
+
+    @abstractmethod
+    def unit_key(self, unit: int) -> bytes:
+        """All that the values of a unit hang on beside the code and `unit_fields`.
+
+        Parameters
+        ----------
+        unit : int
+            Its number.
+
+        Returns
+        -------
+        bytes
+            A hash, as of `shortloop.stages.content.content_of`.
+        """

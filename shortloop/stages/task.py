@@ -1,0 +1,154 @@
+"""Plain-data description of a job's work, for any process that computes part of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import operator
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+from shortloop.base.plain import Plain
+from shortloop.stages.dataset import Dataset
+from shortloop.stages.fields import fields_of, typed_options
+from shortloop.stages.references import References, files_in, refer_to
+from shortloop.stages.results import Where, open_result
+from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
+from shortloop.stages.state import changed, state_of_process
+
+__all__ = ["Folders", "Task", "costs_of", "folder_kept", "folders_of", "kind_of", "open_stage"]
+
+Folders = str | list[str] | None
+"""Folder of a job, or of each of some; None of one that need not be given."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a job computes: names, options and paths, which can be sent to a process anywhere.
+
+    name: name of the stage, as pipelines call it.
+    module, kind: where its class is, and the class's name.
+    partition: which part of the data; None: all.
+    options: its options, plain data.
+    jobs: folders of the jobs that it is made from, by the names of the stage's fields.
+    before: folder of the job that it grows from.
+    where: where input files and other jobs are.
+    versions: of the libraries that it uses, for its record.
+    datasets: names of the datasets that it is made from, as ``"main-12/default"``, by the names of its
+        fields.
+    open_dataset: opens a dataset by such a name.
+    """
+
+    name: str
+    module: str
+    kind: str
+    partition: str | None
+    options: Mapping[str, Plain]
+    jobs: Mapping[str, Folders]
+    before: str | None = None
+    where: Where = field(default_factory=Where)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    datasets: Mapping[str, Folders] = field(default_factory=dict)
+    open_dataset: Callable[[str], Dataset] | None = None
+
+
+def kind_of(task: Task) -> type[Stage]:
+    """The class of a job's stage."""
+    found = getattr(importlib.import_module(task.module), task.kind)
+    kind: type[Stage] = getattr(found, STAGE_OF, found)
+    return kind
+
+
+def folders_of(task: Task) -> list[str]:
+    """Folders of the jobs that a job is made from."""
+    return [folder for folders in task.jobs.values() for folder in _single(folders)]
+
+
+def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: None) -> Stage:
+    """Make the stage of a job, set its fields and open it, so that it is ready to compute units."""
+    kind = kind_of(task)
+    stage = kind()
+    prepare(stage)
+    stage.partition = task.partition
+    fields = fields_of(kind)
+    values = typed_options(kind, task.options, task.where.files)
+    values |= {name: _jobs(task, name)[0] for name in fields.jobs}
+    values |= {name: _jobs(task, name) for name in fields.lists}
+    values |= {name: next(iter(_jobs(task, name)), None) for name in fields.perhaps}
+    values |= {name: _datasets(task, name)[0] for name in fields.datasets}
+    values |= {name: _datasets(task, name) for name in fields.dataset_lists}
+    values |= {name: next(iter(_datasets(task, name)), None) for name in fields.perhaps_datasets}
+    for name, value in values.items():
+        setattr(stage, name, value)
+    stage.have = _rows_before(stage, task)
+    if not isinstance(stage, CollectingStage):
+        with folder_kept():
+            stage.open()
+        return stage
+    given = References(files_in([values[name] for name in fields.options]), lambda: _inputs(task))
+    refer_to(given)
+    before = state_of_process()
+    with folder_kept():
+        stage.open()
+    given.changed = changed(before, state_of_process())
+    return stage
+
+
+def _inputs(task: Task) -> str:
+    """All that a job is made from, alike on all machines."""
+    jobs = [open_result(each, task.where) for each in folders_of(task)]
+    made = [[each.job, each.setup.get("starttime")] for each in jobs]
+    return json.dumps([task.partition, dict(task.options), made, dict(task.datasets)], sort_keys=True)
+
+
+def _single(folders: Folders) -> list[str]:
+    return [folders] if isinstance(folders, str) else folders or []
+
+
+@contextmanager
+def folder_kept() -> Iterator[None]:
+    """Come back to the current folder after code of a stage, which may have changed it."""
+    folder = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+
+
+def costs_of(stage: Stage) -> list[float]:
+    """What each unit of a stage costs, in any measure."""
+    with folder_kept():
+        units = stage.units()
+    if hasattr(units, "__len__"):  # to ask for `Sized` costs a fork more
+        costs = [float(each) for each in cast("Sequence[float]", units)]
+        count = len(costs)
+    else:
+        count = operator.index(units)
+        costs = [1.0] * count
+    if count < 0 or not all(0 <= cost < math.inf for cost in costs):
+        raise ValueError(f"{type(stage).__name__} says of its units: {units}")
+    return costs
+
+
+def _jobs(task: Task, name: str) -> list[Job]:
+    """Jobs that it is made from under a name: one, several, or none where none need be given."""
+    return [open_result(each, task.where) for each in _single(task.jobs.get(name))]
+
+
+def _datasets(task: Task, name: str) -> list[Dataset]:
+    """The same of datasets."""
+    named = _single(task.datasets.get(name))
+    assert task.open_dataset is not None or not named
+    return [task.open_dataset(each) for each in named]  # type: ignore[misc]
+
+
+def _rows_before(stage: Stage, task: Task) -> int:
+    """How much of the option in which the stage grows the job before has left."""
+    if task.before is None or not stage.grows:
+        return 0
+    before = open_result(task.before, task.where)
+    return min(cast("int", task.options[stage.grows]), int(before.facts[stage.grows]))

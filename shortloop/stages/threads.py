@@ -1,0 +1,148 @@
+"""One BLAS thread per process, set before NumPy is imported and checked in the job.
+
+This module must stay free of heavy imports: the method packages import it first of all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NotRequired, TypedDict
+
+__all__ = [
+    "VARIABLES",
+    "Found",
+    "Pool",
+    "check_single_thread",
+    "distinct",
+    "found_pools",
+    "set_single_thread",
+    "warm_up",
+]
+
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+# The libraries that this process had loaded, and the pools among them.
+_found: tuple[tuple[int, int] | None, Any] | None = None
+
+
+class Pool(TypedDict):
+    """A thread pool of a numerical library, as it was found in a process, and what it was brought down to."""
+
+    library: str
+    version: str | None
+    threads: int
+    threads_used: int
+
+
+class Found(TypedDict):
+    """A thread pool as threadpoolctl describes it."""
+
+    prefix: str
+    version: str | None
+    num_threads: int
+    architecture: NotRequired[str]
+
+
+def set_single_thread() -> None:
+    """Set the environment so that numerical libraries loaded from now on use one thread.
+
+    exax imports the method packages in the server, before it starts the processes that run methods; they
+    inherit this environment, however the server itself was started.
+    """
+    for variable in VARIABLES:
+        os.environ[variable] = "1"
+
+
+def distinct(pools: Iterable[Pool]) -> list[Pool]:
+    """Each thread pool once, of those that several processes found."""
+    return list({repr(sorted(pool.items())): pool for pool in pools}.values())
+
+
+def warm_up() -> None:
+    """Import what `check_single_thread` needs, so that processes forked later share it."""
+    found_pools()
+
+
+def check_single_thread() -> list[Pool]:
+    """The thread pools of this process, each brought down to one thread if it is not there already."""
+    import threadpoolctl
+
+    found = now = found_pools()
+    if any(pool["num_threads"] != 1 for pool in found):
+        threadpoolctl.threadpool_limits(1)
+        now = found_pools()
+    report: list[Pool] = [
+        {
+            "library": pool["prefix"],
+            "version": pool["version"],
+            "threads": pool["num_threads"],
+            "threads_used": after["num_threads"],
+        }
+        for pool, after in zip(found, now, strict=True)
+    ]
+    stubborn = [pool["library"] for pool in report if pool["threads_used"] != 1]
+    if stubborn:
+        raise RuntimeError(f"{', '.join(stubborn)} will not run on one thread")
+    return report
+
+
+def found_pools() -> list[Found]:
+    """The thread pools of this process, each asked for its threads now.
+
+    To look for them takes as long as a small job, so it is done again only if a library was loaded since.
+    """
+    global _found
+    import threadpoolctl
+
+    loaded = _libraries_loaded()
+    if _found is None or loaded is None or _found[0] != loaded:
+        _found = loaded, threadpoolctl.ThreadpoolController()
+    pools: list[Found] = _found[1].info()
+    return pools
+
+
+def _libraries_loaded() -> tuple[int, int] | None:
+    """How many libraries this process has loaded, and unloaded; None where the system does not say."""
+    counts: list[tuple[int, int]] = []
+    try:
+        _for_libraries()(counts)
+    except (OSError, AttributeError):
+        return None
+    return counts[0] if counts else None
+
+
+@cache
+def _for_libraries() -> Callable[[list[tuple[int, int]]], object]:
+    """Asks dl_iterate_phdr(3), and adds what it says of the first library to a list."""
+    import ctypes
+
+    class Information(ctypes.Structure):
+        _fields_ = (
+            ("address", ctypes.c_size_t),
+            ("name", ctypes.c_char_p),
+            ("headers", ctypes.c_void_p),
+            ("count", ctypes.c_uint16),
+            ("loaded", ctypes.c_ulonglong),
+            ("unloaded", ctypes.c_ulonglong),
+        )
+
+    def first(information: Any, size: int, counts: Any) -> int:
+        if size >= ctypes.sizeof(Information):
+            counts.append((information.contents.loaded, information.contents.unloaded))
+        return 1  # one is enough
+
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Information), ctypes.c_size_t, ctypes.py_object)
+    function, called = ctypes.CDLL(None).dl_iterate_phdr, kind(first)
+    function.argtypes = (kind, ctypes.py_object)
+    return lambda counts: function(called, counts)

@@ -1,0 +1,1 @@
+"""Finished jobs: where they are, their contents, and whether they are intact."""

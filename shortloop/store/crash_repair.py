@@ -1,0 +1,201 @@
+"""Clean up after a crash, for the exax server and the next run.
+
+Nothing here loses a finished job, or asks for work by hand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from shortloop.base.plain import Plain
+from shortloop.project.project import (
+    DELETED,
+    FINISHED,
+    SET_ASIDE,
+    cache_directory,
+    job_folders,
+    project_directory,
+    write_atomically,
+)
+from shortloop.store.notes import NOTED
+
+__all__ = [
+    "BROKEN",
+    "CHECKPOINTS",
+    "UNFINISHED",
+    "foreign_server",
+    "kept_units",
+    "mend",
+    "own",
+    "repair_lists",
+    "tidy",
+]
+
+OWNER = ".owner"
+BROKEN = "post.broken.json"
+"""What exax's note that a job is finished is renamed to when it cannot be read."""
+UNFINISHED = "unfinished"
+"""An empty file in the folder of a job that did not finish, once that was noticed."""
+CHECKPOINTS = ".checkpoints"
+"""Folder of a workdir with a folder for each job that was not finished, and keeps what its units gave."""
+LISTS = "urd.db"  # exax has no setting for that
+KEPT = {"setup.json", "method.tar.gz", "OUTPUT", NOTED}
+PATIENCE = 1.0  # seconds that a server waits for a workdir, at which somebody may only be looking
+PROJECT = ", project "
+
+_owned: list[IO[str]] = []
+
+
+def own(workdirs: Mapping[str, Path]) -> None:
+    """Make workdirs this process's own for as long as it lives; leave it if another server has one."""
+    for name, workdir in workdirs.items():
+        stream = (workdir / OWNER).open("a+", encoding="utf-8")
+        if not _taken(stream):
+            stream.seek(0)
+            print(
+                f"shortloop: the workdir {name} is in use by another exax server\n  folder: {workdir}\n"
+                f"  server: {stream.read().strip() or 'unknown'}\n  what to do: end that server, or name "
+                "another workdir in accelerator.conf",
+                file=sys.stderr,
+                flush=True,
+            )
+            raise SystemExit(1)
+        stream.truncate(0)
+        stream.write(f"process {os.getpid()} on {os.uname().nodename}{PROJECT}{Path.cwd()}\n")
+        stream.flush()
+        _owned.append(stream)  # closing it would let go of the lock
+
+
+def foreign_server(workdir: Path) -> str:
+    """The exax server of another project that has a workdir, and may be running a job in it."""
+    try:
+        stream = (workdir / OWNER).open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return ""
+        except OSError:
+            said = stream.read().strip()
+    project = os.path.realpath(said.partition(PROJECT)[2])
+    return "" if project == os.path.realpath(project_directory()) else said or "one that does not say which"
+
+
+def mend(workdirs: Mapping[str, Path]) -> None:
+    """Take jobs out of use that would keep the server from starting, as a power cut cut their notes short."""
+    found = []
+    for folder in job_folders(workdirs):
+        post = folder / FINISHED
+        if not post.exists():
+            continue
+        broken = [file.name for file in (post, folder / "setup.json") if not _whole(file)]
+        if broken:
+            post.replace(folder / BROKEN)
+            found.append(f"{folder.name} was cut short ({', '.join(broken)}) and is not used any more")
+    if found:
+        print("\n".join(found), flush=True)
+        write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
+
+
+def repair_lists(project: Path) -> list[str]:
+    """Drop lines of exax's lists of builds that a power cut or a full disk cut short.
+
+    Its server, which reads them before it reads anything else, would end.
+    """
+    found = []
+    for file in (project / LISTS).glob("*/*.urd"):
+        lines = file.read_bytes().splitlines(keepends=True)
+        whole = [line for line in lines if _is_entry(line)]
+        if len(whole) < len(lines):
+            found.append(f"{file}: lines that were cut short are dropped: {len(lines) - len(whole)}")
+            write_atomically(file, b"".join(whole).decode())
+    return found
+
+
+def tidy(workdirs: Mapping[str, Path]) -> list[str]:
+    """Delete what jobs left that did not finish, but for their settings and what they printed."""
+    found = []
+    if _told().is_file():
+        found = _told().read_text(encoding="utf-8").splitlines()
+        _told().unlink()
+    own_alone = {name: workdir for name, workdir in workdirs.items() if not foreign_server(workdir)}
+    for folder in job_folders(own_alone):
+        if os.path.exists(folder / FINISHED):
+            continue
+        names = set(os.listdir(folder))
+        if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED}:
+            continue
+        setup = _read(folder / "setup.json")
+        if setup.get("is_build"):  # a build script has no files of its own, and may be running
+            continue
+        (folder / UNFINISHED).touch()
+        for name in names - KEPT:
+            file = folder / name
+            if file.is_dir() and not file.is_symlink():
+                shutil.rmtree(file, ignore_errors=True)
+            else:
+                file.unlink(missing_ok=True)
+        what = setup.get("caption") or setup.get("method") or "a job"
+        done, units = kept_units(folder.parent).get(folder.name, (0, 0))
+        left = f"{done:,} of {units:,} units are kept" if done else "what it left is deleted"
+        found.append(f"{folder.name} ({what}) did not finish; {left}")
+    return found
+
+
+def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
+    """How many units of jobs that were cut off are kept."""
+    above, found = workdir / CHECKPOINTS, {}
+    for folder in above.iterdir() if above.is_dir() else ():
+        with contextlib.suppress(OSError):
+            done = (folder / "done").read_bytes()
+            found[(folder / "job").read_text(encoding="utf-8")] = done.count(1), len(done)
+    return found
+
+
+def _taken(stream: IO[str]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+
+
+def _told() -> Path:
+    return cache_directory("jobs") / "mended.txt"
+
+
+def _is_entry(line: bytes) -> bool:
+    """Whether exax can read a line: an older one, what was added, or what was taken back."""
+    fields = line.split(b"\t")
+    length = {b"add": (9, 10), b"truncate": (5,)}.get(fields[2], ()) if len(fields) > 2 else ()
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return False
+    return text.endswith("\n") and "\0" not in text and (len(fields) in length or text.startswith("3|"))
+
+
+def _whole(file: Path) -> bool:
+    return bool(_read(file))
+
+
+def _read(file: Path) -> dict[str, Plain]:
+    try:
+        loaded = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}

@@ -1,0 +1,152 @@
+"""A small, recreatable SQLite file for several processes and threads.
+
+A damaged file, or one with another layout, is replaced. If it cannot be written, it is read into memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from shortloop.base.errors import InputError
+
+__all__ = ["BROKEN", "FAILURES", "MEMORY", "Database", "Values", "connect", "may_write"]
+
+Values = tuple[str | int | float | None, ...]
+"""What the question marks of a statement stand for."""
+BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Codes of another layout, a damaged file, a file of another kind."""
+FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading an index may raise; the message of the second may quote what is broken."""
+MEMORY = Path(":memory:")
+"""In place of a file: an empty index that nobody keeps."""
+PATIENCE = 60.0  # seconds to wait for another program that holds the file
+
+
+class Database:
+    """Tables in a file, or in memory if that may not be written.
+
+    file: the file; made if needed.
+    layout: script that makes the tables, in one transaction.
+    probes: statements that work if that is the layout of a file.
+    fill: gives statements, and the rows that each writes into a new file.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        layout: str,
+        probes: Sequence[str],
+        fill: Callable[[], Iterable[tuple[str, Iterable[Values]]]],
+    ) -> None:
+        self._lock = threading.RLock()
+        self.kept = True  # else all that is noted is forgotten at the end
+        self._file = file
+        self._layout = layout
+        self._probes = probes
+        self._fill = fill
+        try:
+            self._open()
+            if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
+                self._make_again()
+        except FAILURES as error:
+            self._mend(error)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def read(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
+        """Rows that a statement selects."""
+        with self._lock:
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except FAILURES as error:
+                self._mend(error)
+                return self._connection.execute(statement, values).fetchall()
+
+    def write(self, statement: str, rows: Iterable[Values]) -> None:
+        """Execute a statement for each of some rows, all or none."""
+        rows = list(rows)
+        with self._lock:
+            try:
+                with self._connection:
+                    self._connection.executemany(statement, rows)
+            except FAILURES as error:
+                self._mend(error)
+                with self._connection:
+                    self._connection.executemany(statement, rows)
+
+    def _open(self) -> None:
+        if may_write(self._file):
+            with contextlib.suppress(OSError):  # SQLite's own files are never their group's to write
+                self._file.touch(exist_ok=False)
+        self._connection, self.kept = connect(self._file)
+        self._connection.execute("pragma synchronous = off")
+        if not self._connection.execute("select 1 from sqlite_master").fetchone():
+            with self._connection:  # all or nothing, as others may open it meanwhile
+                self._connection.executescript(self._layout)
+                for statement, rows in self._fill():
+                    self._connection.executemany(statement, rows)
+        for probe in self._probes:
+            self._connection.execute(probe)
+
+    def _mend(self, error: Exception) -> None:
+        # What cannot be decoded has no code of its own.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        if isinstance(error, sqlite3.ProgrammingError) or code & 0xFF not in BROKEN:
+            raise error  # it may be in use, or the disk full
+        self._make_again()
+
+    def _make_again(self) -> None:
+        self._connection.close()
+        if self.kept:
+            for part in self._file.parent.glob(f"{self._file.name}*"):
+                part.unlink(missing_ok=True)
+        else:
+            self._file = MEMORY
+        self._open()
+
+
+def may_write(file: Path) -> bool:
+    """Whether an index can be kept in a file."""
+    there = os.access(file, os.R_OK | os.W_OK) or not os.path.lexists(file)
+    return there and os.access(file.parent, os.W_OK | os.X_OK)
+
+
+def connect(file: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open an index."""
+    if file.exists() and not file.is_file():
+        raise InputError("the job index is not a file", file=file, hint="move it away; it will be recreated")
+    if may_write(file):
+        connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False)
+        try:
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("select count(*) from sqlite_master")
+            return connection, True
+        except FAILURES as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code in BROKEN:
+                return connection, True  # who asked for it makes it again
+            connection.close()
+            if code not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise
+            # On a full disk, there is no room for the files beside it.
+    # The second way is for a file that no program has open: it needs no files beside it, which say who has.
+    for way in ("mode=ro", "mode=ro&immutable=1") if file != MEMORY else ():
+        with contextlib.suppress(sqlite3.Error):
+            return _copy(f"{file.as_uri()}?{way}"), False
+    return sqlite3.connect(MEMORY, check_same_thread=False), False
+
+
+def _copy(address: str) -> sqlite3.Connection:
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as disk:
+        memory = sqlite3.connect(MEMORY, check_same_thread=False)
+        disk.backup(memory)
+        memory.execute("select count(*) from sqlite_master")
+    return memory

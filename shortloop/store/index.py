@@ -1,0 +1,249 @@
+"""Index of finished jobs by key, in each workdir.
+
+The jobs' folders are authoritative: a deleted or damaged index is rebuilt from them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shortloop.stages.records import FORMAT
+from shortloop.stages.retries import FAILED_UNITS
+from shortloop.store.database import Database, Values
+from shortloop.store.job_files import States
+from shortloop.store.manifest import Manifest
+from shortloop.store.places import BEGUN, Places, Purpose
+from shortloop.store.workdir import hidden_folder
+
+__all__ = ["Index", "Row"]
+
+OF_FORMAT = f"jobs_of_format_{FORMAT}"
+"""An index of jobs of another format is one of another layout."""
+LAYOUT = f"""
+begin immediate;
+create table if not exists jobs (
+    job text primary key, key text, base text, content text, method text, partition text,
+    pipeline text, project text, seconds real, rejected integer, states text, libraries text
+);
+create index if not exists by_key on jobs (key);
+create index if not exists by_base on jobs (base);
+create index if not exists by_method on jobs (method);
+create table if not exists places (
+    project text, pipeline text, stage text, partition text, sibling text, job text
+);
+create unique index if not exists one_job on places (
+    project, pipeline, stage, sibling, ifnull(partition, x'')  -- no null is a duplicate of another
+);
+create table if not exists pipelines (
+    project text, name text, settings text, ended integer, primary key (project, name)
+);
+create view if not exists {OF_FORMAT} as select * from jobs;
+create table if not exists declared (job text, key text, base text, primary key (job, key));
+create index if not exists by_declared_key on declared (key);
+create index if not exists by_declared_base on declared (base);
+create table if not exists outdated (job text primary key);
+create table if not exists settings_files (project text, name text, file text, primary key (project, name));
+"""
+PROBES = (
+    f"select job, key, base, content, pipeline, project, states, libraries from {OF_FORMAT} limit 1",
+    "select job, key, base from declared limit 1",
+    "select job from outdated limit 1",
+    "select project, pipeline, stage, partition, sibling, job from places limit 1",
+    "select project, name, settings, ended from pipelines limit 1",
+    "select project, name, file from settings_files limit 1",
+)
+INSERT = """
+insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
+    key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
+    partition = excluded.partition, pipeline = excluded.pipeline, project = excluded.project,
+    seconds = excluded.seconds, rejected = excluded.rejected, states = excluded.states,
+    libraries = excluded.libraries
+"""
+DECLARED = "insert or replace into declared values (?, ?, ?)"
+OUTDATED = "insert or ignore into outdated values (?)"
+RECENT = """
+select method, avg(seconds) from (
+    select method, seconds, row_number() over (partition by method order by rowid desc) as age from jobs
+) where age <= 40 group by method
+"""
+
+
+class Row(NamedTuple):
+    """A job as the index knows it.
+
+    seconds: how long it took.
+    rejected: whether it rejected its input.
+    states: states of its files when they were last known to be right; see `states_of`.
+    libraries: JSON: the libraries that it loaded, as they were installed.
+    """
+
+    job: str
+    key: str
+    content: str
+    seconds: float
+    rejected: bool
+    partition: str | None
+    states: States
+    libraries: str
+
+    @property
+    def is_incomplete(self) -> bool:
+        """True if units of it failed, which it names in a file."""
+        return any(state[0] == FAILED_UNITS for state in self.states)
+
+
+class Index(Places):
+    """The finished jobs of some workdirs, and which are in the places of pipelines; several processes and
+    threads may use it, of every project that has one of these workdirs.
+
+    workdirs: folders of workdirs by name.
+    manifests: gives the manifests of all jobs of the workdir that it is told, from which the index is made;
+        of a job of another format only its id.
+    """
+
+    def __init__(
+        self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
+    ) -> None:
+        def fill(name: str) -> list[tuple[str, Iterable[Values]]]:
+            jobs, declared, settings_of, outdated = [], list[Values](), {}, []
+            for each in manifests(name):
+                if isinstance(each, str):
+                    outdated.append((each,))
+                    continue
+                jobs.append(_row(each, []))
+                declared += _declared_rows(each)
+                if each.settings:
+                    settings_of[each.project, each.pipeline] = each.settings
+            pipelines = [(*pipeline, settings) for pipeline, settings in settings_of.items()]
+            return [(INSERT, jobs), (DECLARED, declared), (BEGUN, pipelines), (OUTDATED, outdated)]
+
+        files = {
+            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
+            for name, workdir in workdirs.items()
+        }
+        super().__init__(workdirs, files)
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is noted is kept; else it is forgotten at the end."""
+        return all(file.kept for file in self._files.values())
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files.values():
+            file.close()
+
+    def by_key(self, key: str) -> list[Row]:
+        """Jobs with a key, those without failed units first, and of these the newest."""
+        return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
+
+    def by_id(self, job: str) -> list[Row]:
+        """A job."""
+        return self._rows("job = ?", job)
+
+    def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
+        """Jobs with a base: one of them first, then those of a partition, the newest first."""
+        return self._rows(
+            "base = ?1 or job in (select job from declared where base = ?1)",
+            *(base, first, partition),
+            order=f"job = ?2 desc, partition is ?3 desc, rowid desc limit {most}",
+        )
+
+    def by_declared(self, key: str) -> list[Row]:
+        """Jobs that count as made of what a key holds, as somebody has declared; the newest first."""
+        return self._rows("job in (select job from declared where key = ?)", key)
+
+    def insert(self, manifest: Manifest, states: States) -> None:
+        """Note a job; one that is known is replaced."""
+        file = self._files[manifest.job.rpartition("-")[0]]
+        file.write(INSERT, [_row(manifest, states)])
+        if manifest.harmless:
+            file.write(DECLARED, _declared_rows(manifest))
+
+    def forget(self, job: str) -> None:
+        """Drop a job."""
+        for file in self._files.values():
+            file.write("delete from jobs where job = ?", [(job,)])
+        self.forget_declared(job)
+
+    def forget_declared(self, job: str) -> None:
+        """Drop what was declared of a job."""
+        for file in self._files.values():
+            file.write("delete from declared where job = ?", [(job,)])
+
+    def note_outdated(self, job: str) -> None:
+        """Drop a job that is of another format, and note that."""
+        self.forget(job)
+        self._files[job.rpartition("-")[0]].write(OUTDATED, [(job,)])
+
+    def take_outdated(self) -> list[str]:
+        """Jobs of another format that were found since this was last asked."""
+        found = [str(job) for (job,) in self._all("select job from outdated")]
+        for file in self._files.values():
+            file.write("delete from outdated where job = ?", [(job,) for job in found])
+        return found
+
+    def sizes(self) -> dict[str, tuple[Purpose, int]]:
+        """What every job was made for, and what it takes."""
+        select = "select job, pipeline, project, states from jobs"
+        return {
+            str(job): (
+                Purpose(str(pipeline), self.folder_of(name, str(project))),
+                sum(int(each[3]) for each in _loaded(states)),
+            )
+            for name, file in self._files.items()
+            for job, pipeline, project, states in file.read(select)
+        }
+
+    def of_method(self, method: str, partition: str | None) -> list[str]:
+        """Jobs of a method, the newest first."""
+        select = "select job from jobs where method = ? and partition is ? order by rowid desc"
+        return [str(job) for (job,) in self._all(select, method, partition)]
+
+    def seconds(self) -> dict[str, float]:
+        """How long a job of each method takes, from the last ones."""
+        return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
+
+    def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
+        columns = "job, key, content, seconds, rejected, partition, states, libraries"
+        return [
+            Row(job, key, content, seconds, bool(rejected), partition, _loaded(states), libraries)
+            for job, key, content, seconds, rejected, partition, states, libraries in self._all(
+                f"select {columns} from jobs where {where} order by {order}", *values
+            )
+        ]
+
+    def _all(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
+        return [row for file in self._files.values() for row in file.read(statement, *values)]
+
+
+def _row(manifest: Manifest, states: States) -> Values:
+    seconds = float(manifest.cost.get("seconds", 0))
+    what = (manifest.parts.method, manifest.partition, manifest.pipeline, manifest.project)
+    return (
+        manifest.job,
+        manifest.key,
+        manifest.base,
+        manifest.content,
+        *what,
+        seconds,
+        manifest.rejected,
+        json.dumps(states),
+        manifest.parts.libraries_text,
+    )
+
+
+def _declared_rows(manifest: Manifest) -> list[Values]:
+    return [(manifest.job, key, base) for key, base, _ in manifest.declared()]
+
+
+def _loaded(states: str) -> States:
+    try:
+        loaded: States = json.loads(states)
+    except ValueError:  # then its files are read again
+        return []
+    return loaded

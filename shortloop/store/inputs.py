@@ -1,0 +1,335 @@
+"""Input files by content.
+
+A job's key holds a file's content, not its location or timestamps. The content hash is the job's option;
+the job looks up the location here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import time
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+
+from shortloop.base.errors import InputError, TransientError
+from shortloop.keys.file_state import FOLDER, INODE, SIZE, file_state, kind_of
+from shortloop.keys.hashing import Tell, Waiting, hash_file, hash_files
+from shortloop.project.project import cache_directory, keep, write_atomically
+from shortloop.project.system_errors import unreadable
+from shortloop.stages.inputs import unquoted
+from shortloop.store.hidden_changes import check_journal, mapped_for_writing
+from shortloop.store.notes import note
+
+__all__ = [
+    "Located",
+    "Tell",
+    "changed_unseen",
+    "check_located",
+    "content_of",
+    "is_unchanged",
+    "keep_hashes",
+    "known_content",
+    "last_place",
+    "locate",
+    "name_of",
+    "point_to",
+    "register",
+]
+
+KEEP_EVERY = 1.0  # s
+YOUNG = ""  # in place of the hash of a file that may have changed again and look the same
+
+_located: dict[Path, set[str]] = {}  # by this process, by the folder where that is noted
+_kept: dict[Path, tuple[tuple[int, ...], dict[str, object]]] = {}  # state and content of the file of hashes
+_fresh: dict[Path, dict[str, object]] = {}  # entries that are not in it yet
+
+
+def content_of(
+    files: Sequence[Path],
+    tell: Tell | None = None,
+    waiting: Waiting = nullcontext,
+    came: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Content hash of each file.
+
+    A file is read only if its state changed since it was last hashed here, see `file_state`, or if a process
+    could change it and leave its state as it is; several are read at the same time. What is known when this
+    is interrupted is kept.
+    """
+    states = {file: _state(file) for file in files}
+    mapped = mapped_for_writing({state[INODE]: file for file, (state, _) in states.items()})
+    loose = {file for file, (state, _) in states.items() if state[INODE] in mapped}
+    found = _content(states, loose, tell, waiting, came)
+    return [found[file] for file in files]
+
+
+def known_content(files: Sequence[Path]) -> list[str]:
+    """Content hash of each file, as far as it is known without reading a file for the first time.
+
+    A file that was hashed when it had just changed is read once more: it may have changed again and look the
+    same.
+    """
+    known = _read(_hashes())
+
+    def entry_of(file: Path) -> list[object]:
+        entry = known.get(str(file))
+        if not isinstance(entry, list) or not file.exists():
+            return []
+        state = file_state(file)[0]
+        return entry[len(state) :] if entry[: len(state)] == state else []
+
+    entries = {file: entry_of(file) for file in files}
+    young = [file for file, entry in entries.items() if entry == [YOUNG]]
+    read = dict(zip(young, content_of(young), strict=True))
+    return [read.get(file) or str((entries[file] or [""])[0]) for file in files]
+
+
+def name_of(content: str) -> str:
+    """Name of the file that a content was last found in; the start of the hash if nobody knows."""
+    if " " in content:
+        return Path(unquoted(content.partition(" ")[2])).name
+    place = last_place(content)
+    return f"{content[:12]}…" if place is None else place.name
+
+
+def last_place(content: str) -> Path | None:
+    """The file that a content was last found in, which may be another one now; None if nobody knows."""
+    try:
+        return _noted(cache_directory("inputs") / content)
+    except OSError:
+        return None
+
+
+def register(
+    files: Sequence[Path],
+    tell: Tell | None = None,
+    waiting: Waiting = nullcontext,
+    came: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Hash files, as `content_of`, and note where each content was found, for `locate`."""
+    hashes = content_of(files, tell, waiting, came)
+    point_to(zip(hashes, files, strict=True))
+    return hashes
+
+
+def point_to(files: Iterable[tuple[str, Path]]) -> None:
+    """Note where files are, for `locate`: of a content that lies in several places, this one."""
+    for option, file in files:
+        place = _place(option)
+        if not place.is_file() and " " in option:
+            known = _noted(_place(option.partition(" ")[0]))
+        else:
+            known = _noted(place) if place.is_file() else Path()
+        if known != file.absolute():
+            write_atomically(place, str(file.absolute()))
+
+
+def locate(option: str) -> Path:
+    """The file of a content, or of a content with a name."""
+    place = _place(option)
+    content = option.partition(" ")[0]
+    if not place.is_file():
+        place = _place(content)
+    if not place.is_file():
+        raise InputError("the location of an input file is unknown", found=option, hint="run again")
+    file = _noted(place)
+    state = _state(file)
+    # Kept hashes are those of files that no process could change unseen when they were registered.
+    known = _known_as({file: state}, _read(_hashes()))
+    found, settled = (known[file], True) if known else (_hashed(file, state[0]), False)
+    # Noted also if it is another file now: it may be put back before anybody looks again.
+    note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
+    if found != content:
+        raise TransientError("a file changed while a run went on", file=file, hint="run again")
+    _located.setdefault(place.parent, set()).add(option)
+    return file
+
+
+class Located(dict[str, Path]):
+    """Files by what options hold of them, each located when it is first asked for."""
+
+    def __missing__(self, option: str) -> Path:
+        self[option] = locate(option)
+        return self[option]
+
+
+def check_located() -> None:
+    """Check, as `locate`, that the files which this process has located are still what they were."""
+    if _located:
+        for content in sorted(_located.get(cache_directory("inputs"), ())):
+            locate(content)
+
+
+def changed_unseen() -> list[tuple[Path, str]]:
+    """Read all files again whose content is known, and forget what is known of those that hold another.
+
+    A file that is mapped for writing may change without a change of its times.
+    """
+    store = _hashes()
+    known = {
+        Path(name): entry
+        for name, entry in _read(store).items()
+        if isinstance(entry, list) and entry and entry[-1] != YOUNG  # its content was not kept
+    }
+
+    def problem(file: Path) -> str:
+        try:
+            if file_state(file)[0] != known[file][:-1]:  # it is read again anyway, when it is needed
+                return ""
+            found = hash_file(file)
+            same = found == known[file][-1] or file_state(file)[0] != known[file][:-1]
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        return "" if same else "holds something else than when it was read, though its times are the same"
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
+    if wrong:
+        gone = {str(file): known[file] for file in wrong}
+        _fresh.setdefault(store, {}).update(
+            {name: None for name, entry in _read(store).items() if entry == gone.get(name)}
+        )
+        keep_hashes()
+    return sorted(wrong.items())
+
+
+def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:
+    """True if a file that a job has located was never another one since.
+
+    `settled` says that any change shows in the state; else the file is read again.
+    """
+    try:
+        return file_state(Path(file))[0] == list(state) and (settled or hash_file(Path(file)) == content)
+    except OSError:
+        return False
+
+
+def _hashes() -> Path:
+    """Where hashes are kept; its name says which, as a file of others must not be taken for one of these."""
+    return cache_directory("inputs") / "blake3.json"
+
+
+def _place(option: str) -> Path:
+    """Where it is noted where a file is."""
+    content, _, name = option.partition(" ")
+    name = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16] if name else ""
+    return cache_directory("inputs") / ".".join(filter(None, (content, name)))
+
+
+def _noted(place: Path) -> Path:
+    return Path(place.read_bytes().decode("utf-8", "surrogateescape"))
+
+
+def _state(file: Path) -> tuple[list[int], bool]:
+    try:
+        found, kind = file_state(file), kind_of(file.stat().st_mode)
+        check_journal(file)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+    if kind not in ("", FOLDER):  # to read it might never end
+        raise InputError(
+            "an input is not a file", file=file, found=kind, hint="give a file that holds the data"
+        )
+    return found
+
+
+def _content(
+    states: dict[Path, tuple[list[int], bool]],
+    loose: Collection[Path],
+    tell: Tell | None,
+    waiting: Waiting,
+    came: Callable[[], None],
+) -> dict[Path, str]:
+    """Content hash of each file; of loose ones nothing that is known counts, and nothing is kept."""
+    store = _hashes()
+    known = _read(store)
+    found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
+    fresh = _fresh.setdefault(store, {})
+    fresh |= {str(file): None for file in loose}
+    kept = time.monotonic()
+    try:
+        sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
+        for file, content in _hash_all(sizes, tell, waiting):
+            state, settled = states[file]
+            _check_still(file, state)
+            found[file] = content
+            if file not in loose:
+                fresh[str(file)] = [*state, content if settled else YOUNG]
+                came()
+            if time.monotonic() - kept > KEEP_EVERY:
+                keep_hashes()
+                kept = time.monotonic()
+    finally:
+        if len(states) > 1:
+            keep_hashes()
+    return found
+
+
+def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, object]) -> dict[Path, str]:
+    """Content of the files that are as they were when it was found."""
+    entries = {file: known.get(str(file)) for file in states}
+    return {
+        file: str(entry[-1])
+        for file, entry in entries.items()
+        if isinstance(entry, list) and entry[:-1] == states[file][0] and entry[-1] != YOUNG
+    }
+
+
+def _hashed(file: Path, state: list[int]) -> str:
+    ((_, content),) = _hash_all({file: state[SIZE]})
+    _check_still(file, state)
+    return content
+
+
+def _check_still(file: Path, state: list[int]) -> None:
+    if _state(file)[0] != state:
+        hint = "wait until it is complete, and run again"
+        raise InputError("a file changes while it is read", file=file, hint=hint)
+
+
+def _hash_all(
+    sizes: dict[Path, int], tell: Tell | None = None, waiting: Waiting = nullcontext
+) -> Iterator[tuple[Path, str]]:
+    try:
+        yield from hash_files(sizes, tell, waiting)
+    except OSError as error:
+        raise _unreadable(Path(error.filename or ""), error) from None
+
+
+def _unreadable(file: Path, error: OSError) -> InputError:
+    said = unreadable(error, "a file")
+    return InputError(said.problem, file=file, hint=said.hint or "check that it exists")
+
+
+def keep_hashes() -> None:
+    """Write the hashes that were found since the last time; thousands of files may be hashed one by one."""
+    for store, fresh in _fresh.items():
+        if fresh:
+            kept = {file: entry for file, entry in _read(store).items() if entry is not None}
+            fresh.clear()
+            keep(store, json.dumps(kept))
+
+
+atexit.register(keep_hashes)
+
+
+def _read(store: Path) -> Mapping[str, object]:
+    """Entries of all files; None stands for one that was taken out."""
+    fresh = _fresh.get(store, {})
+    try:
+        found = os.stat(store)
+        state = found.st_ino, found.st_mtime_ns, found.st_size
+        if _kept.get(store, (None,))[0] != state:
+            loaded = json.loads(store.read_text(encoding="utf-8"))
+            _kept[store] = state, loaded if isinstance(loaded, dict) else {}
+    except (OSError, ValueError):
+        return fresh
+    return ChainMap(fresh, _kept[store][1])

@@ -1,0 +1,115 @@
+"""Warnings and log records of a job's processes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import TextIO
+
+__all__ = ["WARNED", "is_first_of_job", "keep_logs", "put_logs_into"]
+
+FORMAT = "%(asctime)s.%(msecs)03d %(levelname)s %(name)s: %(message)s"
+WARNED = re.compile("\x1e([^\x1f]*)\x1f([^\x1e]*)\x1e")
+"""A warning of a process elsewhere: its place and its text, for the job, which knows those of all."""
+SHOWN = ".warned"  # beside what the job printed: places whose warning was shown
+
+_folder: str | None = None
+_seen: set[str] = set()
+
+
+def keep_logs(folder: Path | None = None) -> None:
+    """From now on, log records from INFO on are printed, and warnings once per job and place."""
+    put_logs_into(folder)
+    warnings.showwarning = _show
+    # Not a handler of the root: `basicConfig` of a stage would do nothing.
+    logging.lastResort = _Records(logging.INFO)
+    root = logging.getLogger()
+    if not root.handlers and root.level == logging.WARNING:
+        root.setLevel(_OURS)
+        root.addHandler = _add_handler  # type: ignore[method-assign,assignment]
+
+
+def put_logs_into(folder: Path | None) -> None:
+    """From now on, the job is the one in a folder."""
+    global _folder
+    _folder = None if folder is None else f"{folder}/OUTPUT"
+
+
+class _Level(int):
+    """A level that can be told from the same one set by a stage."""
+
+
+_OURS = _Level(logging.INFO)
+
+
+def _add_handler(handler: logging.Handler) -> None:
+    """To the root: whoever has a handler of their own has Python's level as well."""
+    root = logging.getLogger()
+    del root.addHandler
+    if root.level is _OURS:
+        root.setLevel(logging.WARNING)
+    root.addHandler(handler)
+
+
+class _Records(logging.Handler):
+    """Prints records, each line of a minor one with what tells it from a print."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.setFormatter(logging.Formatter(FORMAT, "%Y-%m-%d %H:%M:%S"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = self.format(record)
+            if record.levelno < logging.WARNING:
+                head, name, said = text.partition(f" {record.name}: ")
+                text = "\n".join(f"{head}{name}{line}" for line in said.split("\n"))
+            sys.stderr.write(f"{text}\n")
+        except Exception:
+            self.handleError(record)
+
+
+def is_first_of_job(place: str, folder: str) -> bool:
+    """Whether no process of a job, which prints into this folder, has shown a warning of this place."""
+    try:
+        with open(os.open(f"{folder}/{SHOWN}", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o666), "r+b") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            line = f"{place}\n".encode("utf-8", "backslashreplace")
+            if line in stream.readlines():
+                return False
+            stream.write(line)
+    except OSError:  # too early, or on a full disk
+        pass
+    return True
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """In place of ``warnings.showwarning``."""
+    stream = sys.stderr if file is None else file
+    if stream is None:
+        return
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    if file is None:
+        place = f"{filename}:{lineno}: {category.__name__}".replace("\n", " ")
+        if place in _seen:
+            return
+        _seen.add(place)
+        if _folder is None:
+            text = f"\x1e{place}\x1f{text}\x1e"
+        elif not is_first_of_job(place, _folder):
+            return
+    with contextlib.suppress(OSError):
+        stream.write(text)

@@ -1,0 +1,214 @@
+"""The manifest of a job: the parts of its key, and the size and hash of its files.
+
+exax finishes a job and forgets it; a manifest is written after that, when all of the job is on disk. A job
+without a manifest was cut off between the two.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shortloop.keys.hashing import digest
+from shortloop.keys.key import Parts
+from shortloop.stages.records import FORMAT
+from shortloop.stages.tables import is_table_file
+from shortloop.store.harmless import Change, Harmless
+from shortloop.store.notes import NOTED
+
+__all__ = [
+    "MANIFEST",
+    "OTHER_FORMAT",
+    "Cost",
+    "Manifest",
+    "NotOnDisk",
+    "manifest_problem",
+    "read_manifest",
+    "write_manifest",
+]
+
+MANIFEST = "manifest.json"
+OTHER_FORMAT = "is kept in another format"
+Cost = dict[str, float]
+"""What a job took: a number by what it is of."""
+
+
+class NotOnDisk(OSError):
+    """What a job left could not be put on disk; the system says so once, and may then forget what it was."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is known of a finished job.
+
+    job: job id.
+    key: its key.
+    parts: what the key was made of.
+    content: hash of what it left; jobs that left the same are interchangeable.
+    files: size in bytes and BLAKE3 of each file.
+    base: its key without the option in which it can grow, or what all its units hang on; empty: nothing of it
+        can be taken over.
+    units: names of the options and inputs that all its units read, if others can take over its units.
+    partition: which part of the data; None: all.
+    rejected: whether it rejected its input.
+    pipeline: what it was built for: the build script and the name of its settings.
+    settings: name of the settings; empty if they have none.
+    reason: why it was built.
+    previous: the job in its place before; empty if there was none.
+    cost: ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.exax.cost.Meter`
+        measured.
+    opened: files of the project or its input that it read, and that its key does not know.
+    project: the project that it was built for, as its workdir calls it; empty if that is not known.
+    harmless: changes since then for which it is not built again, as somebody has declared.
+    rests_on: of a job with exax's datasets: the jobs that these name, with their content; the job itself is
+        among them, with none. Empty: it has no datasets.
+    """
+
+    job: str
+    key: str
+    parts: Parts
+    content: str
+    files: dict[str, tuple[int, str]]
+    base: str = ""
+    units: list[str] = field(default_factory=list)
+    partition: str | None = None
+    rejected: bool = False
+    pipeline: str = ""
+    settings: str = ""
+    reason: str = ""
+    previous: str = ""
+    cost: Cost = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)
+    project: str = ""
+    harmless: list[Harmless] = field(default_factory=list)
+    rests_on: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def grows(self) -> str:
+        """The option in which it can grow; empty if there is none."""
+        names = self.parts.options if self.base else ()
+        return next((name for name in names if self.parts.key(without=name) == self.base), "")
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether it left tables."""
+        return any(map(is_table_file, self.files))
+
+    def why_harmless(self, key: str) -> list[str]:
+        """Why it counts as the job of another key, with the libraries as they are installed."""
+        states = [(each.applied(self.parts), each.why) for each in self.harmless]
+        return [why for parts, why in states if parts.key() == key and parts.is_installed]
+
+    def libraries_as_declared(self) -> str | None:
+        """Its libraries with a change that was declared harmless, if they are installed so."""
+        states = (each.applied(self.parts) for each in self.harmless)
+        return next((parts.libraries_text for parts in states if parts.is_installed), None)
+
+    def declared(self) -> list[tuple[str, str, Harmless]]:
+        """What it counts as, beside what it was made of."""
+        states = [(each.applied(self.parts), each) for each in self.harmless]
+        return [(parts.key(), self._base_of(parts), each) for parts, each in states]
+
+    def _base_of(self, parts: Parts) -> str:
+        if self.units:
+            return parts.key_of_units(self.units)
+        grows = self.grows
+        return parts.key(without=grows) if grows else ""
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put all of a job on disk, and then its manifest."""
+    try:
+        for name in {*manifest.files, *(str(Path(name).parent) for name in manifest.files)}:
+            _sync(folder / name)
+    except OSError as error:
+        raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
+    plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
+    plain["harmless"] = [vars(each) for each in manifest.harmless]
+    for name in ("harmless", "rests_on"):  # versions of Shortloop that do not know of it can read all others
+        if not plain[name]:
+            del plain[name]
+    part = folder / f".{MANIFEST}.{os.getpid()}"
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(value)}"
+        for name, value in (plain | {"hash": digest(plain)}).items()
+    )
+    with part.open("w", encoding="utf-8") as stream:
+        stream.write("{" + ",\n".join(lines) + "}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(folder / MANIFEST)
+    (folder / NOTED).unlink(missing_ok=True)
+    _sync(folder)
+    _sync(folder.parent)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a job."""
+    found = _read(folder)
+    return found if isinstance(found, Manifest) else None
+
+
+def manifest_problem(folder: Path) -> str | None:
+    """Why a job has no manifest that can be used."""
+    found = _read(folder)
+    return None if isinstance(found, Manifest) else found
+
+
+def _read(folder: Path) -> Manifest | str:
+    try:
+        plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        noted = plain.pop("hash", None)
+        whole = noted == digest(plain)
+        number = plain.pop("format", 0)  # there was none at first
+        if type(number) is int and number != FORMAT and (number or whole):
+            return OTHER_FORMAT
+        plain["parts"] = Parts(**plain["parts"])
+        plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
+        plain["harmless"] = [_harmless(**each) for each in plain.pop("harmless", [])]
+        manifest = Manifest(**plain)
+        manifest.declared()  # which fails of another job's
+        key = manifest.parts.key()
+        if not (whole and _is_well_formed(manifest)):
+            return f"{MANIFEST} is damaged"
+    except FileNotFoundError:
+        return f"{MANIFEST} is missing"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return f"{MANIFEST} is damaged"
+    if manifest.job != folder.name:
+        return f"{MANIFEST} is that of {manifest.job}"
+    return (
+        manifest
+        if manifest.key == key
+        else f"{MANIFEST} has another key than what it says the job was made of"
+    )
+
+
+def _harmless(why: str, when: float, what: str, code: Change, versions: Change) -> Harmless:
+    """One as it was read, if it is well-formed."""
+    pairs = [pair for given in (code, versions) for pair in given.values()]
+    hashes = [each for pair in pairs for each in pair if each is not None]
+    if not all(isinstance(each, str) for each in (why, what, *hashes)) or not isinstance(when, int | float):
+        raise TypeError
+    if not all(isinstance(pair, list) for pair in pairs):
+        raise TypeError
+    return Harmless(why, when, what, code, versions)
+
+
+def _is_well_formed(manifest: Manifest) -> bool:
+    usual = Manifest("", "", Parts("", {}, {}, {}, {}), "", {}, partition="")
+    named = zip(vars(manifest).values(), vars(usual).values())
+    parts = zip(vars(manifest.parts).values(), vars(usual.parts).values())
+    files = [pair for size, found in manifest.files.values() for pair in ((size, 0), (found, ""))]
+    pairs = [*named, *parts, *files, (float(manifest.cost.get("seconds", 0)), 0.0)]
+    return all(type(value) is type(kind) or (value, kind) == (None, "") for value, kind in pairs)
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,279 @@
+"""Find a finished job by its key, and check that it is unchanged.
+
+What is found of a job that has the key, what is done, and why; a job that is not used is built again.
+"Read": all of it, see `damage`. "Set aside": out of use for good, its files stay. "Forgotten": out of the
+index, its folder is left as it is. "Forced": exax is told to build, whatever it thinks that it has, as it is
+for a job that is set aside.
+
+=========================================  ======================  =========================================
+found                                      done                    why
+=========================================  ======================  =========================================
+all files in the states that were noted    used, not read          what changes a file changes its state
+a state differs, or none is noted          read; used, noted anew  touched, copied, moved, or the index lost
+a file altered, cut short, longer or gone  set aside               nobody knows what else of it is wrong
+a file more that is read as a result       set aside               its readers would take it for one (noticed
+                                                                   when a state differs, and by `verify`)
+post.json gone                             set aside               exax does not have it as finished
+manifest gone, damaged, or of another job  set aside               nothing says any more what it is
+manifest not true of the files             set aside               somebody made it fit
+manifest gone, setup.json of another job   forgotten               the workdir was filled anew: a new job,
+                                                                   which is not recorded yet
+manifest of another key                    noted by that key       the same, and it is recorded
+manifest or record of another format       forgotten, told once    another version may use it
+folder gone                                forgotten, forced       exax may think that it still has it
+post.deleted.json                          forgotten               `shortloop gc` deleted it
+libraries that it loaded are others now    not used, forced        right again when these are back
+key is one that was declared of a job      used like one of its    somebody knows that the change is harmless
+files by slice, of another number          not used                right again when that number is back
+a job that its datasets name is not whole  not used, forced        exax would read what is in that
+wrong, and may not be written              not used                who only looks changes nothing
+not recorded: its files are not on disk    set aside; run ends     the system may have lost them
+not recorded: its manifest is not on disk  left; run ends          the next run takes it over
+=========================================  ======================  =========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from shortloop.keys.installed import differing
+from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.project.system_errors import if_writable
+from shortloop.stages.tables import is_table_file
+from shortloop.store.crash_repair import tidy
+from shortloop.store.dataset_chain import Rests
+from shortloop.store.formats import is_outdated
+from shortloop.store.index import Index, Row
+from shortloop.store.integrity import damage
+from shortloop.store.job_files import states_of
+from shortloop.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
+from shortloop.store.places import Purpose
+from shortloop.store.slices import Slices, slices_configured
+from shortloop.store.stored_job import StoredJob, modules_of_objects
+from shortloop.store.writer import Writer
+
+__all__ = ["Store"]
+
+
+class Store:
+    """The finished jobs of the project's workdirs, whichever project made them; a context manager, as
+    manifests are written in the background.
+
+    slices: gives the number of slices that jobs have now. Default: that of a server that would be started.
+    """
+
+    def __init__(self, slices: Callable[[], int] = slices_configured) -> None:
+        self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
+        self.damaged: dict[str, tuple[str, str]] = {}
+        """By key: a job that was set aside, and what was wrong with it."""
+        self.outdated: set[str] = set()
+        """Keys of jobs whose libraries are installed otherwise now."""
+        self.slices = Slices(slices)
+        self._rests = Rests(self.folder, self.by_id)
+        self._whole: dict[str, StoredJob] = {}
+        self.index = Index(self._workdirs, self._manifests)
+        self._writer = Writer(self.index)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait until all manifests are written."""
+        try:
+            self._writer.close()
+        finally:
+            self.index.close()
+
+    def tidy(self) -> list[str]:
+        """Clean up after jobs that did not finish; see `shortloop.store.crash_repair.tidy`."""
+        found = tidy(self._workdirs)
+        outdated = len(self.index.take_outdated())
+        if outdated:
+            number = "1 job is" if outdated == 1 else f"{outdated} jobs are"
+            why = "kept in another format, by another version of Shortloop, and not used"
+            found.append(f"{number} {why}: what is needed is built again")
+        return found
+
+    def find(self, key: str) -> StoredJob | None:
+        """The newest whole job with a key; damaged ones are set aside."""
+        if key not in self._whole:
+            rows = self.index.by_key(key)
+            current = [row for row in rows if not differing(row.libraries)]
+            if len(current) < len(rows):
+                self.outdated.add(key)
+            found = next((job for row in current if (job := self._check(row)) is not None), None)
+            found = found or self._declared(key)
+            if found is not None:
+                self._whole[key] = found
+        return self._whole.get(key)
+
+    def find_alike(
+        self, base: str, first: str = "", partition: str | None = None, most: int = -1
+    ) -> list[StoredJob]:
+        """Whole jobs with a base: one of them first, then those of a partition, the newest first."""
+        added = self._writer.added(base)
+        rows = self.index.by_base(base, first, partition, most)
+        known = {row.job for row in rows}
+        found = [
+            *(job for job in added if job.job not in known and not differing(job.libraries)),
+            *filter(None, map(self._current, rows)),
+        ]
+        return sorted(found, key=lambda each: (each.job != first, each.partition != partition))
+
+    def by_id(self, job: str) -> StoredJob | None:
+        """A whole job by its id, whatever libraries it loaded."""
+        return next(filter(None, map(self._check, self.index.by_id(job))), None)
+
+    def add(self, folder: Path, manifest: Manifest) -> StoredJob:
+        """Record a job of this project, in the background, and find it from now on."""
+        settings = self.index.settings_names().get(Purpose(manifest.pipeline), "")
+        manifest = replace(manifest, project=self.index.name_for(manifest.job), settings=settings)
+        found = StoredJob.from_manifest(folder, manifest)
+        self._writer.add(folder, manifest, found)
+        self._whole[manifest.key] = found
+        self._rests.note(found.job, found.content)
+        return found
+
+    def written(self) -> None:
+        """Wait until the manifests of all jobs that were added are written."""
+        self._writer.wait()
+
+    def note(self, folder: Path, manifest: Manifest) -> StoredJob:
+        """Find a job that is recorded, and known to be whole, from now on."""
+        self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        found = StoredJob.from_manifest(folder, manifest)
+        self._whole[manifest.key] = found
+        return found
+
+    def rests_on(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
+        """What a job rests on, for its manifest."""
+        return self._rests.of(folder, names)
+
+    def whole(self, folder: Path) -> Manifest | None:
+        """The manifest of a job, if all is as it was recorded."""
+        manifest = read_manifest(folder)
+        if manifest is None or not (folder / FINISHED).is_file() or is_outdated(folder):
+            return None
+        if self._rests.broken(folder, manifest.files):
+            return None
+        return manifest if damage(folder, manifest) is None else None
+
+    def folder(self, job: str) -> Path | None:
+        """The folder of a job of this project."""
+        above = self._workdirs.get(job.rpartition("-")[0])
+        return None if above is None else above / job
+
+    def manifest_of(self, job: str) -> Manifest | None:
+        """The manifest of a job."""
+        folder = self.folder(job)
+        return None if folder is None else read_manifest(folder)
+
+    def set_aside(self, folder: Path, key: str, what: str) -> None:
+        """Take a damaged job out of use; its files stay."""
+        self.damaged[key] = (folder.name, what)
+        self.index.forget(folder.name)
+        if (folder / FINISHED).exists():
+            (folder / FINISHED).replace(folder / SET_ASIDE)
+
+    def _manifests(self, workdir: str) -> Iterator[Manifest | str]:
+        for folder in job_folders({workdir: self._workdirs[workdir]}):
+            if (folder / FINISHED).is_file():
+                manifest = read_manifest(folder)
+                if manifest is not None:
+                    yield manifest
+                elif is_outdated(folder):
+                    yield folder.name
+
+    def _declared(self, key: str) -> StoredJob | None:
+        """A whole job that has a key as somebody declared its changes harmless."""
+        for row in self.index.by_declared(key):
+            manifest = self.manifest_of(row.job)
+            why = manifest.why_harmless(key) if manifest else []
+            if not why:  # it is another job by now
+                continue
+            found = self._check(row)
+            if found is not None:
+                return replace(found, harmless=why[-1])
+            if row.key in self.damaged:
+                self.damaged[key] = self.damaged[row.key]
+            if row.key in self.slices.others:
+                self.slices.others[key] = self.slices.others[row.key]
+        return None
+
+    def _check(self, row: Row) -> StoredJob | None:
+        folder = self.folder(row.job)
+        if folder is None:
+            return None
+        try:
+            same = states_of(folder, [str(state[0]) for state in row.states]) == row.states != []
+        except OSError:
+            same = False
+        has_tables = any(is_table_file(str(state[0])) for state in row.states)
+        how = row.rejected, has_tables, "", row.libraries, row.partition, row.is_incomplete
+        found = StoredJob(row.job, folder, row.content, row.seconds, *how)
+        found = replace(found, modules=modules_of_objects(folder, (str(state[0]) for state in row.states)))
+        if not same:
+            looked = self._look_again(folder, row)
+            if looked is None:
+                return None
+            found = looked
+        names = [str(state[0]) for state in row.states]
+        if not self.slices.are_as_now(folder, row.key, names):
+            return None
+        if broken := self._rests.broken(folder, names):
+            self.damaged.setdefault(row.key, (row.job, f"{broken}, which it rests on, is not what it was"))
+            return None
+        self._rests.note(found.job, found.content)
+        return found
+
+    def _current(self, row: Row) -> StoredJob | None:
+        """A whole job whose libraries are as they were, but for changes that were declared harmless."""
+        if not differing(row.libraries):
+            return self._check(row)
+        manifest = self.manifest_of(row.job)
+        libraries = manifest and manifest.libraries_as_declared()
+        found = self._check(row) if libraries else None
+        return found and replace(found, libraries=str(libraries))
+
+    def _look_again(self, folder: Path, row: Row) -> StoredJob | None:
+        """A job whose files changed in some way, if it still holds what it held."""
+        if not folder.is_dir():  # somebody deleted it, and may have meant to
+            self.index.forget(row.job)
+            self.damaged[row.key] = (row.job, "its folder is gone")
+            return None
+        if (folder / DELETED).exists():
+            self.index.forget(row.job)
+            return None
+        manifest = read_manifest(folder)
+        if manifest is not None and manifest.key != row.key:  # its workdir was emptied and filled again
+            self.index.insert(manifest, [])
+            return None
+        if manifest is None and is_outdated(folder):
+            self.index.note_outdated(row.job)
+            return None
+        unrecorded = manifest is None and not (folder / MANIFEST).exists()
+        if unrecorded and not _is_same_job(folder, row):  # so it was, and the new job is not recorded yet
+            self.index.forget(row.job)
+            return None
+        what = manifest_problem(folder) if manifest is None else damage(folder, manifest)
+        if manifest is not None and what is None:
+            if not is_outdated(folder):
+                return self.note(folder, manifest)
+            self.index.note_outdated(row.job)
+            return None
+        with if_writable():
+            self.set_aside(folder, row.key, str(what))
+        return None
+
+
+def _is_same_job(folder: Path, row: Row) -> bool:
+    """Whether a folder is the one that the index knows, and not one of the same name."""
+    try:
+        return states_of(folder, ["setup.json"])[0] in row.states
+    except OSError:
+        return True

@@ -1,0 +1,282 @@
+"""The job's side of an engine: send units, check workers, store results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from shortloop.base.errors import TransientError
+from shortloop.base.plain import Plain
+from shortloop.keys.code import Code
+from shortloop.keys.hashing import digest
+from shortloop.stages.threads import Pool
+from shortloop.store.notes import put_notes
+from shortloop.units.ended import unit_lost
+from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
+from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
+
+__all__ = ["Computing", "Received", "UnitFailed"]
+
+
+class UnitFailed(RuntimeError):
+    """A unit raised an exception in a worker."""
+
+
+def _print(printed: Printed) -> None:
+    print("".join(text for _, text in printed), end="", flush=True)
+
+
+class Computing:
+    """The units of a job, computed by an engine."""
+
+    def __init__(
+        self,
+        engine: EngineNote | None,
+        what: str,  # what messages call the job
+        unit_name: Callable[[bytes], str],
+        is_of: Callable[[bytes, object], bool],  # whether a worker computed from what the unit reads here
+        given_up: Callable[[bytes, str], object],  # gives the value of a unit whose process ended, or raises
+        code: Code | None = None,  # for nodes without the project; None: all must have it
+        keep_printed: Callable[[Printed], None] = _print,
+    ) -> None:
+        self._keep_printed = keep_printed
+        self._engine = engine
+        self._code = code
+        self._what = what
+        self._unit_name, self._is_of = unit_name, is_of
+        self.given_up = given_up
+        self._said: dict[str, Plain] = {}
+        self._hosts: dict[str, int] = {}
+        self._kernels: dict[str, list[str]] = {}
+        self._cpu_seconds = 0.0
+        self._here: Facts | None = None
+        self._versions: Mapping[str, str] = {}
+        self._received = Received()
+        self.threads: list[Pool] = []  # of the workers
+
+    def described(self) -> dict[str, Plain]:
+        """The engine and its workers, for the record."""
+        found: dict[str, Plain] = {"name": SLICES if self._engine is None else self._engine["name"]}
+        found |= self._said
+        found |= {"processes": dict(self._hosts), "kernels": dict(self._kernels)}
+        return {**found, "cpu_seconds": round(self._cpu_seconds, 2)}
+
+    def units(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
+        """Have units computed."""
+        engine, left = self._engine, dict(costs)
+        assert engine is not None
+        vain = 0
+        while left:
+            before = len(left)
+            yield from self._asked(engine, left, work)
+            vain = vain + 1 if len(left) == before else 0  # once, if all that was there was of no use
+            if vain == 2:
+                raise TransientError("the engine has left out units", hint=_hint_of(engine))
+
+    def done(
+        self, batches: Iterable[bytes], costs: Mapping[bytes, float], work: JobWork
+    ) -> Iterator[tuple[bytes, object]]:
+        """Units that other processes of this job have computed; as `units`."""
+        left = dict(costs)
+        for data in batches:
+            yield from self._taken(data, left, work)
+
+    def lost(self, unit: bytes, found: str) -> TransientError:
+        """The error of a unit whose process ended."""
+        return unit_lost(self._unit_name(unit), found, self._what)
+
+    def _asked(
+        self, engine: EngineNote, left: dict[bytes, float], work: JobWork
+    ) -> Iterator[tuple[bytes, object]]:
+        """The engine is asked once for all units that are left; those that it gives are taken out of them."""
+        with _called(engine) as host:
+            sent = _packed(work, engine["here"])
+            asked: Asked = {"work": sent, "costs": left, "asked": self._of_run("asked") or {}}
+            host.send_bytes(pickle.dumps(asked))
+            while (said := self._heard(host, engine)) is not None:
+                if "failed" in said:
+                    unit = said["failed"][0]
+                    given = self.given_up(unit, f"{said['how']}, each time that it was tried")
+                    del left[unit]
+                    yield unit, given
+                    return
+                if "needs" in said:
+                    host.send_bytes(pickle.dumps(self._needs(work, engine)))
+                if "computed" in said:
+                    yield from self._taken(_bytes(host, engine), left, work)
+
+    def _taken(self, data: bytes, left: dict[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
+        """Those units of a batch that are left: the job may have others from elsewhere."""
+        self._versions = cast("dict[str, str]", work["task"]["versions"])
+        for done in self._received.add(pickle.loads(data)):
+            self._check(done)
+            for unit, given in zip(done["units"], done["values"], strict=True):
+                if unit in left:
+                    if not self._is_of(unit, given):
+                        raise self._differs(unit, "reads something else")
+                    del left[unit]
+                    yield unit, given
+            self._see_failure(done)
+
+    def _of_run(self, name: Literal["asked", "seconds"]) -> Any:
+        """What the run says of this job."""
+        said = None if self._engine is None else self._engine["jobs"].get(self._what)
+        return None if said is None else said[name]
+
+    def _needs(self, work: JobWork, engine: EngineNote) -> Needs:
+        """What to send to nodes that have not the project."""
+        from shortloop.units.listing import list_needs
+
+        if self._code is None:
+            raise TransientError("a worker's node has not the project", file=work["project"])
+        listing, sources = list_needs(work, self._code)
+        return {
+            "what": self._what,
+            "listing": listing,
+            "sources": sources,
+            "seconds": self._of_run("seconds"),
+        }
+
+    def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
+        """What the engine's process says next; None at the end."""
+        said: dict[str, Any] = pickle.loads(_bytes(host, engine))
+        if "wrong" in said:
+            raise TransientError(said["wrong"])
+        if "broken" in said:
+            raise TransientError("the engine has failed", found=said["broken"].strip(), hint=_hint_of(engine))
+        if "engine" in said:
+            self._said |= said["engine"]
+            self._said["workers"] = said["workers"]
+        if said.get("sent"):
+            self._said["sent_bytes"] = said["sent"]
+        return None if "end" in said else said
+
+    def _check_alike(self, done: UnitsDone) -> None:
+        """See that a worker is like this machine."""
+        facts = done["facts"]
+        if facts is not None:
+            if self._here is None:
+                self._here = facts_here(self._versions, self._versions)
+            check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
+            if self._code is not None:
+                check_same_code(self._code.modules, done["notes"], facts["host"])
+
+    def _check(self, done: UnitsDone) -> None:
+        """See that a worker is like this machine, and take over what else it says."""
+        facts = done["facts"]
+        self._check_alike(done)
+        if facts is not None:
+            self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
+            for library, code in facts["kernels"].items():
+                if code not in self._kernels.setdefault(library, []):
+                    self._kernels[library].append(code)
+        put_notes(done["notes"])
+        self.threads += done["threads"]
+        self._cpu_seconds += done["cpu_seconds"]
+        if done["printed"]:
+            self._keep_printed(done["printed"])
+
+    def _see_failure(self, done: UnitsDone) -> None:
+        failure = done["failure"]
+        if failure is not None:
+            unit = failure["unit"]
+            if unit is not None and not failure["traceback"]:
+                raise self._differs(unit, "is not there")
+            name = "to open the stage" if unit is None else self._unit_name(unit)
+            raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
+
+    def _differs(self, unit: bytes, how: str) -> TransientError:
+        """What to say of a unit that is another one in a worker."""
+        only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process looks for units"
+        return TransientError(
+            "the units of a stage are not the same in each process that looks for them",
+            found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
+            expected="the same units, and the same data for each, whenever the job's inputs are the same",
+            hint="sort what has no order of its own, such as a set or a folder, and seed what is random"
+            + ("" if self._engine is None else only_one),
+        )
+
+
+def _bytes(host: Connection, engine: EngineNote) -> bytes:
+    try:
+        return host.recv_bytes()
+    except (EOFError, OSError):
+        raise _gone(engine) from None
+
+
+class Received:
+    """Batches of a job. One counts as soon as all counted that its process computed before."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = defaultdict(int)
+        self._waiting: dict[tuple[str, int], UnitsDone] = {}
+
+    def add(self, done: UnitsDone) -> Iterator[UnitsDone]:
+        """Take a batch; yield those that count now, in the order in which their process computed them."""
+        process = done["process"]
+        self._waiting[process, done["number"]] = done
+        while (found := self._waiting.pop((process, self._next[process]), None)) is not None:
+            self._next[process] += 1
+            yield found
+
+
+PATIENCE = 30.0  # s until the process of the engine listens
+LOOK_EVERY = 0.02  # s
+SAID = 25  # lines of a log
+
+
+def _packed(work: JobWork, here: Sequence[str] = ("", "")) -> Work:
+    """The work of a job, to be sent."""
+    what = digest(cast("Plain", work))
+    file, text = here
+    return Work(f"{what} {secrets.token_hex(8)}", pickle.dumps(work), what, (file, text))
+
+
+def _called(engine: EngineNote) -> Connection:
+    """A connection to the process of an engine."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return Client(engine["address"], "AF_UNIX", bytes.fromhex(engine["secret"]))
+        except (OSError, EOFError, AuthenticationError) as error:
+            if not _is_alive(engine["process"]) or time.monotonic() > deadline:
+                raise _gone(engine) from error
+            time.sleep(LOOK_EVERY)
+
+
+def _gone(engine: EngineNote) -> TransientError:
+    """What to say if the process of an engine has ended."""
+    lines = []
+    with contextlib.suppress(OSError):
+        lines = Path(engine["log"]).read_text(encoding="utf-8", errors="replace").splitlines()
+    return TransientError(
+        "the process of the engine has ended",
+        found="\n    ".join(["", *lines[-SAID:]]) if lines else None,
+        hint=_hint_of(engine),
+    )
+
+
+def _hint_of(engine: EngineNote) -> str:
+    """What to do if an engine has failed."""
+    return f"run again: units that are done are kept. {engine['log']} has what was said"
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return fields.rpartition(")")[2].split()[0] != "Z"

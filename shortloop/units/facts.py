@@ -1,0 +1,140 @@
+"""Machine properties that may change results: versions, environment, kernels.
+
+Results are the same bits where these are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from shortloop.base.errors import TransientError
+from shortloop.keys.hashing import hash_file
+from shortloop.keys.installed import version_of
+from shortloop.keys.interpreter import python_here
+from shortloop.keys.own_code import PACKAGE
+from shortloop.stages.threads import found_pools
+
+__all__ = [
+    "EVENED_OUT",
+    "Facts",
+    "check_alike",
+    "check_same_code",
+    "facts_here",
+    "surroundings_here",
+    "with_surroundings",
+]
+
+EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
+"""Variables with which machines of several kinds use the same kernels."""
+
+
+CHOOSE = ("numpy", "llvmlite")  # among those that choose code for the processor
+NAMES = ("TZ", "LANG", "LANGUAGE", "PYTHONCOERCECLOCALE", "PYTHONHASHSEED", "PYTHONUTF8")
+PREFIX = "LC_"
+
+
+class Facts(TypedDict):
+    """Facts of a machine that may change results."""
+
+    host: str  # name of the machine
+    versions: dict[str, str]  # of Python, this package and libraries
+    kernels: dict[str, str]  # code that a library uses on this processor, by the library
+
+
+def facts_here(libraries: Iterable[str], versions: Mapping[str, str] | None = None) -> Facts:
+    """Facts of this process."""
+    libraries = [*libraries]
+    for name in CHOOSE:  # a unit may be the first to load it, and the other process not have done so
+        if name in libraries:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+    known = {**(versions or {}), "python": python_here()}
+    found = {name: version_of(name) for name in {PACKAGE, *libraries} - known.keys()}
+    known |= {name: "not installed" if each is None else each.text for name, each in found.items()}
+    return {"host": socket.gethostname(), "versions": known, "kernels": _kernels()}
+
+
+def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
+    """Refuse a worker whose results may differ from those of this process."""
+    differ = _differences(here["versions"], worker["versions"])
+    kernels = {} if other_kernels else _differences(here["kernels"], worker["kernels"])
+    if not differ and not kernels:
+        return
+    rows = [("", "here", worker["host"]), *((name, *each) for name, each in {**differ, **kernels}.items())]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    table = "".join(
+        "\n    " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    )
+    if differ:
+        raise TransientError(
+            "a worker has other versions than this machine, so its results could be others",
+            found=table,
+            hint="install the same on both; requirements.txt has versions that go together",
+        )
+    raise TransientError(
+        "a worker has another kind of processor, for which libraries compute differently in the last digits",
+        found=table,
+        hint=f"even it out with {EVENED_OUT}, set for this machine and the workers alike, or allow it with "
+        "`other_kernels = true` below [engine]",
+    )
+
+
+def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> None:
+    """Refuse a worker that has loaded a module from another place, where it is another one."""
+    loaded = [found for line in notes.splitlines() for found in json.loads(line).get("loaded", {}).items()]
+    for name, (file, content) in loaded:
+        here = modules.get(name)
+        if here is None or file == str(here) or Path(file).resolve() == here.resolve():
+            continue  # where it is the same file, it is seen elsewhere that it changed
+        if hash_file(here) != content:
+            raise TransientError(
+                f"a worker has another copy of {name} than this machine, so its results could be others",
+                found=f"{file}, on {host}",
+                expected=f"what is in {here}",
+                hint="install the same for both, or have workers find it where it is here (PYTHONPATH)",
+            )
+
+
+def _differences(here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """What both say and is not the same; a library that a process has not loaded computes nothing in it."""
+    both = sorted(here.keys() & there.keys())
+    return {name: (here[name], there[name]) for name in both if here[name] != there[name]}
+
+
+def _kernels() -> dict[str, str]:
+    found = {}
+    for pool in found_pools():
+        if "architecture" in pool:  # of linear algebra; others have no kernels to choose from
+            found[f"{pool['prefix']} {pool['version']}"] = pool["architecture"]
+    umath: Any = getattr(getattr(sys.modules.get("numpy"), "_core", None), "_multiarray_umath", None)
+    features = getattr(umath, "__cpu_features__", None)
+    if features is not None:
+        chosen = {*umath.__cpu_baseline__, *umath.__cpu_dispatch__}
+        found["numpy"] = " ".join(sorted(name for name in chosen if features.get(name))) or "baseline"
+    if "llvmlite" in sys.modules:
+        from llvmlite import binding
+
+        found["numba"] = os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name()
+    return found
+
+
+def surroundings_here() -> dict[str, str]:
+    """Time zone, locale, encoding and hashes of texts, as the environment of this process says."""
+    return {name: os.environ[name] for name in sorted(os.environ) if _counts(name)}
+
+
+def with_surroundings(surroundings: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this process, with the surroundings of another one."""
+    return {name: each for name, each in os.environ.items() if not _counts(name)} | {**surroundings}
+
+
+def _counts(name: str) -> bool:
+    return name in NAMES or name.startswith(PREFIX)

@@ -1,0 +1,221 @@
+"""The needs of a job on a node without the project: modules, jobs and files, and where each lies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from blake3 import blake3
+
+from shortloop.base.errors import TransientError
+from shortloop.base.plain import Plain
+from shortloop.keys.code import Code
+from shortloop.keys.hashing import hash_file
+from shortloop.keys.own_code import PACKAGE
+from shortloop.project.project import CONFIGURATION, cache_directory, configuration, project_directory
+from shortloop.stages.records import RECORD
+from shortloop.stages.results import bare_result
+from shortloop.store.inputs import locate
+from shortloop.store.job_files import hash_outputs, output_files
+from shortloop.store.lookup import here
+from shortloop.store.manifest import read_manifest
+from shortloop.units.messages import JobWork
+from shortloop.units.node_cache import INSIDE, OUTSIDE, Files
+
+__all__ = ["SETUP", "Listing", "list_needs"]
+
+SETUP, CODE_COPY = "setup.json", "method.tar.gz"  # exax writes them into the folder of each job
+HASH = 64  # digits of one
+
+
+class Listing(TypedDict):
+    """What a job needs, as nodes are told it; paths are as of `shortloop.units.node_cache.Files`."""
+
+    project: str  # its folder on the machine of the run
+    code: Files  # what the job imports, in a mirror of its own, as jobs share it
+    data: Files
+    inputs: dict[str, str]  # where each input file is, by its content
+    folders: dict[str, str]  # where folders are that its work names
+    whole: list[str]  # folders of jobs all of whose files are in `data`
+    absent: list[str]  # folders that count as missing on the node
+
+
+def list_needs(work: JobWork, code: Code) -> tuple[bytes, dict[str, tuple[Path | bytes, int]]]:
+    """List what a job needs, and where each content is."""
+    needs = _Needs()
+    task: Any = work["task"]
+    needs.add_modules(code.modules)
+    for file in code.declared:
+        content = hash_file(file)
+        for files in (needs.code, needs.data):
+            needs.add(files, needs.place(file), file, content)
+    jobs = [*_folders(task["jobs"].values()), *_folders([task["before"]])]
+    datasets = [each.partition("/")[0] for each in _folders(task["datasets"].values())]
+    needs.add_jobs(map(Path, jobs), datasets)
+    for option in _texts(task["options"]):
+        needs.add_input(option)
+    needs.add_configuration(work["slices"])
+    # Others are no folders: Python puts names of hooks and of archives there.
+    for folder in (*filter(os.path.isabs, filter(os.path.isdir, work["path"])), *jobs):
+        needs.folders[folder] = needs.place_of_folder(Path(folder))
+    return needs.said(), needs.sources
+
+
+class _Needs:
+    def __init__(self) -> None:
+        self.code: dict[str, tuple[str, int]] = {}
+        self.data: dict[str, tuple[str, int]] = {}
+        self.folders: dict[str, str] = {}
+        self.sources: dict[str, tuple[Path | bytes, int]] = {}
+        self._inputs: dict[str, str] = {}
+        self._whole: set[str] = set()
+        self._project = os.path.realpath(project_directory())
+        self._where = here()
+        self._known = cache_directory("inputs")
+
+    def said(self) -> bytes:
+        listing: Listing = {
+            "project": self._project,
+            "code": self.code,
+            "data": self.data,
+            "inputs": self._inputs,
+            "folders": self.folders,
+            "whole": sorted(self._whole),
+            "absent": self._absent(),
+        }
+        return json.dumps(listing, sort_keys=True).encode()
+
+    def add(self, to: dict[str, tuple[str, int]], place: str, file: Path, content: str) -> None:
+        try:
+            size = file.stat().st_size
+        except OSError as error:
+            raise TransientError(
+                f"a file that a job needs cannot be read ({error.strerror})", file=file, hint="run again"
+            ) from None
+        to[place] = content, size
+        self.sources[content] = file, size
+
+    def add_modules(self, modules: Mapping[str, Path]) -> None:
+        """Add modules of one's own; those of this package are installed on each node."""
+        for name, file in modules.items():
+            parts = name.split(".")
+            if parts[0] == PACKAGE:
+                continue
+            # Folders below the one where it is looked for may be links, and must not be followed.
+            depth = len(parts) - (file.name.partition(".")[0] != "__init__")
+            root = file.parents[depth]
+            place = f"{self.place_of_folder(root)}/{file.relative_to(root).as_posix()}"
+            self.add(self.code, place, file, hash_file(file))
+
+    def add_jobs(self, folders: Iterable[Path], datasets: Iterable[str]) -> None:
+        """Add what jobs left, and the records of those that they were made from."""
+        waiting = [*folders]
+        for job in datasets:
+            manifest = read_manifest(self._folder_of(job))
+            names = {job, *(manifest.rests_on if manifest is not None else ())}
+            waiting += [self._folder_of(each) for each in names]
+        for folder in waiting:
+            self._add_job(folder)
+        seen = {*waiting}
+        while waiting:
+            folder = waiting.pop()
+            made_from = bare_result(folder, self._where).sources()
+            above = {self._folder_of(job, folder) for _, job in made_from} - seen
+            for each in above:
+                if (each / SETUP).is_file():
+                    seen.add(each)
+                    waiting.append(each)
+                    self._add_files(each, [name for name in (SETUP, RECORD) if (each / name).is_file()])
+
+    def add_input(self, option: str) -> None:
+        content = option.partition(" ")[0]
+        if len(content) == HASH and content.isalnum() and (self._known / content).is_file():
+            file = locate(option)
+            self._inputs[option] = place = self.place(file)
+            self.add(self.data, place, file, content)
+
+    def add_configuration(self, slices: int) -> None:
+        """Add exax's configuration, with the places in mirrors."""
+        found = configuration()
+        workdirs = {name: self.place_of_folder(Path(folder)) for name, folder in found.workdirs.items()}
+        lines = [f"slices: {slices}", "workdirs:"]
+        lines += [f"\t{name} {shlex.quote(f'../{place}')}" for name, place in workdirs.items()]
+        lines += ["method packages:", *(f"\t{name} auto-discover" for name in found.method_directories)]
+        inputs = found.get("input_directory")
+        if inputs:
+            lines.append(f"input directory: {shlex.quote(f'../{self.place_of_folder(Path(inputs))}')}")
+        said = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
+        content = blake3(said).hexdigest()
+        for files in (self.code, self.data):
+            files[f"{INSIDE}/{CONFIGURATION}"] = content, len(said)
+        self.sources[content] = said, len(said)
+
+    def place(self, file: Path) -> str:
+        """Place of a file in a mirror; it may be a link, and keeps its name."""
+        return f"{self.place_of_folder(file.parent)}/{file.name}"
+
+    def place_of_folder(self, folder: Path) -> str:
+        real = os.path.realpath(folder)
+        if real == self._project or real.startswith(f"{self._project}/"):
+            return f"{INSIDE}{real[len(self._project) :]}"
+        return OUTSIDE if real == "/" else f"{OUTSIDE}{real}"
+
+    def _absent(self) -> list[str]:
+        inputs = configuration().get("input_directory")
+        found = {self._project, str(project_directory()), *filter(None, [inputs])}
+        shown = os.environ.get("PWD", "")  # shells say there how they came here, be it through links
+        if shown and os.path.realpath(shown) == self._project:
+            found.add(shown)
+        return sorted(found)
+
+    def _folder_of(self, job: str, beside: Path | None = None) -> Path:
+        workdir = job.rpartition("-")[0]
+        if beside is not None and workdir == beside.name.rpartition("-")[0]:
+            return beside.parent / job
+        return self._where.workdirs.get(workdir, Path(workdir)) / job
+
+    def _add_job(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        files = hash_outputs(folder, output_files(folder)) if manifest is None else manifest.files
+        self._whole.add(self.place_of_folder(folder))
+        self._add_files(folder, [name for name in files if name != CODE_COPY], files)
+        for content in _outside(folder):
+            self.add_input(content)
+
+    def _add_files(
+        self, folder: Path, names: Iterable[str], known: Mapping[str, tuple[int, str]] | None = None
+    ) -> None:
+        place = self.place_of_folder(folder)
+        for name in names:
+            content = known[name][1] if known is not None else hash_file(folder / name)
+            self.add(self.data, f"{place}/{name}", folder / name, content)
+
+
+def _folders(given: Iterable[object]) -> list[str]:
+    """Folders of jobs, one or several under each name."""
+    found: list[str] = []
+    for each in given:
+        found += [each] if isinstance(each, str) else each if isinstance(each, list) else []
+    return found
+
+
+def _outside(folder: Path) -> list[str]:
+    """Contents of input files with arrays of a job."""
+    try:
+        arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
+        return [each["outside"]["content"] for each in arrays if each.get("outside")]
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def _texts(value: Plain) -> Iterator[str]:
+    """All texts in options."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (Mapping, list)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)

@@ -1,0 +1,194 @@
+"""What the run, its engine, its jobs, workers and nodes say to each other: plain data."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
+
+from shortloop.base.plain import Plain
+from shortloop.project.project import cache_directory
+
+if TYPE_CHECKING:
+    from shortloop.stages.threads import Pool
+    from shortloop.units.facts import Facts
+    from shortloop.units.node_cache import Piece
+
+__all__ = [
+    "HERE",
+    "SLICES",
+    "STALE",
+    "Asked",
+    "AskedOfEngine",
+    "EngineNote",
+    "Failure",
+    "JobWork",
+    "Mirrored",
+    "Missing",
+    "Needs",
+    "Order",
+    "Parcel",
+    "Printed",
+    "Reply",
+    "UnitsDone",
+    "Work",
+    "engine_of_run",
+    "note_file",
+]
+
+STALE = b"stale"
+"""Answer of a forkserver whose loaded code has changed: another one is needed."""
+SLICES = "slices"
+"""Name of the engine that is exax itself."""
+HERE = "this machine"
+"""Where an engine is that a run has started."""
+Printed = list[tuple[bytes | None, str]]
+
+
+class Order(TypedDict):
+    """What the run says to its engine, in one line of JSON on standard input."""
+
+    settings: dict[str, object]
+    workers: int  # to start, if the settings say nothing
+    address: str  # unix socket to listen at
+    secret: str  # that jobs must know, hexadecimal
+    say: int  # file descriptor for lines that are for the one who has started the run
+
+
+class AskedOfEngine(TypedDict):
+    """What a run says of a job."""
+
+    asked: dict[str, Plain]  # by the pipeline, for this job
+    seconds: float | None  # that this machine would take for it, if known
+
+
+class EngineNote(TypedDict):
+    """Where jobs find the engine of their run."""
+
+    run: int  # process of the run
+    process: int  # process of its engine
+    address: str
+    secret: str
+    name: str
+    other_kernels: bool
+    jobs: dict[str, AskedOfEngine]  # by stage and partition
+    log: str  # file with what its process says
+    here: list[str]  # a file of the project and its text: who finds it there has the project
+
+
+class Work(NamedTuple):
+    """The work of one job, for workers."""
+
+    key: str  # tells it from that of other jobs, of other runs too
+    data: bytes  # a pickled `JobWork`
+    what: str = ""  # hash of what is computed, and by which code
+    here: tuple[str, str] = ("", "")
+    listed: str = ""  # hash of the listing of its needs; empty until a node has asked for it
+
+
+class Asked(TypedDict):
+    """What a job asks for."""
+
+    work: Work
+    costs: Mapping[bytes, float]  # of units, by their identity as of `shortloop.stages.identity`
+    asked: Mapping[str, Plain]  # by the pipeline, for this job
+
+
+class JobWork(TypedDict):
+    """What a process must know of a job to compute its units; plain data."""
+
+    project: str
+    path: list[str]  # folders of one's own that modules are looked for in, before those of libraries
+    slices: int
+    surroundings: dict[str, str]
+    imports: list[str]  # modules that are loaded before it is forked, for all jobs that need them
+    closure: list[str]  # modules of one's own that the job's key knows
+    code: str  # hash of its code, and of the libraries as they are installed
+    above: list[Plain]  # states of the jobs that it is made from
+    package: str  # of the method
+    task: Mapping[str, object]  # fields of a `Task`, without those that depend on the process
+    mirrored: NotRequired[Mirrored]  # on a node without the project
+
+
+class Failure(TypedDict):
+    """A unit that raised."""
+
+    unit: bytes | None  # None: the stage could not be opened
+    traceback: str  # empty: the stage as it was opened there has no such unit
+
+
+class UnitsDone(TypedDict):
+    """What came of a batch."""
+
+    process: str  # tells the process that computed it from all others
+    number: int  # of batches that it computed before; what it said with these holds for this one, too
+    units: list[bytes]  # those that were computed, in their order
+    values: list[Mapping[str, object] | bytes]  # of each: outputs and files by name, or a row
+    cpu_seconds: float
+    facts: Facts | None  # of this process, the first time
+    threads: list[Pool]  # its thread pools, each brought down to one thread
+    notes: bytes  # that it took since it said so last
+    printed: Printed  # by each unit since then, in their order; None: beside the units
+    failure: Failure | None  # why it did not compute the others
+
+
+class Reply(NamedTuple):
+    """What a worker answers to a batch."""
+
+    seconds: float  # that its units took, when the stage was open
+    data: bytes  # pickled `UnitsDone`; empty if the process that computed it has ended
+    lost: str = ""  # how that process ended, then
+    missing: Missing | None = None  # what its node must have first; then nothing was computed
+    worker: str = ""  # then: where that is, as its engine knows it
+
+
+class Missing(NamedTuple):
+    """What a node without the project lacks to compute a batch."""
+
+    cache: str  # name of the node's cache, which all its workers share
+    contents: list[str]  # hashes; none if the node does not know the job's listing
+
+
+class Needs(TypedDict):
+    """What a job needs on nodes without the project."""
+
+    what: str  # what messages call the job
+    listing: bytes
+    sources: dict[str, tuple[Path | bytes, int]]  # where each content is, and its bytes
+    seconds: float | None  # that this machine would take to compute it, if known
+
+
+class Parcel(NamedTuple):
+    """What is sent to a node at a time."""
+
+    sender: str  # hexadecimal
+    pieces: list[Piece]
+
+
+class Mirrored(TypedDict):
+    """Where the mirrors of a job are, on a node without the project."""
+
+    project: str  # its folder on the machine of the run
+    code: str  # mirror of what the job imports
+    data: str  # mirror of what it reads
+    lock: str  # file that is locked while the data is used
+    inputs: dict[str, str]  # where input files are, by their content
+    whole: list[str]  # folders in mirrors with all that a job left
+    absent: list[str]  # folders that count as missing here, whatever there is of their names
+
+
+def note_file() -> Path:
+    """Where the note is, while a run goes on that has an engine."""
+    return cache_directory("engine") / "run.json"
+
+
+def engine_of_run() -> EngineNote | None:
+    """The engine of the run that this job belongs to."""
+    try:
+        note: EngineNote = json.loads(note_file().read_text(encoding="utf-8"))
+        os.kill(note["run"], 0)  # a run that was killed left its note behind
+    except (OSError, ValueError, KeyError):
+        return None
+    return note

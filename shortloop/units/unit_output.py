@@ -1,0 +1,149 @@
+"""Printed output of units, with an index of who printed which bytes.
+
+The file is one of those in which exax keeps what slices print, so that exax's own commands show it as well.
+Units that print nothing cost a flush and one system call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
+
+from shortloop.store.job_logs import WARNED, is_first_of_job
+
+if TYPE_CHECKING:
+    from shortloop.stages.stage import Stage
+
+__all__ = ["ENDING", "PrintedUnit", "UnitOutput", "flush_output", "keep_printed", "printed_units"]
+
+FOLDER, ENDING = "OUTPUT", ".units"
+FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY  # to append: programs of the job write as well
+_libc = ctypes.CDLL(None)
+
+
+class PrintedUnit(NamedTuple):
+    """What one unit printed: bytes of a file."""
+
+    unit: str
+    begin: int
+    end: int
+
+
+class UnitOutput:
+    """Within it, what this process prints goes into a file of its job.
+
+    number: of the slice.
+    stage: of the units.
+    """
+
+    def __init__(self, number: int, stage: Stage) -> None:
+        self._stage, self._file = stage, os.path.abspath(f"{FOLDER}/{number}")
+        self._current: int | None = None
+
+    def __enter__(self) -> UnitOutput:
+        flush_output()
+        self._descriptor = _opened(self._file)
+        self._place = os.lseek(self._descriptor, 0, os.SEEK_END)
+        self._before = [os.dup(output) for output in (1, 2)]
+        for output in (1, 2):
+            os.dup2(self._descriptor, output)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._note()
+        is_empty = not os.lseek(self._descriptor, 0, os.SEEK_END)
+        if is_empty:
+            os.unlink(self._file)
+        elif error is not None:  # what exax prints of it belongs to the rest
+            return
+        for output, before in zip((1, 2), self._before, strict=True):
+            os.dup2(before, output)
+            os.close(before)
+        os.close(self._descriptor)
+
+    def each(self, units: Iterable[int]) -> Iterator[int]:
+        """Units that this process computes now, one after the other."""
+        for unit in units:
+            self._current = unit
+            yield unit
+            self._note()
+
+    def _note(self) -> None:
+        """The current unit is done, or has failed: what was printed since the one before is its own."""
+        unit, self._current = self._current, None
+        flush_output()
+        place = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        if place != self._place and unit is not None:
+            _add_to_index(self._file, [PrintedUnit(_label(self._stage, unit), self._place, place)])
+        self._place = place
+
+
+def flush_output() -> None:
+    """Have all that this process printed written, also by libraries in C."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # whatever a stage has put in its place
+            stream.flush()
+    _libc.fflush(None)
+
+
+def keep_printed(
+    stage: Stage, numbers: Mapping[bytes, int], printed: Iterable[tuple[bytes | None, str]]
+) -> None:
+    """Keep what units printed in another process; without a unit, what it printed beside them."""
+    file, found = os.path.abspath(f"{FOLDER}/0"), []
+    with open(_opened(file), "wb") as stream:
+        place = stream.seek(0, os.SEEK_END)
+        for unit, text in printed:
+            begin = place
+            place += stream.write(_without_known_warnings(text).encode("utf-8", "replace"))
+            if unit is not None and unit in numbers and place > begin:
+                found.append(PrintedUnit(_label(stage, numbers[unit]), begin, place))
+    _add_to_index(file, found)
+
+
+def printed_units(file: Path) -> list[PrintedUnit]:
+    """Which unit printed which bytes of a file, in their order."""
+    found = []
+    with contextlib.suppress(FileNotFoundError), open(f"{file}{ENDING}", encoding="utf-8") as lines:
+        for line in lines:
+            with contextlib.suppress(ValueError, TypeError):  # the last may be cut short
+                found.append(PrintedUnit(*json.loads(line)))
+    return found
+
+
+def _opened(file: str) -> int:
+    """The file, in the folder that exax has made of any job that it runs."""
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    return os.open(file, FLAGS, 0o666)
+
+
+def _label(stage: Stage, unit: int) -> str:
+    """What a user calls a unit: its name, else its number."""
+    names = stage.unit_names()
+    return str(unit if names is None else names[unit])
+
+
+def _add_to_index(file: str, found: Iterable[PrintedUnit]) -> None:
+    text = "".join(f"{json.dumps(each)}\n" for each in found)
+    with open(f"{file}{ENDING}", "a", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def _without_known_warnings(text: str) -> str:
+    """Text without warnings that the job has shown, as other processes met the same."""
+    folder = os.path.abspath(FOLDER)
+
+    def shown(match: re.Match[str]) -> str:
+        return match[2] if is_first_of_job(match[1], folder) else ""
+
+    return WARNED.sub(shown, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import re
 import shutil
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 from browser import LEFT_OUT, lacking, started
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
-from shortloop.worker import state
+from shortloop.stages import state
 
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
@@ -28,6 +30,10 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 # The same examples at every `make test`; `make soak` draws others, from a seed that it prints.
 settings.register_profile("fixed", settings.get_profile("any"), derandomize=True)
 settings.load_profile("any" if os.environ.get("SEED") else "fixed")
+
+# All tests and their libraries are loaded before the first test, and stay: looking for garbage among them
+# costs a process three seconds.
+gc.disable()
 
 # Hundreds of test files are imported here, whose variables no stage knows: to compare them takes long.
 state.OURS += (f"{Path(__file__).parent}/",)
@@ -46,6 +52,13 @@ if TYPE_CHECKING:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first: else one process has some of them left when the others are done."""
     items.sort(key=lambda item: item.get_closest_marker("live") is None)
+
+
+def pytest_collection_finish() -> None:
+    """One thread for each process of tests, as for jobs: several wait for each other, at twice the cost."""
+    threadpool_limits(1)
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

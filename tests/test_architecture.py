@@ -7,52 +7,59 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-from house import METHODS, MODULES, ROOT, SCRIPTS, docstring_of, id_of, imports_of, module_of, tree_of
+from source_tree import METHODS, MODULES, ROOT, SCRIPTS, docstring_of, id_of, imports_of, module_of, tree_of
 
 HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
 
 
-# From the bottom up: a room imports from its own and lower ones. The frame knows no analysis.
+# Floors from the bottom up: a package imports from its own floor and from lower ones. In the frame, which
+# knows no analysis, those that share a floor do not import each other.
 FRAME = (
-    {"text"},
-    {"errors"},
-    {"seeds", "types", "span", "plain", "extras"},
-    {"settings"},
-    {"engines", "worker", "jobs"},
+    {"base"},
+    {"settings", "project"},
+    {"stages"},
+    {"keys"},
+    {"store"},
+    {"units"},
+    {"exax"},
+    {"engines", "plan"},
+    {"run"},
     {"prepare"},
     {"upkeep"},
     {"report"},
     {"script", "study_run", "notebook", "sweep"},
-    {"cli"},
+    {"analyses"},
+    {"cli", "testing"},
 )
 EEG = (
     {"eeg.data", "eeg.mne_scores", "eeg.score"},
+    {"eeg.checks", "eeg.headers"},
     {"eeg.formats"},
     {"eeg.features"},
     {"eeg.decoding"},
     {"eeg.group"},
     {"eeg.study"},
     {"eeg.stages", "eeg.report", "eeg.pipeline"},
-    {"eeg.findings", "eeg.looking"},
+    {"eeg.findings", "eeg.inspect", "eeg.testing"},
     {"eeg.analysis"},
 )
 PANEL = (
     {"panel.batch", "panel.kernels", "panel.statistics", "panel.status"},
-    {"panel.dialect", "panel.doubts", "panel.grouping"},
+    {"panel.dialect", "panel.suspicious_text", "panel.grouping"},
     {"panel.column"},
     {"panel.data", "panel.dataset", "panel.formats"},
     {
         "panel.design",
         "panel.elementwise",
         "panel.equation",
-        "panel.designs",
-        "panel.infinite",
+        "panel.group_designs",
         "panel.materializer",
         "panel.terms",
-        "panel.whole",
+        "panel.whole_numbers",
         "panel.least_squares",
         "panel.logit",
         "panel.glm",
@@ -60,37 +67,30 @@ PANEL = (
         "panel.quantile",
     },
     {"panel.models"},
-    {"panel.inference", "panel.leverage", "panel.separation"},
+    {"panel.inference", "panel.separation"},
     {"panel.general"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},
     {"panel.frame"},
     {"panel.report", "panel.pipeline"},
     {"panel.stages", "panel.deliver"},
-    {"panel.findings", "panel.looking", "panel.opened"},
+    {"panel.findings", "panel.preview", "panel.panel_file"},
     {"panel.analysis"},
 )
 FRAMES = (
-    {"frames.work", "frames.processes", "frames.machine", "frames.size", "frames.environment"},
-    {"frames.table", "frames.timing"},
-    {"frames.check", "frames.runners"},
-    {"frames.child", "frames.measure", "frames.settings"},
-    {"frames.pipeline", "frames.report"},
-    {"frames.stages", "frames.deliver"},
-    {"frames.analysis"},
+    {"frames.work", "frames.timing"},
+    {"frames.table", "frames.runners", "frames.settings"},
+    {"frames.measure", "frames.pipeline", "frames.report"},
+    {"frames.command"},
 )
 ANALYSES = {"eeg": EEG, "frames": FRAMES, "panel": PANEL}
 LEVEL = {
-    room: level
+    package: level
     for analysis in ANALYSES.values()
-    for level, rooms in enumerate((*FRAME, *analysis))
-    for room in rooms
+    for level, packages in enumerate((*FRAME, *analysis))
+    for package in packages
 }
-# Within jobs, from the bottom up, below what is not named: the store gives no reasons, and asks no server.
-JOBS = ({"project", "system_errors"}, {"keys"}, {"store"}, {"explain"}, {"exax"})
-LEVEL_IN_JOBS = {room: level for level, rooms in enumerate(JOBS) for room in rooms}
-
-MAY_IMPORT_EXAX = {"jobs", "cli"}
+MAY_IMPORT_EXAX = {"exax", "notebook", "plan", "project", "run", "store"}
 
 
 def tracked_files() -> list[Path]:
@@ -104,70 +104,76 @@ def tracked_files() -> list[Path]:
     if listed.returncode == 0 and listed.stdout:
         found = [ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
     else:
-        rooms = ("shortloop", "methods", "build_scripts", "dev", "tests", "studies")
-        found = [file for room in rooms for file in (ROOT / room).rglob("*")]
+        packages = ("shortloop", "methods", "build_scripts", "dev", "tests", "studies")
+        found = [file for package in packages for file in (ROOT / package).rglob("*")]
         hidden = re.compile(r"/(?:\.|__pycache__)")
         found = [file for file in found if not hidden.search(file.relative_to(ROOT.parent).as_posix())]
         found += [file for file in ROOT.iterdir() if file.is_file()]
     return sorted(file for file in found if file.is_file())
 
 
-def room_of(module: str) -> str | None:
+def package_of(module: str) -> str | None:
     parts = module.split(".")
     if parts[0] != "shortloop" or len(parts) < 2:
         return None
     return ".".join(parts[1:3]) if parts[1] in ANALYSES and len(parts) > 2 else parts[1]
 
 
-def test_every_room_has_its_place() -> None:
-    rooms = {room_of(module_of(file)) for file in MODULES} - {None, "__main__", *ANALYSES}
-    assert rooms == set(LEVEL)
+def test_every_package_has_its_place() -> None:
+    packages = {package_of(module_of(file)) for file in MODULES} - {None, "__main__", *ANALYSES}
+    assert packages == set(LEVEL)
 
 
-@pytest.mark.parametrize("file", MODULES, ids=id_of)
-def test_nothing_imports_upwards(file: Path) -> None:
-    room = room_of(module_of(file))
+def test_nothing_imports_upwards() -> None:
+    assert {id_of(file): wrong for file in MODULES if (wrong := imported_from_above(file))} == {}
+
+
+def imported_from_above(file: Path) -> set[str]:
+    """What a module imports of ours, and may not."""
+    package = package_of(module_of(file))
     imported = {name for name in imports_of(file) if name.split(".")[0] in ("shortloop", "methods", "dev")}
-    # The package itself looks its names up on first use, so that every room may import it.
-    if room is None or room in ANALYSES:
-        assert imported == set()
-    elif room == "__main__":
-        assert {room_of(name) for name in imported} == {"cli"}
-    else:
-        above = {name for name in imported if LEVEL.get(str(room_of(name)), -1) > LEVEL[room]}
-        # Of the package itself only names that it looks up are outside every room.
-        assert above == set()
-        assert {name for name in imported if name.split(".")[0] != "shortloop"} == set()
+    # The package itself looks its names up on first use, so that every package may import it.
+    if package is None or package in ANALYSES:
+        return imported
+    if package == "__main__":
+        return {name for name in imported if package_of(name) != "cli"}
+    # Of the package itself only names that it looks up are outside every package.
+    above = {name for name in imported if LEVEL.get(str(package_of(name)), -1) > LEVEL[package]}
+    if package in set().union(*FRAME):
+        above |= {
+            name
+            for name in imported
+            if LEVEL.get(str(package_of(name))) == LEVEL[package] and package_of(name) != package
+        }
+    return above | {name for name in imported if name.split(".")[0] != "shortloop"}
 
 
-def level_in_jobs(module: str) -> int | None:
-    parts = module.split(".")
-    if parts[:2] != ["shortloop", "jobs"] or len(parts) < 3:
-        return None
-    return LEVEL_IN_JOBS.get(parts[2], len(JOBS))
+def test_no_circle_of_imports() -> None:
+    """Not even inside functions or for types alone; the package itself looks its names up late."""
+    known = {module_of(file): file for file in MODULES if module_of(file) != "shortloop"}
+    graph = {
+        name: {each if each in known else each.rpartition(".")[0] for each in imports_of(file)} & known.keys()
+        for name, file in known.items()
+    }
+    assert sum(map(len, graph.values())) > 1000
+    TopologicalSorter({name: others - {name} for name, others in graph.items()}).prepare()
 
 
-@pytest.mark.parametrize("file", MODULES, ids=id_of)
-def test_nothing_imports_upwards_within_jobs(file: Path) -> None:
-    own = level_in_jobs(module_of(file))
-    if own is not None:
-        levels = {name: level_in_jobs(name) for name in imports_of(file)}
-        assert {name for name, level in levels.items() if level is not None and level > own} == set()
-
-
-@pytest.mark.parametrize("file", MODULES, ids=id_of)
-def test_what_others_import_is_public(file: Path) -> None:
+def test_what_others_import_is_public() -> None:
     known = {module_of(each): each for each in MODULES}
     taken = {
-        (known[node.module], each.name)
+        (file, known[node.module], each.name)
+        for file in MODULES
         for node in ast.walk(tree_of(file))
         if isinstance(node, ast.ImportFrom) and node.module in known and node.module != "shortloop"
         for each in node.names
         if f"{node.module}.{each.name}" not in known
     }
-    assert {(id_of(of), name) for of, name in taken if name not in public_names(of)} == set()
+    hidden = {(id_of(by), id_of(of), name) for by, of, name in taken if name not in public_names(of)}
+    assert hidden == set()
 
 
+@cache
 def public_names(file: Path) -> list[str]:
     listed = [
         node.value
@@ -177,10 +183,13 @@ def public_names(file: Path) -> list[str]:
     return list(ast.literal_eval(listed[0])) if listed else []
 
 
-@pytest.mark.parametrize("file", MODULES, ids=id_of)
-def test_exax_is_known_in_few_rooms(file: Path) -> None:
-    if room_of(module_of(file)) not in MAY_IMPORT_EXAX:
-        assert not any(name.split(".")[0] == "accelerator" for name in imports_of(file))
+def test_exax_is_known_in_few_packages() -> None:
+    others = [file for file in MODULES if package_of(module_of(file)) not in MAY_IMPORT_EXAX]
+    assert {id_of(file) for file in others for name in imports_of(file) if is_of_exax(name)} == set()
+
+
+def is_of_exax(name: str) -> bool:
+    return name.split(".")[0] == "accelerator"
 
 
 def test_modules_are_looked_up_by_name_in_few_places() -> None:
@@ -200,23 +209,24 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     # libraries of tables, which are in the key of a job that is made from tables; the stage.
     assert calls == {
         "shortloop/__init__.py",
-        "shortloop/cli/analyses.py",
+        "shortloop/analyses.py",
         "shortloop/eeg/decoding/batched/scores.py",
         "shortloop/eeg/decoding/estimators/sklearn.py",
-        "shortloop/engines/facts.py",
+        "shortloop/units/facts.py",
         "shortloop/engines/registry.py",
-        "shortloop/frames/child.py",
-        "shortloop/jobs/exax/elsewhere.py",
-        "shortloop/jobs/exax/libraries.py",
-        "shortloop/jobs/exax/preload.py",
-        "shortloop/jobs/exax/watch.py",
-        "shortloop/jobs/notebook/building.py",
-        "shortloop/jobs/signature.py",
+        "shortloop/units/shared_units.py",
+        "shortloop/frames/runners.py",
+        "shortloop/exax/job_process.py",
+        "shortloop/exax/libraries.py",
+        "shortloop/exax/patches/preload.py",
+        "shortloop/exax/patches/watch.py",
+        "shortloop/notebook/building.py",
+        "shortloop/plan/signature.py",
         "shortloop/panel/models/statsmodels.py",
-        "shortloop/settings/tagged.py",
-        "shortloop/worker/fields.py",
-        "shortloop/worker/same_tables.py",
-        "shortloop/worker/task.py",
+        "shortloop/settings/record_by_kind.py",
+        "shortloop/stages/fields.py",
+        "shortloop/stages/same_tables.py",
+        "shortloop/stages/task.py",
     }
 
 
@@ -247,13 +257,14 @@ def test_importing_the_package_or_its_command_loads_nothing_heavy() -> None:
 
 
 def test_contributors_read_where_things_are() -> None:
-    """The tree names every room, and what pages say to be in a file is there."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    tree = text.partition("## The tree")[2].partition("## Layers")[0]
+    """The tree names every package, and what pages say to be in a file is there."""
+    pages = [(ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("architecture", "extending")]
+    text = "".join(pages)
+    tree = text.partition("## The tree")[2].partition("## Floors")[0]
     packages = [module_of(file) for file in MODULES if file.name == "__init__.py"]
-    rooms = {part for package in packages for part in package.split(".")[1:3]}
-    rooms |= {file.stem for file in (ROOT / "shortloop").glob("[a-z]*.py")}
-    assert {room for room in rooms if not re.search(rf"\b{room}\b", tree)} == set()
+    names = {part for package in packages for part in package.split(".")[1:3]}
+    names |= {file.stem for file in (ROOT / "shortloop").glob("[a-z]*.py")}
+    assert {name for name in names if not re.search(rf"\b{name}\b", tree)} == set()
     said = re.findall(r"`(?:\w+\.)*(\w+)`\s\(`(\w[\w/]*\.py)`\)", text)
     assert len(said) > 40
     assert {(name, path) for name, path in said if not re.search(rf"\b{name}\b", text_of(path))} == set()
@@ -307,9 +318,13 @@ def test_methods_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("file", [*MODULES, *METHODS, *SCRIPTS], ids=id_of)
-def test_no_file_is_long(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 400
+def test_no_file_is_long() -> None:
+    lines = {id_of(file): lines_of(file) for file in [*MODULES, *METHODS, *SCRIPTS]}
+    assert {file: count for file, count in lines.items() if count > 400} == {}
+
+
+def lines_of(file: Path) -> int:
+    return len(file.read_text(encoding="utf-8").splitlines())
 
 
 def test_no_file_knows_where_it_lies() -> None:

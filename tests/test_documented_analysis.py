@@ -6,9 +6,9 @@ import ast
 import re
 
 import pytest
-from house import ROOT, TEMPLATES
+from source_tree import ROOT, TEMPLATES
 
-from shortloop.jobs.keys.source import normalised
+from shortloop.keys.source import normalised
 
 PAGE = (ROOT / "docs" / "your-own-analysis.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.S))

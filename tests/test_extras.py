@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from refused import refusing
 
-from shortloop.errors import InputError, TransientError
-from shortloop.extras import need
+from shortloop.base.errors import InputError, TransientError
+from shortloop.base.extras import need
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,7 +42,7 @@ def test_what_is_missing_is_named_with_what_to_install() -> None:
 
 
 def test_what_an_import_system_refuses_is_missing(tmp_path: Path) -> None:
-    code = "from shortloop.extras import need\nneed('some', ['mne'])"
+    code = "from shortloop.base.extras import need\nneed('some', ['mne'])"
     assert "mne is not installed" in run_without(tmp_path, code, "mne").stderr
 
 
@@ -56,7 +56,7 @@ def test_what_an_import_system_refuses_is_missing(tmp_path: Path) -> None:
 )
 def test_a_report_says_what_it_lacks(tmp_path: Path, code: str, library: str) -> None:
     done = run_without(tmp_path, code, library)
-    last = done.stderr[done.stderr.index("shortloop.errors.") :]
+    last = done.stderr[done.stderr.index("shortloop.base.errors.") :]
     assert f"{library} is not installed" in last
     assert "pip install 'shortloop[report]'" in last
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-import configparser
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from house import METHODS, MODULES, ROOT, SCRIPTS, id_of, imports_of, tree_of
+import yaml
 from packaging.requirements import Requirement
+from source_tree import METHODS, MODULES, PROJECT, ROOT, SCRIPTS, id_of, imports_of, tree_of
 
+from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.engines.registry import ENGINES
 from shortloop.engines.registry import LIBRARIES as ENGINE_LIBRARIES
-from shortloop.extras import REPORT_LIBRARIES
 from shortloop.frames.pipeline import LIBRARIES as FRAMES_LIBRARIES
 from shortloop.panel.pipeline import LIBRARIES as PANEL_LIBRARIES
 
@@ -30,13 +30,11 @@ DISTRIBUTIONS = {
 }
 # Its frames are kept by those who have it.
 FOR_TYPES = "polars"
-# It needs an older pandas, and is measured in an environment of its own.
-ELSEWHERE = "modin"
 # MNE asks for them where it reads what they know: their versions count where they are there.
 READERS = {"antio", "curryreader", "mffpy", "pyxdf"}
 # They are loaded by numba itself, and where an engine is asked for.
 LOADED_WITH_LIBRARY = {
-    "shortloop/jobs/exax/machine_code.py",
+    "shortloop/exax/patches/machine_code.py",
     *(f"{name.rpartition('.')[0].replace('.', '/')}.py" for name in ENGINES.values()),
 }
 
@@ -63,12 +61,10 @@ def distribution_of(library: str) -> str:
 
 def required(*groups: str) -> list[Requirement]:
     """Requirements of the core and of extras, with what extras take from each other."""
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    lists = {"core": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
     found = []
     for group in groups:
-        section = "options" if group == "install_requires" else "options.extras_require"
-        for line in filter(None, parser[section][group].split("\n")):
+        for line in lists[group]:
             requirement = Requirement(line)
             own = requirement.name == "shortloop"
             found += required(*sorted(requirement.extras)) if own else [requirement]
@@ -95,7 +91,7 @@ def imported_at_once(file: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "group",
-    ["install_requires", "report", "tables", "xarray", "eeg", "frames", "panel", *ENGINES, "docs", "dev"],
+    ["core", "report", "tables", "xarray", "eeg", "frames", "panel", *ENGINES, "docs", "dev"],
 )
 def test_all_that_is_required_is_pinned(group: str) -> None:
     pins = requirements()
@@ -107,24 +103,28 @@ def test_all_that_is_required_is_pinned(group: str) -> None:
 
 def test_all_that_is_imported_is_required() -> None:
     imported = third_party(name for file in [*MODULES, *METHODS, *SCRIPTS] for name in imports_of(file))
-    assert {*map(distribution_of, imported)} - names(
-        "install_requires", "eeg", "frames", "panel", "xarray", *ENGINES
-    ) == {ELSEWHERE, *READERS}
+    required = names("core", "eeg", "frames", "panel", "xarray", *ENGINES)
+    assert {*map(distribution_of, imported)} - required == READERS
 
 
 def test_the_core_is_what_the_frame_imports() -> None:
     frame = [file for file in MODULES if not ANALYSES & {*file.relative_to(ROOT).parts}]
     imported = third_party(name for file in frame for name in imports_of(file))
     extras = names("report", "xarray", *ENGINES) | {"numba", FOR_TYPES}
-    assert {*map(distribution_of, imported)} - extras == names("install_requires")
+    assert {*map(distribution_of, imported)} - extras == names("core")
 
 
-@pytest.mark.parametrize("file", MODULES, ids=id_of)
-def test_the_frame_imports_extras_only_where_it_uses_them(file: Path) -> None:
-    if ANALYSES & {*file.relative_to(ROOT).parts} or id_of(file) in LOADED_WITH_LIBRARY:
-        return
-    imported = third_party(imported_at_once(file))
-    assert {*map(distribution_of, imported)} - names("install_requires") == set()
+def test_the_frame_imports_extras_only_where_it_uses_them() -> None:
+    core = names("core")
+    frame = [file for file in MODULES if not ANALYSES & {*file.relative_to(ROOT).parts}]
+    early = {
+        (id_of(file), library)
+        for file in frame
+        if id_of(file) not in LOADED_WITH_LIBRARY
+        for library in third_party(imported_at_once(file))
+        if distribution_of(library) not in core
+    }
+    assert early == set()
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,17 @@ def test_the_frame_imports_extras_only_where_it_uses_them(file: Path) -> None:
 )
 def test_what_is_looked_for_is_what_an_extra_installs(extra: str, libraries: tuple[str, ...]) -> None:
     assert {*map(distribution_of, libraries)} == names(extra)
+
+
+def test_the_public_workflow_tests_every_python_before_a_release() -> None:
+    text = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    pythons = jobs["test"]["strategy"]["matrix"]["python"]
+    assert PROJECT["requires-python"] == f">={pythons[0]}"
+    assert pythons == [f"3.{minor}" for minor in range(11, 11 + len(pythons))]
+    each = {row["resolution"]: row["python"] for row in jobs["versions"]["strategy"]["matrix"]["include"]}
+    assert each == {"lowest-direct": pythons[0], "highest": pythons[-1]}
+    assert {*jobs["versions"]["env"]["EXTRAS"].split(",")} <= PROJECT["optional-dependencies"].keys()
+    assert {*jobs["release"]["needs"]} == jobs.keys() - {"release"}
+    assert jobs["release"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
+    assert not re.search(r"secrets|password|token:(?! write)|https?://", text)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from house import METHODS, id_of
+from cases import first_cases
 from in_process import (
     InProcess,
     compiled_by_units,
@@ -29,6 +29,7 @@ from in_process import (
     unit_of,
 )
 from scipy.io import savemat
+from source_tree import METHODS, id_of
 
 from build_scripts.build_frames import pipeline as of_frames
 from build_scripts.build_panel import pipeline as of_panel
@@ -43,17 +44,17 @@ from build_scripts.build_pipeline import (
     train,
 )
 from dev.build_ridge import pipeline as ridge
+from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
 from shortloop.frames.pipeline import FramesRun, read_frames
-from shortloop.jobs.store.loaded import LoadedJob
 from shortloop.panel.pipeline import PanelRun, read_panel
-from shortloop.worker.axes import axes_of
-from shortloop.worker.fields import fields_of
-from shortloop.worker.results import open_result
-from shortloop.worker.stage import CollectingStage, Stage
-from shortloop.worker.task import Task, costs_of, open_stage
+from shortloop.stages.axes import axes_of
+from shortloop.stages.fields import fields_of
+from shortloop.stages.results import open_result
+from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.store.loaded import LoadedJob
 
 SIMULATED = """\
 name = "tiny"
@@ -256,7 +257,11 @@ def name_of(case: Case) -> str:
 
 each_case = pytest.mark.parametrize("case", CASES, ids=name_of)
 # Where times are the result, they are others each time.
-each_same = pytest.mark.parametrize("case", [case for case in CASES if case[1] != "frames_run"], ids=name_of)
+SAME = [case for case in CASES if case[1] != "frames_run"]
+each_same = pytest.mark.parametrize("case", SAME, ids=name_of)
+FIRST = {*{case[1]: case for case in reversed(SAME)}.values(), *GROW}
+each_stage = first_cases(len(FIRST), "case", sorted(SAME, key=lambda case: case not in FIRST), ids=name_of)
+"""One case of each stage, and all of those that grow; the slow tests have the others."""
 
 
 def test_every_stage_has_a_case() -> None:
@@ -295,7 +300,7 @@ def test_what_is_compiled_is_compiled_when_it_is_opened(
         assert fresh.submit(compiled_by_units, task).result() == []
 
 
-@each_same
+@each_stage
 def test_cut_off_and_resumed_by_several_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case) -> None:
     """Cut off after none of its units, half of them, and all but one; the last ones come first."""
     task, like = jobs.tasks[case], jobs.folders[case]

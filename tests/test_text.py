@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from shortloop.errors import InputError
-from shortloop.text import one_line, printable
+from shortloop.base.errors import InputError
+from shortloop.base.text import one_line, printable
 
 MARKS = [0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 UNFIT = [*range(0x20), *range(0x7F, 0xA0), *MARKS, 0xD800, 0xDC80, 0xDFFF]

@@ -38,6 +38,7 @@ def test_a_tool_is_measured_in_every_case() -> None:
         assert each["seconds"]["min"] > 0
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_job_are_measured_and_leave_a_rest() -> None:
     measured = measure_parts(1, 4)
     assert measured["jobs"] == 4

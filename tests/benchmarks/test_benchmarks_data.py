@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.loop_cases import CHANGES, study_text
 from benchmarks.peers_vectorised import train_bin
 from benchmarks.thesis_data import CLASSES, QUICK, THESIS, Size, simulate, write_study
-from benchmarks.workload import CHANGES, study_text
 from shortloop.eeg.formats.read import read_features
 from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import read_study

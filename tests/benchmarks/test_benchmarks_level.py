@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from scipy import ndimage, stats
 
 import benchmarks.level as part
@@ -30,7 +31,7 @@ def test_labels_are_shuffled_within_folds(people: list[Noise]) -> None:
     assert (people[0].train != people[1].train).any()
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@first_cases(1, "name", CLASSIFIERS)
 def test_scores_are_those_of_the_stage_that_trains_again(people: list[Noise], name: str) -> None:
     asked, noise = CLASSIFIERS[name], people[0]
     for row in (0, 4):

@@ -1,4 +1,4 @@
-"""Medians, ratios, intervals and exponents say what they should."""
+"""Medians, ratios and intervals say what they should."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.measure import exponent, interleaved, ratio, seconds_of, spread, with_interval
+from benchmarks.measure import interleaved, ratio, seconds_of, spread, with_interval
 
 
 def test_spread_of_some_measurements() -> None:
@@ -60,28 +60,3 @@ def test_interval_holds_the_truth_19_times_in_20() -> None:
 def test_one_run_has_no_interval() -> None:
     found = with_interval([2.0])
     assert (found["mean"], found["low"], found["high"]) == (pytest.approx(2.0), None, None)
-
-
-def test_exponent_of_a_power_law() -> None:
-    sizes = np.array([1.0, 2, 4, 8])
-    found = exponent(sizes.tolist(), (3 * sizes**1.5).tolist())
-    assert found["exponent"] == pytest.approx(1.5)
-    assert found["factor"] == pytest.approx(3)
-    assert found["low"] == pytest.approx(1.5) == found["high"]
-    assert exponent([1.0, 2.0], [1.0, 2.0])["low"] is None
-
-
-def test_what_does_not_grow_has_exponent_0() -> None:
-    found = exponent([1.0, 2.0, 4.0], [5.0, 5.0, 5.0])
-    assert (found["exponent"], found["low"], found["high"]) == (0.0, 0.0, 0.0)
-
-
-def test_exponent_s_interval_is_least_squares() -> None:
-    rng = np.random.default_rng(3)
-    x = np.repeat([1.0, 2, 4, 8, 16], 3)
-    y = x**2 * np.exp(0.2 * rng.standard_normal(len(x)))
-    found = exponent(x.tolist(), y.tolist())
-    slopes, covariance = np.polyfit(np.log(x), np.log(y), 1, cov=True)
-    half = stats.t.ppf(0.975, len(x) - 2) * np.sqrt(covariance[0, 0])
-    assert found["exponent"] == pytest.approx(slopes[0])
-    assert found["high"] - found["low"] == pytest.approx(2 * half)

@@ -42,10 +42,6 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     names = (
         "peers",
-        "mne",
-        "slices",
-        "growth",
-        "limits",
         "cluster",
         "panel",
         "ladder",
@@ -61,40 +57,6 @@ def test_peers_compute_the_same(parts: dict[str, dict[str, Any]]) -> None:
     for name, spread in found["seconds"].items():
         assert 0 < spread["min"] <= spread["median"] <= spread["max"], name
     assert min(found["agreement"].values()) > 0.97
-
-
-def test_mne_predicts_the_same(parts: dict[str, dict[str, Any]]) -> None:
-    assert parts["mne"]["same_predictions"] == {"LDA": 1.0, "SVM": 1.0}
-    assert len(parts["mne"]["tasks"]) == 4
-
-
-def test_slices_are_measured_with_one_and_with_all_threads(parts: dict[str, dict[str, Any]]) -> None:
-    found = parts["slices"]
-    assert found["threads"] == {"one": 1, "default": cores()}
-    for stage in ("train", "apply", "permute"):
-        assert found["stages"][stage]["one"]["1"]["speedup"]["mean"] == 1.0
-        assert set(found["stages"][stage]["default"]) == {str(n) for n in range(1, cores() + 1)}
-
-
-def test_growth_is_fitted_for_every_size(parts: dict[str, dict[str, Any]]) -> None:
-    ladders = parts["growth"]["ladders"]
-    assert set(ladders) == {"participants", "bins", "trials", "features", "permutations"}
-    for ladder in ladders.values():
-        assert [b / a for a, b in zip(ladder["values"], ladder["values"][1:])] == [2.0, 2.0]
-        assert ladder["whole"]["low"] < ladder["whole"]["exponent"] < ladder["whole"]["high"]
-        assert all(each["median"] > 0 for each in ladder["peak_mb"]["measured"])
-
-
-def test_limits_are_counted(parts: dict[str, dict[str, Any]]) -> None:
-    found = parts["limits"]
-    assert set(found["stages"]) == {"anova", "gram", "svm", "train", "apply", "permute"}
-    for stage in found["stages"].values():
-        rate = stage["flops"] / stage["seconds"]["median"] / 1e9
-        assert stage["gflops"]["min"] <= rate * 1.001
-        assert stage["gflops"]["max"] >= rate * 0.999
-    limit = found["limits"]
-    assert limit["gemm_f32_gflops"]["median"] > 1
-    assert limit["copy_gbytes"]["median"] > 0.1
 
 
 def test_clusters_are_simulated_with_what_was_measured(parts: dict[str, dict[str, Any]]) -> None:
@@ -115,26 +77,6 @@ def test_what_is_no_part_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert caught.value.code == 2
     assert "nonsense" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.live
-def test_the_workload_runs_and_reuses() -> None:
-    import tempfile
-
-    # Not tmp_path: the path of a Unix socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        found = run(Path(folder), "workload", runs=1)["workload"]
-        assert not (Path(folder) / "work").exists()
-    built = {case: each["built"]["values"] for case, each in found["cases"].items()}
-    participants = found["participants"]
-    assert built["unchanged"] == built["unchanged, no server"] == [0.0]
-    assert built["group: smooth 1 → 2"] == [3.0]  # amplitude, power, report
-    assert built["permutations: 100 → 500"] == [2.0 * participants + 3.0]
-    assert built["grid of C: 3 values → 4"] == [5.0 * participants + 3.0]
-    assert built["cold"] == built["cold, 32 slices"] == [7.0 * participants + 3.0]
-    assert set(found["memory"]) == {str(cores()), "32"}
-    assert all(peak["private_mb"] > 100 for peak in found["memory"].values())
 
 
 def test_each_step_of_the_ladder_is_measured(parts: dict[str, dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Workers share the units, each once, with the threads they are given; the SVM's work is counted right."""
+"""Workers share the units, each once, with the threads they are given."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks.counted_svm import _path, updates
 from benchmarks.workers import seconds_over
-from shortloop.eeg.decoding.solvers.svm import choose_and_fit
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -48,21 +46,3 @@ def test_a_worker_that_fails_is_no_measurement(capfd: pytest.CaptureFixture[str]
     with pytest.raises(RuntimeError):
         seconds_over(1, 1, work)
     assert "not today" in capfd.readouterr().err
-
-
-def test_updates_of_orthogonal_trials() -> None:
-    """Each is solved by one step, up to C, and needs no second."""
-    gram, y, orders = 2.0 * np.eye(6), np.tile([1.0, -1.0], 3), np.arange(6)[np.newaxis]
-    assert _path(gram, y, np.array([10.0]), 1e-6, orders) == 6
-    assert _path(gram, y, np.array([0.1, 10.0]), 1e-6, orders) == 12  # from 0 to 0.1, from there to 0.5
-    assert _path(gram, y, np.array([0.1, 0.1]), 1e-6, orders) == 6
-
-
-def test_updates_grow_with_what_is_asked() -> None:
-    rng = np.random.default_rng(1)
-    x, labels = rng.standard_normal((30, 50)), np.tile([0, 1, 2], 10)
-    gram = x @ x.T + 1.0
-    few = updates(gram, labels, [1e-3], 2, 1e-2)
-    assert 0 < few < updates(gram, labels, [1e-3, 1e-1], 2, 1e-2)
-    assert updates(gram, labels, [1e-1], 2, 1e-2) < updates(gram, labels, [1e-1], 2, 1e-6)
-    assert few >= (choose_and_fit(gram, labels, [1e-3], 2, 1e-2)[1] != 0).sum()  # each moved at least once

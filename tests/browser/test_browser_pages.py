@@ -110,7 +110,7 @@ def test_every_figure_is_there_and_can_be_read(view: View, folder: Path) -> None
             files.append((*image.size, 9 / 72 * image.info["dpi"][0]))  # letters have 9 points at least
     images = view.ask(IMAGES)
     assert sorted((width, height) for width, height, _ in images) == sorted(each[:2] for each in files)
-    assert len(images) > 1
+    assert images
     (letters,) = {round(size) for *_, size in files}
     for width, _, shown in images:
         assert letters * shown / width >= LEAST - 0.5
@@ -151,7 +151,7 @@ def test_what_scrolls_is_a_tab_stop_and_what_does_not_is_none(view: View) -> Non
 @on_a_phone
 def test_what_scrolls_does_so_by_keyboard(view: View) -> None:
     regions = view.ask(SCROLLING)
-    assert len(regions) > 3
+    assert len(regions) > 1
     assert all(role == "group" and label for role, label in regions)
     labels = {label for _, label in regions}
     assert len(labels) == len(regions)

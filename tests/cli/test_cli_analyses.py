@@ -1,4 +1,4 @@
-"""Analyses are found where they lie, and the command works without any."""
+"""Analyses are found where they lie or by entry points, and the command works without any."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, shortloop
+from command_line import ROOT, assert_one_message, shortloop
 from toy_jobs import project_of_two_jobs
 
-from shortloop.cli.analyses import find_analyses
+from shortloop.analyses import find_analyses
 
 TOY = """\
 import typer
-from shortloop.cli.analyses import Analysis, Compared, Comparison
+from shortloop.analyses import Analysis, Compared, Comparison
 
 app = typer.Typer()
 
@@ -76,3 +76,70 @@ def test_the_other_commands_work_whatever_state_an_analysis_is_in(folder: Path, 
     done = shortloop(folder, "--help", library=library)
     assert done.returncode == 1
     assert "no_such_library" in done.stderr
+
+
+def install(folder: Path, entry_points: str, **modules: str) -> None:
+    """Install a package: its modules, and what pip notes of it."""
+    noted = folder / "lines_of_text-1.2.dist-info"
+    noted.mkdir(parents=True)
+    (noted / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+    (noted / "METADATA").write_text("Name: lines_of_text\nVersion: 1.2\n", encoding="utf-8")
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+
+
+OFFERED = "[console_scripts]\nlines = lines:main\n\n[shortloop.analyses]\n"
+SETTINGS = """
+from shortloop.analyses import SettingsKind
+from shortloop.settings.base import StudySettings
+
+class Lines(StudySettings):
+    \"\"\"Lines.\"\"\"
+
+    longest: int = 80
+    def in_words(self):
+        return f"lines of {self.longest}"
+
+ANALYSIS = Analysis(app, compare, settings=SettingsKind("lines", "lines.Lines", "build_lines"))
+"""
+
+
+def test_an_analysis_of_anybody_needs_an_entry_point_only(
+    folder: Path, library: Path, tmp_path: Path
+) -> None:
+    """A package of one file, which touches no file of this one."""
+    site = tmp_path / "site"
+    install(site, f"{OFFERED}text-lines = lines:ANALYSIS\n", lines=TOY + SETTINGS)
+    path = f"{library}:{site}"
+    assert "Say how long lines are." in shortloop(folder, "--help", library=path).stdout
+    assert shortloop(folder, "lines", library=path).stdout == "very\n"
+    assert "Height (m)" in shortloop(folder, "compare", "main-0", "main-1", library=path).stdout
+    assert "longest" in shortloop(folder, "study", "--text-lines", library=path).stdout
+    (folder / "lines.toml").write_text('name = "a"\nlongest = 7\n', encoding="utf-8")
+    done = shortloop(folder, "study", "--text-lines", "lines.toml", library=path)
+    assert "lines.toml is fine: lines of 7" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("offered", "module", "words"),
+    [
+        ("text = lines:ANALYSIS", "import no_such_library", ("no_such_library", "lines_of_text 1.2")),
+        ("text = lines:NOTHING", TOY, ("AttributeError", "NOTHING", "lines_of_text 1.2")),
+        ("text = lines:draw", TOY, ("not an analysis", "function", "shortloop.analyses.Analysis")),
+        ("toy = lines:ANALYSIS", TOY, ("of this name", "toy", "lines_of_text 1.2")),
+        ("--x y = lines:ANALYSIS", TOY, ("of this name", "--x y")),
+    ],
+)
+def test_what_is_wrong_with_an_entry_point_is_named(
+    folder: Path, library: Path, tmp_path: Path, offered: str, module: str, words: tuple[str, ...]
+) -> None:
+    add_toy(library, TOY)
+    install(tmp_path / "site", OFFERED + offered + "\n", lines=module)
+    path = f"{library}:{tmp_path / 'site'}"
+    assert shortloop(folder, "jobs", library=path).returncode == 0
+    done = shortloop(folder, "--help", library=path)
+    assert_one_message(done, *words)
+
+
+def test_frames_are_found_by_their_entry_point() -> None:
+    assert "frames" in find_analyses()

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import ROOT, assert_one_message, shortloop
+from command_line import ROOT, assert_one_message, forked, shortloop
 
-from shortloop.worker.records import FORMAT
+from shortloop.stages.records import FORMAT
 
 CONFIGURATION = """\
 slices: 2
@@ -69,11 +69,11 @@ def make_job(project: Path, job: str, **changes: object) -> Path:
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])
 def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    done = shortloop(tmp_path, *arguments)
+    done = forked(tmp_path, *arguments)
     said = done.stdout + done.stderr
     assert done.returncode == (0 if arguments else 2)
-    first = ["init", "study", "run", "plan", "sweep", "why", "show", "compare", "jobs", "runs", "harmless"]
-    first += ["verify", "gc"]
+    first = ["init", "study", "run", "plan", "sweep", "why", "show", "logs", "compare", "jobs", "runs"]
+    first += ["harmless", "verify", "gc"]
     assert (
         re.findall(r"^\W{2}([a-z][a-z-]*) ", said, re.MULTILINE)[: len(first)] == first
     )  # as one meets them
@@ -95,7 +95,7 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
     ],
 )
 def test_each_command_explains_itself(tmp_path: Path, command: str, words: tuple[str, ...]) -> None:
-    done = shortloop(tmp_path, command, "--help")
+    done = forked(tmp_path, command, "--help")
     assert done.returncode == 0
     for word in words:
         assert word.lower() in done.stdout.lower()
@@ -103,7 +103,7 @@ def test_each_command_explains_itself(tmp_path: Path, command: str, words: tuple
 
 
 def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
-    done = shortloop(tmp_path, "nonsense")
+    done = forked(tmp_path, "nonsense")
     assert done.returncode == 2
     assert "nonsense" in done.stderr
     assert "Traceback" not in done.stderr
@@ -112,22 +112,22 @@ def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
 def test_show_prints_names_as_they_are(project: Path) -> None:
     make_job(project, "main-0")
     make_job(project, "other-4", stage="train", jobs={"epochs": "main-0", "more": ["main-9", "other-5"]})
-    done = shortloop(project, "show", "main-0")
+    done = forked(project, "show", "main-0")
     assert done.returncode == 0, done.stderr
     for word in ("rec[bold].npz", "c0ffee", "'[EOG]'", "'[/x]'", "settings.empty", "[red]it[/red]", "2 × 3"):
         assert word in done.stdout
     assert "libblas 0.3: 1" in done.stdout
     for file in ("data.npy", "post.json", "record.json", "setup.json"):
         assert file in done.stdout
-    done = shortloop(project, "show", "other-4")
+    done = forked(project, "show", "other-4")
     assert done.returncode == 0, done.stderr
     assert re.search(r"from epochs +main-0: import_epochs S01", done.stdout)
-    assert re.search(r"from more +main-9: there is no such job", done.stdout)
+    assert re.search(r"from more +main-9: no such job", done.stdout)
 
 
 def test_show_says_why_a_job_was_rejected(project: Path) -> None:
     make_job(project, "main-0", problem="no labels\n  found: [/data] [x]", arrays={}, facts={})
-    done = shortloop(project, "show", "main-0")
+    done = forked(project, "show", "main-0")
     assert done.returncode == 0, done.stderr
     assert "rejected: no labels\n  found: [/data] [x]\n" in done.stdout
 
@@ -135,18 +135,18 @@ def test_show_says_why_a_job_was_rejected(project: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        ("main-7", ("there is no such job", "main-7", "shortloop jobs")),
-        ("nonsense", ("no job id", "nonsense", "main-NUMBER or other-NUMBER")),
-        ("third-1", ("no job id", "third-1")),
+        ("main-7", ("no such job", "main-7", "shortloop jobs")),
+        ("nonsense", ("job id", "nonsense", "main-NUMBER or other-NUMBER")),
+        ("third-1", ("job id", "third-1")),
     ],
 )
 def test_show_of_a_missing_job(project: Path, job: str, words: tuple[str, ...]) -> None:
-    assert_one_message(shortloop(project, "show", job), *words)
+    assert_one_message(forked(project, "show", job), *words)
 
 
 def test_show_of_an_unfinished_job(project: Path) -> None:
     (make_job(project, "main-3") / "post.json").unlink()
-    assert_one_message(shortloop(project, "show", "main-3"), "did not finish", "main-3")
+    assert_one_message(forked(project, "show", "main-3"), "did not finish", "main-3")
 
 
 def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
@@ -173,5 +173,5 @@ def test_outside_a_project(tmp_path: Path, command: tuple[str, ...]) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     done = shortloop(outside, *command, library=tmp_path / "lib")
-    assert_one_message(done, "no accelerator.conf", str(outside), "change to the folder of the project")
+    assert_one_message(done, "no accelerator.conf", str(outside), "change to the project's folder")
     assert list(outside.iterdir()) == []

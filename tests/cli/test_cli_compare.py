@@ -10,10 +10,10 @@ import pytest
 import typer
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.cli.analyses import Analysis, Compared, Comparison
+from shortloop.analyses import Analysis, Compared, Comparison
+from shortloop.base.errors import InputError
 from shortloop.cli.compare import compare_jobs
-from shortloop.errors import InputError
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

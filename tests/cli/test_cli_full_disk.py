@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from bound import commands, mounted
 from toy_jobs import ToyJobs, toy_project
+from without_root import commands, mounted
 
 
 def test_looking_and_deleting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

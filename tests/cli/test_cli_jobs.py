@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
+from shortloop.base.errors import InputError
 from shortloop.cli.jobs import Filter, print_jobs
-from shortloop.errors import InputError
 
 Listed = Callable[..., list[str]]
 

@@ -6,12 +6,12 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.cli import plan as room
-from shortloop.jobs import dry_run
-from shortloop.jobs.dry_run import DryRun
-from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.pipeline import BUILD, PERHAPS, REUSE, Built
-from shortloop.jobs.planner import Planner
-from shortloop.jobs.store.store import Store
+from shortloop.plan import dry_run
+from shortloop.plan.dry_run import DryRun
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.plan.planner import Planner
+from shortloop.store.store import Store
 
 project = pytest.fixture(autouse=True)(empty_project)
 
@@ -56,12 +56,13 @@ def test_stages_reasons_and_seconds(
         "1 × train: new",
         "perhaps 1 × group: if train comes out different",
         "1 × report: code of page.write (shortloop/eeg/report/page.py)",
-        "4 jobs would be built, 1 perhaps, 2 reused: 70 s to 75 s; no earlier job says how long report takes",
+        "4 jobs would be built, 1 perhaps, 2 reused: 70 s to 75 s; "
+        "no earlier job tells how long report will take",
     ]
 
 
 def test_nothing_to_do(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert said(JOBS[:2], capsys, monkeypatch)[-1] == "all 2 jobs are there: nothing would be built"
+    assert said(JOBS[:2], capsys, monkeypatch)[-1] == "all 2 jobs are cached: nothing would be built"
 
 
 def test_every_job(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,4 +90,4 @@ def test_files_that_are_not_read_yet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = said(JOBS, capsys, monkeypatch, unread=36)[-1]
-    assert last == "files that are new or changed, and not read yet: 36; a run reads them first"
+    assert last == "36 new or changed files not read yet; a run reads them first"

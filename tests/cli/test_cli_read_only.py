@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from bound import commands, only_readable, read_only_disk, shortloop
 from toy_jobs import ToyJobs, toy_project
+from without_root import commands, only_readable, read_only_disk, shortloop
 
 METHOD = '''\
 """A toy."""
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0}
@@ -26,7 +26,7 @@ def synthesis():
     pass
 '''
 SCRIPT = """\
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 
 def main(urd):
@@ -88,7 +88,7 @@ def test_all_that_looks_works(closed: Path) -> None:
         said[command[0]] = done.out
     # The index says which is in use.
     assert [line.split()[-1] for line in said["jobs"].splitlines()[1:3]] == ["superseded", "current"]
-    assert "1 of 2 jobs would go" in said["gc"]
+    assert "1 of 2 jobs would be deleted" in said["gc"]
     assert "figure: none" in said["compare"]
     loaded = shortloop(closed, "-c", "import shortloop; print(shortloop.load('main-1').arrays['scores'][0])")
     assert loaded.stdout == "51.0\n", loaded.stderr
@@ -111,8 +111,8 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
         shutil.rmtree(index.parent)
     elif state == "cut off":  # the process that wrote it was killed, so that some is not in it yet
         code = (
-            "import os; from shortloop.jobs.store.store import Store; s = Store();"
-            "from shortloop.jobs.store.places import Place;"
+            "import os; from shortloop.store.store import Store; s = Store();"
+            "from shortloop.store.places import Place;"
             "s.index.put_in_places({Place('x small', 'a', 'A', '1'): 'main-1'}); os._exit(0)"
         )
         assert shortloop(folder, "-c", code).returncode == 0
@@ -126,7 +126,7 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
             lost = command == ("why", "scores") and state != "cut off"  # what the last run used
             assert done.status == int(lost), (command, done)
             assert "Traceback" not in done.err
-        code = "from shortloop.jobs.store.store import Store; print(Store().index.places())"
+        code = "from shortloop.store.store import Store; print(Store().index.places())"
         places = shortloop(folder, "-c", code).stdout
     assert ("pipeline='x small', stage='a'" in places) == (state == "cut off"), places
 
@@ -144,7 +144,7 @@ def test_a_damaged_job_is_planned_anew(closed_with_damage: Path) -> None:
 def closed_with_damage(folder: Path) -> Iterator[Path]:
     (folder / "workdirs/main/main-1/scores.npy").write_bytes(b"cut")
     code = (
-        "from shortloop.jobs.store.store import Store; s = Store();"
+        "from shortloop.store.store import Store; s = Store();"
         "s.index.insert(s.manifest_of('main-1'), [['scores.npy', 0, 0, 0, 0, 0]]); s.close()"
     )
     assert shortloop(folder, "-c", code).returncode == 0
@@ -161,8 +161,8 @@ def test_what_needs_to_write_says_so(closed: Path, command: tuple[str, ...]) -> 
     assert done.stdout == ""
     assert done.stderr.startswith("shortloop: ")
     assert "Traceback" not in done.stderr
-    assert "write" in done.stderr or "written" in done.stderr
-    assert "owner of the project" in done.stderr
+    assert "write" in done.stderr or "read-only" in done.stderr
+    assert "project's owner" in done.stderr
 
 
 def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
         asked = (("show", "main-0"), ("why", "main-0"), ("compare", "main-0", "main-1"), ("gc", "--delete"))
         for done in commands(folder, *asked):
             assert done.status == 1
-            assert "may not be read here" in done.err or "cannot be read (Permission denied)" in done.err
+            assert "cannot read these jobs" in done.err or "cannot be read (Permission denied)" in done.err
             assert "Traceback" not in done.err
         loaded = shortloop(folder, "-c", "import shortloop; shortloop.load('main-0')")
         assert "InputError: the folder of the job cannot be read" in loaded.stderr
@@ -216,7 +216,7 @@ def test_a_workdir_that_may_not_be_read(folder: Path) -> None:
 
 
 def test_the_index_is_kept_where_that_is_allowed(folder: Path) -> None:
-    code = "from shortloop.jobs.store.store import Store; import json; print(json.dumps(Store().index.kept))"
+    code = "from shortloop.store.store import Store; import json; print(json.dumps(Store().index.kept))"
     assert json.loads(shortloop(folder, "-c", code).stdout) is True
     with only_readable(folder):
         assert json.loads(shortloop(folder, "-c", code).stdout) is False

@@ -9,9 +9,9 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.cli.show import cost_rows, show_job
-from shortloop.jobs.store.store import Store
+from shortloop.store.store import Store
 from shortloop.upkeep.deletion import delete
-from shortloop.upkeep.inventory import inventory
+from shortloop.upkeep.inventory import STATES, inventory
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def said(job: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_why_it_was_made_and_what_it_cost(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     rows = said("main-1", capsys)
     assert rows["main-1"] == "scores of A"
-    assert rows["state"] == "superseded: nothing rests on it"
+    assert rows["state"] == f"superseded: {STATES['superseded']}"
     assert rows["for"] == "build_toy small"
     assert rows["because"] == "option seed: 1 → 2 (in its place before: main-0)"
     assert rows["cost"] == "time 1.50 s, cpu 2.25 s, peak 3.4 MB, utilisation 75 %"
@@ -70,14 +70,14 @@ def test_a_deleted_job_still_says_what_it_was(jobs: ToyJobs, capsys: pytest.Capt
         delete(store, [each for each in inventory(store) if each.job == "main-1"])
     rows = said("main-1", capsys)
     assert rows["main-1"] == "scores of A"
-    assert rows["state"] == "deleted: only what it was made of is left"
+    assert rows["state"] == f"deleted: {STATES['deleted']}"
     assert rows["because"].startswith("option seed: 1 → 2")
     assert rows["option seed"] == "2"
     assert "scores.npy" not in rows["files"]
 
 
 def test_a_job_that_is_needed_says_so(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said("main-3", capsys)["state"] == "current: in the last run of a pipeline"
+    assert said("main-3", capsys)["state"] == f"current: {STATES['current']}"
 
 
 def test_costs_have_units() -> None:

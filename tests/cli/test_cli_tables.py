@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shortloop.base.errors import InputError
 from shortloop.cli.tables import ago, amount, duration, parse_age, parse_size, print_table
-from shortloop.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.cli.verify import verify_jobs
-from shortloop.jobs.keys import file_state as filestate
-from shortloop.jobs.project import FINISHED, SET_ASIDE
-from shortloop.jobs.store.inputs import keep_hashes, register
+from shortloop.keys import file_state as filestate
+from shortloop.project.project import FINISHED, SET_ASIDE
+from shortloop.store.inputs import keep_hashes, register
 
 
 @pytest.fixture
@@ -72,13 +72,13 @@ def test_an_input_file_that_changed_unnoticed_is_named(
     file.write_bytes(b"data")
     register([file])
     keep_hashes()
-    store = jobs.project / "workdirs/.cache/inputs/hashes.json"
+    store = jobs.project / "workdirs/.cache/inputs/blake3.json"
     (entry,) = json.loads(store.read_text(encoding="utf-8")).values()
     store.write_text(json.dumps({str(file): [*entry[:-1], "0" * 64]}), encoding="utf-8")
     assert verify_jobs(False) == 1
     said = capsys.readouterr().out
     assert f"{file} holds something else than when it was read" in said
-    assert "1 input file changed unnoticed: the next run reads what it needs again" in said
+    assert "1 input file changed unnoticed: the next run reads" in said
     assert "all are as they were recorded" in said
     assert verify_jobs(False) == 0
 
@@ -86,4 +86,4 @@ def test_an_input_file_that_changed_unnoticed_is_named(
 def test_what_did_not_finish_is_no_damage(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     jobs.unrecorded(finished=False)
     assert verify_jobs(False) == 0
-    assert "did not finish, or still runs" in capsys.readouterr().out
+    assert "did not finish, or is still running" in capsys.readouterr().out

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project, with_code
 
+from shortloop.base.errors import InputError
 from shortloop.cli.why import print_why
-from shortloop.errors import InputError
-from shortloop.jobs.settings_files import SettingsFile
-from shortloop.jobs.store.store import Store
+from shortloop.plan.settings_files import SettingsFile
+from shortloop.store.store import Store
 
 STEP = with_code(steps="def step(x):\n    return x + 2")
 
@@ -95,11 +95,11 @@ def test_of_the_file_that_the_environment_names(
         with Store() as store:
             SettingsFile(name, here / f"{name}.toml", "study", here / "none").note(store.index)
     monkeypatch.setenv(variable, str(file))
-    with pytest.raises(InputError, match="the stage was not run with these settings") as caught:
+    with pytest.raises(InputError, match="the stage has no job with these settings") as caught:
         print_why("scores", None, False)
     assert caught.value.file == str(here / file)
     assert variable in str(caught.value.found)
-    assert caught.value.expected == "those of small"
+    assert caught.value.expected == "small"
     alone = jobs.make("D", method="alone", pipeline="cells", settings="").job  # of a notebook, say
     jobs.ended("cells")
     assert said(capsys, "alone").startswith(f"{alone}: alone D\n")
@@ -114,7 +114,7 @@ def test_of_the_file_that_the_environment_names(
 
 @pytest.mark.parametrize(
     ("what", "words"),
-    [("main-70", "there is no such job"), ("sores", "group, scores"), ("other-1", "no job id")],
+    [("main-70", "no such job"), ("sores", "group, scores"), ("other-1", "job id")],
 )
 def test_what_is_not_there_is_named(jobs: ToyJobs, what: str, words: str) -> None:
     with pytest.raises(InputError) as caught:

@@ -10,8 +10,8 @@ from command_line import ROOT, assert_one_message, shortloop
 from refused import refusing
 from toy_jobs import ToyJobs, toy_project
 
+from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.eeg.pipeline import LIBRARIES
-from shortloop.extras import REPORT_LIBRARIES
 
 
 def without(folder: Path, libraries: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 from deploy_compose import DEPLOY, image_environment
-from house import ROOT
+from source_tree import ROOT
 
-from shortloop.worker.threads import VARIABLES
+from shortloop.stages.threads import VARIABLES
 
 TEXT = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 LINES = re.sub(r"^#.*\n", "", TEXT, flags=re.M).replace("\\\n", " ").splitlines()

@@ -17,12 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from build_scripts.build_pipeline import decode
+from shortloop.base.errors import InputError
 from shortloop.eeg.mne_scores import SCORING, SUMMARY_AXES, MneScores, to_mne
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.report.summary import participant_scores
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 # Patterns come back later at test than they are at study, so that the plane is not its own mirror image.
 STUDY = """\

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from in_process import InProcess
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun, check_recordings, import_epochs
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
-from shortloop.jobs.pipeline import Built
+from shortloop.plan.pipeline import Built
 
 STUDY = """\
 name = "odd"

@@ -18,11 +18,11 @@ from eeg_studies import (
 )
 from jobs_project import empty_project
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
-from shortloop.errors import InputError
-from shortloop.jobs.keys import hashing
-from shortloop.jobs.pipeline import BUILD, Built
-from shortloop.jobs.planner import Planner
+from shortloop.keys import hashing
+from shortloop.plan.pipeline import BUILD, Built
+from shortloop.plan.planner import Planner
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)

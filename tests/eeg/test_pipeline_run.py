@@ -12,14 +12,14 @@ from jobs_exax import Exax
 from jobs_project import empty_project
 
 from build_scripts.build_pipeline import pipeline
+from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
-from shortloop.errors import InputError
-from shortloop.jobs.executor import Executor
-from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.progress import Progress
-from shortloop.jobs.store.store import Store
+from shortloop.plan.lookup import Lookup
+from shortloop.run.build_jobs import Executor
+from shortloop.run.progress import Progress
+from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)

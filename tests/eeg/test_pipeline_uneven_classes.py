@@ -9,10 +9,10 @@ import pytest
 from in_process import InProcess
 
 from build_scripts.build_pipeline import decode, make_features
+from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
-from shortloop.jobs.pipeline import Built
+from shortloop.plan.pipeline import Built
 
 STUDY = """\
 name = "uneven"

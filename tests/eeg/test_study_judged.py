@@ -16,9 +16,9 @@ from eeg_judge import Judge
 from in_process import InProcess
 
 from build_scripts.build_pipeline import decode
+from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
 
 CHANNELS = ("Fz", "Cz", "Pz", "Oz", "VEOG")
 SEED = int(os.environ.get("SEED", "1"))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
 import pytest
+from blake3 import blake3
 
-from shortloop.engines.facts import Facts, check_alike, check_same_code, facts_here
-from shortloop.errors import TransientError
+from shortloop.base.errors import TransientError
+from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 
 HERE: Facts = {
     "host": "here",
@@ -42,7 +42,7 @@ def test_another_copy_of_a_module_is_named_if_it_is_another(tmp_path: Path) -> N
     link.symlink_to(here)
 
     def check(file: Path, text: str) -> None:
-        loaded = {"steps": (str(file), hashlib.sha256(text.encode()).hexdigest()), "other": ("other.py", "")}
+        loaded = {"steps": (str(file), blake3(text.encode()).hexdigest()), "other": ("other.py", "")}
         lines = [{"opened": "x"}, {"loaded": loaded}]
         notes = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         check_same_code({"steps": here}, notes, "node-7")

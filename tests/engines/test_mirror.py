@@ -3,24 +3,23 @@ the paths of the project."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pickle
 from pathlib import Path
 
 import pytest
+from blake3 import blake3
 from engine_node import Node, named, node_without_project, notes, values
-from house import ROOT
+from source_tree import ROOT
 
 from shortloop.engines import mirror, worker
-from shortloop.engines.listing import list_needs
-from shortloop.engines.messages import JobWork
-from shortloop.engines.mirrored import original, translated
-from shortloop.engines.node_cache import Files, Mirror, Piece
-from shortloop.engines.node_messages import Mirrored
 from shortloop.engines.worker import compute_batch
-from shortloop.jobs.keys.code import Code
+from shortloop.keys.code import Code
+from shortloop.units.listing import list_needs
+from shortloop.units.messages import JobWork, Mirrored
+from shortloop.units.node_cache import Files, Mirror, Piece
+from shortloop.units.refusing import original, translated
 
 node = pytest.fixture(node_without_project)
 
@@ -79,9 +78,8 @@ def test_nothing_stays_open_where_a_mirror_cannot_be_made(
 def test_a_damaged_cache_is_mended(node: Node) -> None:
     assert values(node.computed(1))[0]["x"] == 42.0
     for each in (node.cache._folder / "contents").glob("*/*"):
-        if not each.name.endswith(".seen"):
-            os.chmod(each, 0o600)
-            each.write_bytes(each.read_bytes()[:-1])
+        os.chmod(each, 0o600)
+        each.write_bytes(each.read_bytes()[:-1])
     worker._processes._idle.clear()
     assert values(node.computed(1))[0]["x"] == 42.0
 
@@ -109,7 +107,7 @@ def test_modules_lie_where_they_are_looked_for(node: Node, tmp_path: Path) -> No
         "theirs": tmp_path / "more/theirs/__init__.py",
         "theirs.part": tmp_path / "more/theirs/part.py",
         "linked.part": node.project / "linked/part.py",
-        "shortloop.worker.stage": ROOT / "shortloop/worker/stage.py",
+        "shortloop.stages.stage": ROOT / "shortloop/stages/stage.py",
     }
     listing = json.loads(list_needs(said, Code({}, {}, {}, modules, [], []))[0])
     above = f"out{os.path.realpath(tmp_path / 'more')}"
@@ -133,7 +131,7 @@ def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
         listing[part] |= {"in/../../../../escaped": content}
         del listing[part]["x"]
     text = json.dumps(listing).encode()
-    listed = hashlib.sha256(text).hexdigest()
+    listed = blake3(text).hexdigest()
     for each, (source, size) in {**sources, listed: (text, len(text))}.items():
         data = source if isinstance(source, bytes) else source.read_bytes()
         assert node.cache.put([Piece(each, size, 0, data)], "aa") == ""

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 from engine_node import named, work_of_toy
-from house import ROOT
 from jobs_project import CONFIGURATION
+from source_tree import ROOT
 
 from shortloop.engines import worker
-from shortloop.engines.messages import Reply, UnitsDone, Work
 from shortloop.engines.worker import compute_batch
+from shortloop.units.messages import Reply, UnitsDone, Work
 
 STAGE = """\
 import locale
@@ -28,7 +28,7 @@ import os
 import time
 
 import numpy as np
-from shortloop.worker.stage import Out, Stage
+from shortloop.stages.stage import Out, Stage
 
 SEEN = []
 
@@ -50,6 +50,8 @@ class Toy(Stage):
         SEEN.append(unit)
         if unit == 66:
             os.kill(os.getpid(), signal.SIGKILL)
+        if unit == 88:
+            os._exit(0)
         if unit == 55:
             raise KeyError("a fault")
         if unit == 77:
@@ -131,7 +133,8 @@ def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:
     first, second = (done(compute_batch(work(project), named(unit))) for unit in (1, 2))
     assert str(project / "toys.py").encode() in first["notes"]
     assert b"toys" not in second["notes"]
-    assert (first["printed"], second["printed"]) == ("unit 1\n", "unit 2\n")
+    of_units = [each for each in (*first["printed"], *second["printed"]) if each[0] is not None]
+    assert of_units == [(named(1)[0], "unit 1\n"), (named(2)[0], "unit 2\n")]
     assert first["facts"] is not None
     assert second["facts"] is None
     assert {pool["threads_used"] for pool in first["threads"]} == {1}
@@ -220,6 +223,21 @@ def test_a_process_that_ends_is_lost_and_another_one_is_there(project: Path) -> 
     (after,) = values(compute_batch(work(project), named(1)))
     assert after["process"] != before["process"]
     assert after["parent"] == before["parent"]
+
+
+def test_how_a_process_ended_is_known_when_another_has_been_forked_since(project: Path) -> None:
+    """By another thread, on whose behalf the forkserver has taken note of its end."""
+    asked, processes = work(project), worker._processes
+    ended = processes.take(asked)
+    (forkserver,) = processes._forkservers.values()
+    ended.send_bytes(pickle.dumps(named(88)))
+    with pytest.raises(EOFError):
+        ended.recv_bytes()
+    _until_ended([forkserver.forks[ended]])
+    (meanwhile,) = values(compute_batch(asked, named(1)))
+    assert processes.how_ended(ended) == "exit with status 0"
+    (after,) = values(compute_batch(work(project, "main-2"), named(1)))
+    assert after["parent"] == meanwhile["parent"]
 
 
 def test_a_forkserver_that_is_killed_is_started_again(project: Path) -> None:

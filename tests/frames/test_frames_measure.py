@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from frames_tiny import tiny
+from packaging.requirements import Requirement
+from source_tree import PROJECT
 
 from shortloop.frames.measure import environment, measure
-from shortloop.frames.processes import busy_seconds, cpu_seconds, family, memory
-from shortloop.frames.timing import Timed, time_repeats
+from shortloop.frames.timing import Timed, busy_seconds, cpu_seconds, family, memory, time_repeats
 from shortloop.frames.work import COLUMN
 
-TOY = "frames_tiny"
+TOY = "frames_tiny:toy"
 
 
 def is_gone(pid: int) -> bool:
@@ -52,7 +53,7 @@ def wait_until_gone(pids: list[int]) -> None:
 def test_a_failure_is_a_reason(tmp_path: Path, name: str, limit: float, words: str) -> None:
     measured = measure(tiny(tmp_path, name), TOY, COLUMN, 1, limit)
     assert words in measured.failed
-    assert measured.values is None
+    assert measured.result is None
     assert measured.timed.seconds == []
 
 
@@ -68,7 +69,7 @@ def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
     measured = measure(tiny(tmp_path, "prints"), TOY, COLUMN, 2, 60)
     assert measured.failed == ""
     assert len(measured.timed.seconds) >= 2
-    np.testing.assert_array_equal(measured.values, np.zeros(3))
+    np.testing.assert_array_equal(measured.result, np.zeros(3))
 
 
 def test_memory_is_that_of_the_work(tmp_path: Path) -> None:
@@ -90,6 +91,7 @@ def test_it_ends_with_the_one_that_asked(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from frames_tiny import tiny
+from source_tree import ROOT
 from shortloop.frames.measure import measure
 measure(tiny(Path({str(tmp_path)!r}), "waits"), {TOY!r}, {COLUMN!r}, 1, 600)
 """
@@ -155,3 +157,11 @@ def test_the_environment_of_libraries_is_what_was_asked_for(tmp_path: Path) -> N
     assert "PYTHONDONTWRITEBYTECODE" not in found
     alone = environment(3, tmp_path)
     assert [each.name for each in Path(alone["PYTHONPATH"]).iterdir()] == ["shortloop"]
+
+
+def test_an_environment_of_a_library_needs_nothing_of_ours_but_numpy() -> None:
+    """One with Modin has none of the libraries that this package requires."""
+    required = [Requirement(line).name for line in PROJECT["dependencies"]]
+    blocked = "; ".join(f"sys.modules[{name!r}] = None" for name in required if name != "numpy")
+    code = f"import sys; {blocked}; import shortloop.frames.measure, shortloop.frames.runners"
+    subprocess.run([sys.executable, "-c", code], env=environment(1), check=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -11,11 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from frames_rows import content, mixture, row
+from hypothesis import given
+from hypothesis import strategies as st
 from whole_page import write_whole
 
-from shortloop.frames.report.content import FAILED, LEFT_OUT, Content, frame_of
-from shortloop.frames.report.page import drawings, limits, overview, page_of
-from shortloop.frames.work import APPLY, COLUMN
+from shortloop.frames.report import (
+    Content,
+    drawings,
+    fastest,
+    limits,
+    line_of,
+    overview,
+    page_of,
+)
+from shortloop.frames.work import APPLY, COLUMN, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
 
 
 @pytest.fixture
@@ -23,60 +31,61 @@ def shown() -> Content:
     return mixture()
 
 
-def test_a_page_is_written(shown: Content, tmp_path: Path) -> None:
+def test_a_page_is_one_table_and_one_figure(shown: Content, tmp_path: Path) -> None:
     first, *files = write_whole(page_of(shown), tmp_path, drawings(shown))
     figures = [file for file in files if file.parent.name == "figures"]
-    assert len(figures) == 2 * 3
+    assert len(figures) == 3  # formats
     assert all(file.stat().st_size > 5000 for file in figures)
     page = first.read_text(encoding="utf-8")
     for words in (
-        "3 of 7 sums are wrong",
-        "took longer than 3\u00a0s &lt;&amp;&gt;",
-        "pandas &lt;\u00a02.4",
+        "wrong: 3 of 7 sums are wrong",
+        "failed: took longer than 3\u00a0s &lt;&amp;&gt;",
+        "left out: it needs pandas &lt;\u00a02.4",
+        "wrong: drew the same numbers",
         "4.20\u00a0s",
+        "4.00\u00a0s\u00a0– 4.40\u00a0s",
     ):
         assert words in page
 
 
-def test_numbers_beside_the_figures_are_those_that_are_drawn(shown: Content) -> None:
-    times, memory = (pd.read_csv(StringIO(each.numbers(shown))) for each in drawings(shown))
-    table = frame_of(shown).query("library != 'fork-trap' and status != 'left out'")
-    right = table["status"] == "right"
-    for name, column in {"median (s)": "median_s", "least (s)": "least_s", "most (s)": "most_s"}.items():
-        np.testing.assert_array_equal(times[name], table[column].where(right))
-    np.testing.assert_allclose(
-        times["median with start (s)"], (table["median_s"] + table["start_s"]).where(right)
-    )
-    np.testing.assert_allclose(memory["memory (MB)"], (table["peak_bytes"] / 1e6).where(right))
-    for found in (times, memory):
-        assert list(found["transformation"]) == list(table["transformation"])
-        assert list(found["found"]) == list(table["status"])
-
-
-def test_no_number_of_a_table_is_in_powers_of_ten(shown: Content) -> None:
-    cells = [
-        cell
-        for section in page_of(shown).sections
-        for table in section.tables
-        for line in table.rows
-        for cell in line.cells
-    ]
+def test_rows_have_each_number_once(shown: Content) -> None:
+    (section,) = page_of(shown).sections
+    (table,) = section.tables
+    assert len(table.rows) == len(shown.measured) == 16
+    first = next(each for each in table.rows if each.name == "pandas")
+    assert dict(zip(table.columns, (each.replace("\u00a0", " ") for each in first.cells))) == {
+        "work": "apply",
+        "settings": "4 one core: frame.apply(f, axis=1) of each file",
+        "seconds": "4.20 s",
+        "range": "4.00 s – 4.40 s",
+        "× pandas": "1",
+        "start": "100 ms",
+        "memory": "100 MB",
+        "result": "right",
+        "version": "1.0",
+    }
+    cells = [cell for line in table.rows for cell in line.cells]
     assert "168" in cells
-    assert "0.500" in cells
-    assert [cell for cell in cells if re.search(r"\de[+-]\d", cell)] == []
+    assert [cell for cell in cells if re.search(r"\de[+-]\d|nan|None", cell)] == []
+
+
+def test_numbers_beside_the_figure_are_those_that_are_drawn(shown: Content) -> None:
+    (drawing,) = drawings(shown)
+    times = pd.read_csv(StringIO(drawing.numbers(shown)))
+    table = shown.measured.query("library != 'fork-trap' and status != 'left out'")
+    pd.testing.assert_frame_equal(times, table[times.columns].reset_index(drop=True), check_dtype=False)
 
 
 def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
-    shown = content(row("modin", COLUMN, status=LEFT_OUT, workers=0, start=None, why="not there"))
+    shown = content(line_of("modin", COLUMN, "left out", "not there"), row(TRAP_NAME, COLUMN, 1.0))
     assert drawings(shown) == []
     page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
-    assert "nothing was measured" in page
+    assert "column: no library was right" in page
     assert "not there" in page
 
 
 def test_the_table_has_units_in_its_names_and_numbers_in_its_columns(shown: Content) -> None:
-    frame = frame_of(shown).set_index(["library", "transformation"])
-    assert len(frame) == 16
+    frame = shown.measured.set_index(["library", "transformation"])
     for name in ("median_s", "start_s", "peak_bytes", "cores_busy", "ks_p", "times_as_fast_as_pandas"):
         assert frame[name].dtype == np.float64
     lines = {where: dict(zip(frame.columns, line)) for where, line in zip(frame.index, frame.to_numpy())}
@@ -87,21 +96,15 @@ def test_the_table_has_units_in_its_names_and_numbers_in_its_columns(shown: Cont
     assert pandas["rows_per_s"] == pytest.approx(10 / 4.2)
     assert dask["times_as_fast_as_pandas"] == pytest.approx(4.2 / 0.025)
     assert np.isnan(dask["peak_bytes"])
-    assert duckdb["status"] == FAILED
+    assert duckdb["status"] == "failed"
     assert np.isnan(duckdb["median_s"])
+    assert np.isnan(lines["polars", APPLY]["times_as_fast_as_pandas"])  # it was wrong
 
 
-def test_fewer_rows_than_asked_for_are_mentioned(shown: Content) -> None:
-    asked = {**shown.frames, "table": {"columns": 50, "rows": 99, "groups": 3}}
-    fewer = Content(asked, shown.machine, 10, shown.shown, None, {}, ())
-    assert any("99 rows were asked for; 10 fit 4 times" in each for each in limits(fewer))
-    assert not any("asked for" in each for each in limits(shown))
-
-
-def test_where_as_many_as_fit_were_asked_for_the_guide_has_more(shown: Content) -> None:
-    asked = {**shown.frames, "table": {"columns": 50, "rows": "fit", "groups": 3}}
-    (said,) = [each for each in limits(replace(shown, frames=asked)) if "asked for" in each]
-    assert said.startswith(f"25,000,000 rows were asked for; {shown.rows:,} fit")
+@pytest.mark.parametrize(("asked", "words"), [(99, "99"), ("fit", "25,000,000"), (10, "")])
+def test_fewer_rows_than_asked_for_are_mentioned(asked: int | str, words: str) -> None:
+    said = " ".join(limits(content(row("pandas", COLUMN, 1.0), asked=asked)))
+    assert (f"{words} rows were asked for; 10 fit 4 times" in said) == bool(words)
 
 
 def test_the_machine_and_the_day_are_named(shown: Content) -> None:
@@ -113,3 +116,72 @@ def test_the_machine_and_the_day_are_named(shown: Content) -> None:
         "pandas one",
     ):
         assert words in said
+
+
+def test_the_fastest_is_named_and_what_cannot_be_told_from_it() -> None:
+    rows = [row("pandas", COLUMN, 4.0, 4.2, 4.4), row("polars", COLUMN, 0.5, 0.52, 0.6)]
+    assert fastest(content(*rows)) == ["column: Polars is the fastest, 520 ms."]
+    rows += [row("duckdb", COLUMN, 0.59, 0.7)]
+    assert fastest(content(*rows)) == ["column: Polars is the fastest, 520 ms; not clearly slower: DuckDB."]
+
+
+def test_what_is_wrong_or_failed_is_never_the_fastest() -> None:
+    rows = (
+        row("pandas", COLUMN, 4.0),
+        row("polars", COLUMN, 0.1, status="wrong"),
+        row("duckdb", COLUMN, status="failed"),
+        row(TRAP_NAME, COLUMN, 0.1),
+    )
+    assert fastest(content(*rows)) == ["column: pandas is the fastest, 4.00 s."]
+    assert fastest(content(rows[1])) == ["column: no library was right."]
+
+
+def test_a_mistake_that_was_not_found_is_mentioned(shown: Content) -> None:
+    assert any("takes two files" in each for each in limits(content(row(TRAP_NAME, COLUMN, 1.0))))
+    assert not any("takes two files" in each for each in limits(shown))
+
+
+def test_a_busy_machine_is_mentioned() -> None:
+    quiet, busy = row("pandas", COLUMN, 1.0), row("polars", COLUMN, 1.0, others=1.7)
+    assert not any("Others kept" in each for each in limits(content(quiet)))
+    said = " ".join(limits(content(quiet, busy)))
+    assert "Others kept up to 1.7 cores busy during 1 of 2 measurements" in said
+
+
+times = st.lists(st.floats(1e-5, 1e4), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(LIBRARIES)), st.tuples(times, times, times), min_size=1))
+def test_the_fastest_is_the_fastest_whatever_was_measured(
+    measured: dict[str, tuple[list[float], ...]],
+) -> None:
+    rows = [
+        row(name, what, *each)
+        for name, every in measured.items()
+        for what, each in zip(TRANSFORMATIONS, every)
+    ]
+    said = fastest(content(*rows))
+    assert [each.partition(":")[0] for each in said] == list(TRANSFORMATIONS)
+    for number, text in enumerate(said):
+        seconds = {name: np.array(every[number]) for name, every in measured.items()}
+        medians = {name: float(np.median(each)) for name, each in seconds.items()}
+        best = next(name for name in measured if f": {LIBRARIES[name].title} is" in text)
+        assert medians[best] == min(medians.values())
+        also = text.partition("not clearly slower: ")[2].rstrip(".").split("; ")
+        alike = {LIBRARIES[name].title for name in measured if min(seconds[name]) <= max(seconds[best])}
+        assert {*filter(None, also)} == alike - {LIBRARIES[best].title}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (123.4, "123 s"),
+        (12.34, "12.3 s"),
+        (1.234, "1.23 s"),
+        (0.9951, "1.00 s"),
+        (0.5, "500 ms"),
+        (0.0123, "12.3 ms"),
+    ],
+)
+def test_times_have_three_digits(seconds: float, text: str) -> None:
+    assert fastest(content(row("numba", COLUMN, seconds))) == [f"column: numba is the fastest, {text}."]

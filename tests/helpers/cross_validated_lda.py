@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.classifiers import winners
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.batched.lda import train_machines
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage
-from shortloop.types import FloatArray, IntArray
 
 __all__ = ["cross_validate_lda"]
 
@@ -26,33 +26,10 @@ def cross_validate_lda(
 ) -> np.ndarray:
     """Decode held-out trials of each bin, trained on each of many label vectors.
 
-    Parameters
-    ----------
-    data : array of float, shape (bins, trials, features)
-        Features.
-    labels : array of int, shape (labellings, trials)
-        Class of each trial under each labelling.
-    folds : array of int, shape (trials,)
-        Fold that holds out each trial.
-    n_classes : int
-        Number of classes.
-    shrinkage : float
-        λ, above 0, up to 1.
-    scaling : str, default "training"
-        How held-out trials are z-scored, ``"separate"`` or ``"training"``; see `DecodingSettings`.
-    decisions : bool, default False
-        Decisions instead of classes.
-
-    Returns
-    -------
-    array of int8, shape (labellings, bins, trials), or of float64, (labellings, bins, classes − 1, trials)
-        Predicted classes, or what the discriminant of each class but the first exceeds the first's by:
-        for two classes scikit-learn's ``decision_function``.
-
-    Raises
-    ------
-    InputError
-        If λ is out of range, or a class is absent from a fold's training trials.
+    data: float, (bins, trials, features). Features.
+    labels: int, (labellings, trials). Class of each trial under each labelling.
+    folds: int, (trials,). Fold that holds out each trial.
+    returns: int8, (labellings, bins, trials), or of float64, (labellings, bins, classes − 1, trials)
     """
     check_shrinkage(shrinkage)
     labellings = Labellings(labels, folds, n_classes, int(folds.max()) + 1)

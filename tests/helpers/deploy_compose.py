@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from house import ROOT
+from source_tree import ROOT
 
 DEPLOY = ROOT / "deploy"
 MARK = "SHORTLOOP_TEST_CLUSTER"

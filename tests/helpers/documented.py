@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from house import ROOT
 from markdown_it import MarkdownIt
+from source_tree import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = ("shortloop", "ax", "make", "pip", "python", "cd", "cp", "mv", "sed", "seq", "git", ".", "docker")
@@ -19,10 +19,12 @@ RUN_IN = {
     "README.md": "nothing",
     "docs/caching.md": "my-study",
     "docs/caching.md#A change that is harmless": "bootstrap",
+    "docs/cookbook.md": "my-analysis",
     "docs/engines.md": "my-study",
     "docs/first-study.md": "nothing",
     "docs/frames.md": "copy",
     "docs/install.md": "copy",
+    "docs/json.md": "my-study",
     "docs/looking-up.md": "my-study",
     "docs/panel.md": "my-panel",
     "docs/recordings.md": "my-study",
@@ -36,6 +38,8 @@ RUN_IN = {
 """The project that commands of a page, or of a section of it, are run in. Nothing: they begin with `init`."""
 
 NOT_RUN = {
+    "cp shortloop/eeg/study/default.toml study.toml": "a walk through the code, in a clone of it",
+    "shortloop --install-completion": "it edits files of a shell; tests/cli/test_cli_completion.py runs it",
     "pip install '.[example]'": "tests/live/test_live_init.py installs a wheel",
     "pip install '.[eeg]'": "tests/live/test_live_init.py installs a wheel",
     "shortloop init my-study --data path/to/recordings": "tests/live/test_live_folders.py has some",
@@ -54,16 +58,10 @@ NOT_RUN = {
 class Block:
     """A block of a page.
 
-    Parameters
-    ----------
-    page : str
-        Its path in the repository.
-    section : str
-        The heading of the second level that it stands below; empty above the first.
-    language : str
-        What is said after the backticks.
-    text : str
-        What is in it.
+    page: its path in the repository.
+    section: the heading of the second level that it stands below; empty above the first.
+    language: what is said after the backticks.
+    text: what is in it.
     """
 
     page: str

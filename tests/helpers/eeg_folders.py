@@ -181,7 +181,7 @@ def of_mne(ending: str) -> Callable[[Path], None]:
     """One recording for each participant, of a format that MNE alone reads, without key presses."""
 
     def write(folder: Path) -> None:
-        from by_hand import WRITERS
+        from handmade_recordings import WRITERS
 
         for who in PARTICIPANTS:
             raw = recording(who)

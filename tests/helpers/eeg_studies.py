@@ -8,9 +8,9 @@ from build_scripts.build_pipeline import pipeline
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
-from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.planner import Planner
-from shortloop.jobs.store.store import Store
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.planner import Planner
+from shortloop.store.store import Store
 
 STUDY = """\
 name = "small"

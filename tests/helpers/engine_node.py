@@ -11,28 +11,28 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from house import ROOT
+from blake3 import blake3
 from jobs_project import CONFIGURATION
+from source_tree import ROOT
 
 from shortloop.engines import mirror, worker
-from shortloop.engines.listing import list_needs
-from shortloop.engines.messages import JobWork, Reply, UnitsDone, Work
-from shortloop.engines.node_cache import NodeCache, Piece
-from shortloop.engines.node_messages import Parcel
-from shortloop.engines.surroundings import surroundings_here
 from shortloop.engines.worker import compute_batch
-from shortloop.jobs.keys.closure import closure_of
-from shortloop.jobs.keys.code import Code
-from shortloop.jobs.store.inputs import register
+from shortloop.keys.closure import closure_of
+from shortloop.keys.code import Code
+from shortloop.store.inputs import register
+from shortloop.units.facts import surroundings_here
+from shortloop.units.listing import list_needs
+from shortloop.units.messages import JobWork, Parcel, Reply, UnitsDone, Work
+from shortloop.units.node_cache import NodeCache, Piece
 
 STAGE = """\
 import os
 from pathlib import Path
 
 import beside
-from shortloop.jobs.project import project_directory
-from shortloop.worker.inputs import File
-from shortloop.worker.stage import Out, Stage
+from shortloop.project.project import project_directory
+from shortloop.stages.inputs import File
+from shortloop.stages.stage import Out, Stage
 
 
 def change_beside(place):
@@ -114,7 +114,7 @@ def work_of_toy(
         "project": str(project),
         "path": [str(project), str(ROOT), *more],
         "slices": 2,
-        "imports": ["toys", "shortloop.worker.output"],
+        "imports": ["toys", "shortloop.stages.output"],
         "surroundings": surroundings_here(),
         "closure": ["toys", *closure_of("toys", project / "toys.py")[0]],
         "code": "",
@@ -148,7 +148,7 @@ class Node:
         said = work_of_toy(self.project, {"file": content, **options}, jobs)
         modules = {name: self.project / f"{name}.py" for name in ("toys", "beside", "lazy")}
         listing, sources = list_needs(said, Code({}, {}, {}, modules, [], []))
-        listed = hashlib.sha256(listing).hexdigest()
+        listed = blake3(listing).hexdigest()
         here = (str(self.project / "here"), "as the run has it")
         return Work(f"job {options}", pickle.dumps(said), "", here, listed), {
             **sources,
@@ -188,8 +188,9 @@ def node_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     (project / "here").write_text("another project at the same path", encoding="utf-8")
     monkeypatch.chdir(project)
     monkeypatch.setattr(worker, "_processes", processes := worker._Processes())
-    monkeypatch.setattr(mirror, "_caches", [NodeCache(tmp_path / "cache", 1e9)])
-    yield Node(project, mirror._caches[0])
+    node = Node(project, NodeCache(tmp_path / "cache", 1e9))
+    monkeypatch.setattr(mirror, "node_cache", lambda: node.cache)
+    yield node
     for forkserver in processes._forkservers.values():
         forkserver.end()
 

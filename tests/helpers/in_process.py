@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import importlib
 import json
 import multiprocessing
@@ -17,22 +16,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from blake3 import blake3
 
-from shortloop.engines.checkpoints import Checkpoint
-from shortloop.jobs.exax.method import STAGE
-from shortloop.jobs.keys.digest import canonical
-from shortloop.jobs.keys.typed_options import plain
-from shortloop.jobs.namesakes import options_of
-from shortloop.jobs.pipeline import Built, Run
-from shortloop.worker.fields import REQUIRED, fields_of
-from shortloop.worker.identity import digest_of_units
-from shortloop.worker.inputs import File
-from shortloop.worker.output import compute_row, compute_unit, keep_unit, lay_out, write_output
-from shortloop.worker.records import create_array
-from shortloop.worker.results import Result, Where, open_result
-from shortloop.worker.rows import take_rows
-from shortloop.worker.stage import CollectingStage, Stage
-from shortloop.worker.task import Task, costs_of, open_stage
+from shortloop.exax.method import STAGE
+from shortloop.keys.hashing import canonical
+from shortloop.keys.typed_options import plain
+from shortloop.plan.namesakes import options_of
+from shortloop.plan.pipeline import Built, Run
+from shortloop.stages.fields import REQUIRED, fields_of
+from shortloop.stages.identity import digest_of_units
+from shortloop.stages.inputs import File
+from shortloop.stages.output import compute_row, compute_unit, lay_out, write_output
+from shortloop.stages.records import create_array
+from shortloop.stages.results import Result, Where, open_result
+from shortloop.stages.rows import take_rows
+from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.stages.unit_values import keep_unit
+from shortloop.units.checkpoints import Checkpoint
 
 PACKAGES = ("methods", "dev")
 SETUP = "setup.json"
@@ -57,7 +58,7 @@ class InProcess(Run):
         self._made: dict[str, Built] = {}
 
     def files(self, paths: Sequence[Path]) -> list[File]:
-        found = [File(hashlib.sha256(path.read_bytes()).hexdigest(), path) for path in paths]
+        found = [File(blake3(path.read_bytes()).hexdigest(), path) for path in paths]
         self._where = Where(
             {**self._where.files, **{file.content: file.path for file in found}}, self._where.workdirs
         )
@@ -168,7 +169,7 @@ def _work(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], mos
         if ran == most:
             return
         if isinstance(stage, CollectingStage):
-            units.keep_row(unit, compute_row(stage, unit))
+            units.keep_rows({unit: compute_row(stage, unit)})
             continue
         keep_unit(stage, unit, compute_unit(stage, unit), arrays, units.keep_file)
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from blake3 import blake3
 from jobs_project import make_job
 
-from shortloop.jobs.keys.code import code_state, code_text
-from shortloop.jobs.keys.installed import as_installed
-from shortloop.jobs.keys.methods import find_method
-from shortloop.jobs.store.notes import NOTED
-from shortloop.worker.records import FORMAT
+from shortloop.keys.code import code_state, code_text
+from shortloop.keys.installed import as_installed
+from shortloop.keys.methods import find_method
+from shortloop.stages.records import FORMAT
+from shortloop.store.notes import NOTED
 
 
 class FakeJob(str):
@@ -44,9 +45,8 @@ class Exax:
         jobs: Mapping[str, Any],
         datasets: Mapping[str, Any],
         caption: str,
-        **more: bool,
+        **more: int | None,
     ) -> FakeJob:
-        print("what exax says of each job")
         options, jobs = dict(options), dict(jobs)
         self.asked.append((method, options, jobs))
         loaded = exax_hash(method)
@@ -61,7 +61,7 @@ class Exax:
 
     def _left(self, job: str) -> str:
         record = self.project / "workdirs/main" / job / "record.json"
-        return hashlib.sha256(record.read_bytes()).hexdigest()
+        return blake3(record.read_bytes()).hexdigest()
 
     def _job(
         self, method: str, loaded: str, options: dict[str, Any], jobs: dict[str, Any], caption: str
@@ -82,8 +82,7 @@ class Exax:
         }
         (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
         loaded_now = {
-            name: (str(file), hashlib.sha256(file.read_bytes()).hexdigest())
-            for name, file in self.loaded(method)
+            name: (str(file), blake3(file.read_bytes()).hexdigest()) for name, file in self.loaded(method)
         }
         libraries = code_state(find_method(method)[1]).libraries
         line = {"loaded": loaded_now, "versions": {name: as_installed(name) for name in libraries}}

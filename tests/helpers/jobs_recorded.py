@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from jobs_project import make_job
 
-from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files
-from shortloop.jobs.store.manifest import Manifest, write_manifest
-from shortloop.worker.records import FORMAT
-from shortloop.worker.results import Result
+from shortloop.keys.key import Parts
+from shortloop.stages.records import FORMAT
+from shortloop.stages.results import Result
+from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.manifest import Manifest, write_manifest
 
 
 def parts_with(**changes: Any) -> Parts:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from jobs_exax import Exax
 
-from shortloop.jobs.events import Event, Listener
-from shortloop.jobs.executor import Executor
-from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.pipeline import Pipeline
-from shortloop.jobs.planner import Planner
-from shortloop.jobs.store.store import Store
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.pipeline import Pipeline
+from shortloop.plan.planner import Planner
+from shortloop.run.build_jobs import Executor
+from shortloop.run.events import Event, Listener
+from shortloop.store.store import Store
 
 
 class Runs:

@@ -6,9 +6,9 @@ import linecache
 import types
 from typing import Any
 
-from shortloop.jobs.exax.declare import stage
-from shortloop.jobs.notebook.module import Module, module_of_stage
-from shortloop.jobs.notebook.values import Notebook
+from shortloop.exax.declare import stage
+from shortloop.notebook.module import Module, module_of_stage
+from shortloop.notebook.values import Notebook
 
 
 class Session:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import status
 from shortloop.panel.kernels.reasons import TOO_FEW_ROWS, VOUCHED
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import Statistics
-from shortloop.types import FloatArray, IntArray
 
 __all__ = [
     "assert_same_alone",

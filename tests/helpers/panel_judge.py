@@ -152,7 +152,7 @@ class Judge:
             whole["iterations"] = known["iterations" if "iterations" in known else "iteration"]
         return each, whole
 
-    def reasons(self) -> tuple[set[str], set[str]]:
+    def reasons(self) -> tuple[set[str], set[str]]:  # noqa: C901  one reason after the other
         """What is wrong with a fit beyond doubt, and what else may be said of it as it is next to that."""
         rows, outcome, x = self.made
         must, may = set(), set()

@@ -9,8 +9,8 @@ import pandas as pd
 from in_process import InProcess
 
 from build_scripts.build_panel import pipeline
-from shortloop.jobs.pipeline import Built
 from shortloop.panel.pipeline import PanelRun, read_panel
+from shortloop.plan.pipeline import Built
 
 PANEL = """\
 name = "shops"

@@ -9,10 +9,7 @@ import zlib
 class PdfFile:
     """A PDF file.
 
-    Parameters
-    ----------
-    data : bytes
-        Its content.
+    data: its content.
     """
 
     def __init__(self, data: bytes) -> None:

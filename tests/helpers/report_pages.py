@@ -12,8 +12,8 @@ from panel_shops import built
 from report_synthetic import details, evoked, kind_result, report_content, write_report
 from whole_page import write_whole
 
-from shortloop.eeg.formats.summary import summarize
-from shortloop.frames.report.page import drawings, page_of
+from shortloop.eeg.checks.summary import summarize
+from shortloop.frames.report import drawings, page_of
 from shortloop.panel.report.files import PAGES
 from shortloop.report.deliver import copy_files, copy_report
 from shortloop.report.files import TABLES

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats as scipy_stats
-from whole_page import write_whole
+from whole_page import html_undrawn, write_whole
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult, ReportContent
@@ -179,6 +179,11 @@ def report_content(*kinds: KindResult, **fields: Any) -> ReportContent:
         "thread_note": "Every process used 1 thread.",
     }
     return ReportContent(**{**given, **fields})
+
+
+def html_of_report(content: ReportContent) -> str:
+    """The page of a report; its figures are not drawn."""
+    return html_undrawn(page_of(content))
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortloop.jobs.keys.digest import digest
-from shortloop.jobs.keys.key import Parts
-from shortloop.jobs.project import DELETED, FINISHED
-from shortloop.jobs.store.formats import BEFORE
-from shortloop.jobs.store.job_files import content_of_job, hash_outputs, output_files, states_of
-from shortloop.jobs.store.manifest import MANIFEST, Manifest, write_manifest
-from shortloop.jobs.store.places import Place
-from shortloop.jobs.store.store import Store
-from shortloop.worker.records import FORMAT, RECORD
+from shortloop.keys.hashing import digest
+from shortloop.keys.key import Parts
+from shortloop.project.project import DELETED, FINISHED
+from shortloop.stages.records import FORMAT, RECORD
+from shortloop.store.formats import BEFORE
+from shortloop.store.job_files import content_of_job, hash_outputs, output_files, states_of
+from shortloop.store.manifest import MANIFEST, Manifest, write_manifest
+from shortloop.store.places import Place
+from shortloop.store.store import Store
 
 PIPELINE = "build_toy small"
 CONFIGURATION = """\

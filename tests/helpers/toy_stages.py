@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.worker.stage import File, Finished, Index, Job, Out, Outputs, Stage, Values
-from shortloop.worker.task import Task
+from shortloop.stages.stage import File, Finished, Index, Job, Out, Outputs, Stage, Values
+from shortloop.stages.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -15,14 +15,14 @@ from jobs_exax import Exax, FakeJob
 from jobs_project import write
 from jobs_runs import Runs
 
-from shortloop.jobs.exax import method as method_module
-from shortloop.jobs.lookup import Lookup
-from shortloop.jobs.pipeline import Built, Run
-from shortloop.jobs.store.declarations import declare
-from shortloop.jobs.store.harmless import Harmless
-from shortloop.jobs.store.store import Store
-from shortloop.worker.function import UnitsStage
-from shortloop.worker.results import Result
+from shortloop.exax import method as method_module
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.pipeline import Built, Run
+from shortloop.stages.function import UnitsStage
+from shortloop.stages.results import Result
+from shortloop.store.declarations import declare
+from shortloop.store.harmless import Harmless
+from shortloop.store.store import Store
 
 METHOD = '''\
 """Powers of numbers that are given by name; each is a unit."""

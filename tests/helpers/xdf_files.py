@@ -58,8 +58,8 @@ def write_xdf(
         parts.append(_chunk(2, struct.pack("<I", number) + header.encode()))
     for number, (_, chunks) in enumerate(streams, start=1):
         if offsets is not None:
-            for at in (0.0, 30.0, 60.0):
-                parts.append(_chunk(4, struct.pack("<Idd", number, at, offsets[number - 1])))
+            times = [struct.pack("<Idd", number, at, offsets[number - 1]) for at in (0.0, 30.0, 60.0)]
+            parts += [_chunk(4, each) for each in times]
         parts += [_chunk(3, struct.pack("<I", number) + each) for each in chunks]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"".join(parts))

@@ -1,4 +1,4 @@
-"""The example of CONTRIBUTING.md, two stages, as a project."""
+"""The example of docs/extending.md, two stages, as a project."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ BUILT = re.compile(r"\] built (\S+) +([AB]?) +(main-\d+) +[\d.]+ s  (.*)")
 
 
 def documented_files() -> dict[str, str]:
-    """Files that CONTRIBUTING.md gives in full, by their paths."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """Files that docs/extending.md gives in full, by their paths."""
+    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^`(\w+/\w+\.py)`:\n\n```python\n(.*?)^```$", text, re.M | re.S))
 
 
@@ -57,7 +57,7 @@ class BootstrapProject(EmptyProject):
     def in_places(self) -> dict[str, str]:
         """The job in each place."""
         code = (
-            "from shortloop.jobs.store.store import Store\nfor p, j in Store().index.places().items():"
+            "from shortloop.store.store import Store\nfor p, j in Store().index.places().items():"
             "\n    print(f'{p.stage} {p.partition or str()}'.strip(), j, sep=':')"
         )
         done = self.shell(sys.executable, "-c", code)

@@ -38,8 +38,8 @@ FACTORS = '''\
 import numpy as np
 
 from shortloop import Job
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Finished, Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Out, Stage
 from tools.steps import scaled
 
 
@@ -116,9 +116,9 @@ def analysis(sliceno, slices, prepare_res):
 SUMS = '''\
 """Sums over rows of a dataset; a unit is a remainder."""
 
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.dataset import Dataset
-from shortloop.worker.stage import Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.dataset import Dataset
+from shortloop.stages.stage import Out, Stage
 
 
 class Sums(Stage):

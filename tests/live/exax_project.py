@@ -47,9 +47,9 @@ def synthesis(job):
 TOTALS = '''\
 """Sums of datasets, each slice a unit."""
 
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.dataset import Dataset
-from shortloop.worker.stage import Finished, Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.dataset import Dataset
+from shortloop.stages.stage import Finished, Out, Stage
 
 
 class Totals(Stage):
@@ -79,7 +79,7 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 HERE = Path(__file__).parents[1]
 ODD = {"how": "sum", "factor": 2, "seen": {"b", "a"}}

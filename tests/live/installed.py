@@ -14,7 +14,7 @@ from pathlib import Path
 from live_project import AX, ROOT
 
 FOLDERS = ("shortloop", "methods", "build_scripts", "dev")
-FILES = ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE")
 
 
 def sources(folder: Path) -> Path:

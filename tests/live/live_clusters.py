@@ -19,14 +19,9 @@ HOST = "127.0.0.1"
 class Cluster:
     """A scheduler or head, and workers, that were there before the run.
 
-    Parameters
-    ----------
-    started : Machines
-        Their processes.
-    address : str
-        Where a run finds it.
-    certificates : Path
-        Folder with the files for TLS.
+    started: their processes.
+    address: where a run finds it.
+    certificates: folder with the files for TLS.
     """
 
     def __init__(self, started: Machines, address: str, certificates: Path) -> None:
@@ -53,15 +48,7 @@ class Cluster:
 
 @contextmanager
 def dask_cluster(workers: int = 2, **environment: str) -> Iterator[Cluster]:
-    """A scheduler and workers of Dask, each worker a machine of its own.
-
-    Parameters
-    ----------
-    workers : int, default 2
-        How many; they are called worker0, worker1 and so on.
-    **environment : str
-        Variables of the workers.
-    """
+    """A scheduler and workers of Dask, each worker a machine of its own."""
     # In a path that is short: names of sockets may have 107 characters.
     with tempfile.TemporaryDirectory(prefix="sl-") as name:
         folder, port = Path(name), free_port()

@@ -16,7 +16,7 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
 
@@ -42,7 +42,7 @@ import os
 import time
 from pathlib import Path
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"file": "", "name": ""}
@@ -56,7 +56,7 @@ def wait(what):
 
 
 def synthesis():
-    from shortloop.worker.records import Array, save_array, write_record
+    from shortloop.stages.records import Array, save_array, write_record
 
     save_array("x", [value()])
     write_record("one", None, {"x": Array("values", "x")})

@@ -231,12 +231,12 @@ Project = TypeVar("Project", bound=LiveProject)
 
 
 @contextmanager
-def served(kind: type[Project]) -> Iterator[Project]:
+def served(kind: type[Project], **environment: str) -> Iterator[Project]:
     """A project with a running server."""
     # Not tmp_path: the path of a Unix socket must be short.
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         made = kind(Path(folder))
-        made.start_server()
+        made.start_server(**environment)
         try:
             yield made
         finally:

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from methods.steps import step
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0, "add": 1, "many": 0}
@@ -31,8 +31,8 @@ grows = "many"
 def synthesis():
     import numpy as np
 
-    from shortloop.worker.records import Array, save_array, write_record
-    from shortloop.worker.results import open_result
+    from shortloop.stages.records import Array, save_array, write_record
+    from shortloop.stages.results import open_result
 
     value = 0
     if jobs.previous:
@@ -59,7 +59,7 @@ import json
 import time
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 CHAIN = Path(__file__).parents[1] / "chain.json"
 

@@ -18,15 +18,15 @@ from deploy_compose import Machines, free_port, listens, machines
 from engine_project import EngineProject
 from live_project import ROOT
 
-from shortloop.engines.node_folder import machine
+from shortloop.units.node_cache import machine
 
 HOST = "127.0.0.1"
 LINES = '''\
 """Lines of files, one in the project and one that is not; a unit is a line."""
 
 from shortloop import File
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Out, Stage
 from tools.steps import scaled
 
 
@@ -62,8 +62,8 @@ AFTER = '''\
 from pathlib import Path
 
 from shortloop import Job
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Out, Stage
 
 WORDS = Path(__file__).parent / "words.txt"
 depend_extra = [str(WORDS)]
@@ -103,8 +103,8 @@ BIG = '''\
 """A large file; a unit is a part of it."""
 
 from shortloop import File
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Out, Stage
 
 
 class Big(Stage):
@@ -201,12 +201,8 @@ def can_hide() -> bool:
 class Nodes:
     """A scheduler of Dask, and nodes that have not a project.
 
-    Parameters
-    ----------
-    started : Machines
-        Processes.
-    project : NodesProject
-        What they have not.
+    started: Processes.
+    project: what they have not.
     """
 
     def __init__(self, started: Machines, project: NodesProject) -> None:
@@ -272,8 +268,7 @@ class Nodes:
 
     def contents(self, node: str) -> dict[str, Path]:
         """What a node was sent, by its hash."""
-        found = (self.cache(node) / "contents").glob("*/*")
-        return {each.name: each for each in found if not each.name.endswith(".seen")}
+        return {each.name: each for each in (self.cache(node) / "contents").glob("*/*")}
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from typing import Any
 
 from live_project import AX, PATIENCE, EmptyProject, wait_for
 
-from shortloop.worker.results import Result, open_result
+from shortloop.stages.results import Result, open_result
+from shortloop.store.crash_repair import kept_units
 
 SOURCES = '''\
 """Units whose order is nobody's: each has its number in its name and in its data."""
@@ -101,8 +102,8 @@ import os
 import time
 
 from methods import sources
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Finished, Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Out, Stage
 
 {COUNTED}
 
@@ -181,8 +182,8 @@ class OrderProject(EmptyProject):
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def cut_off(self, engine: str, least: int, number: int = signal.SIGKILL) -> None:
-        """Start it, with units that take their time, and end it as soon as some are computed."""
+    def cut_off(self, engine: str, least: int, number: int = signal.SIGKILL) -> int:
+        """Start it, with units that take their time, and end it as soon as some are kept; how many."""
         self.computed()
         slow = self._computed.with_name(f"{self._computed.name}.slow")
         slow.touch()
@@ -194,10 +195,16 @@ class OrderProject(EmptyProject):
             stderr=subprocess.STDOUT,
             text=True,
         )
-        wait_for(lambda: self.lines() >= least or running.poll() is not None)
+        wait_for(lambda: self.kept() >= least or running.poll() is not None)
+        kept = self.kept()
         running.send_signal(number)
         running.communicate(timeout=PATIENCE)
         slow.unlink()
+        return kept
+
+    def kept(self) -> int:
+        """How many units of jobs that are not finished are kept."""
+        return sum(done for done, _ in kept_units(self.folder / "workdirs/main").values())
 
     def lines(self) -> int:
         return len(self._computed.read_text().split()) if self._computed.exists() else 0

@@ -8,15 +8,21 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 from live_project import EditedProject
+
+from shortloop.stages.content import SIZE
+from shortloop.stages.records import ROWS
+from shortloop.stages.rows import LENGTH
 
 __all__ = ["Found", "RandomProject", "contents"]
 
@@ -163,9 +169,20 @@ def contents(jobs: list[list[Any]]) -> Found:
         for file in sorted(Path(folder).rglob("*")):
             if file.name in NOT_RESULTS or file.is_dir() or "OUTPUT" in file.parts:
                 continue
-            content: object = file.read_bytes()
+            content: Any = file.read_bytes()
             if file.name == "record.json":
                 record = json.loads(file.read_text(encoding="utf-8"))
                 content = {name: each for name, each in record.items() if name not in HOW}
+            if file.name == ROWS:
+                content = given_by_units(content)
             found[stage, partition, number, str(file.relative_to(folder))] = content
     return found
+
+
+def given_by_units(content: bytes) -> list[bytes]:
+    """What units gave, without their keys: these hold what the oracle does not know of jobs."""
+    (count,) = LENGTH.unpack_from(content)
+    at = LENGTH.size + count * SIZE
+    lengths = struct.unpack_from(f"<{count}q", content, at)
+    ends = [*accumulate(lengths, initial=at + count * LENGTH.size)]
+    return [content[first:last][SIZE:] for first, last in pairwise(ends)]

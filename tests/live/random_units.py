@@ -339,7 +339,7 @@ class UnitsProject(EmptyProject):
         """What a run leaves, and says."""
         done = self.command("run", "x", SHORTLOOP_ENGINE=engine)
         assert done.returncode == 0, done.stdout + done.stderr
-        from shortloop.worker.results import open_result
+        from shortloop.stages.results import open_result
 
         summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
         jobs = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
@@ -358,7 +358,7 @@ def computed(job: tuple[str, str, dict[str, Any]]) -> dict[str, tuple[float, str
     """What the functions of a stage give when they are called one after the other."""
     import importlib
 
-    from shortloop.worker.inputs import File
+    from shortloop.stages.inputs import File
 
     stage, _, options = job
     module = importlib.import_module(f"methods.a_{stage}")

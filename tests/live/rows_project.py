@@ -13,7 +13,7 @@ ROWS = 1000
 WRITE = f'''\
 """Writes a dataset of known rows, and a file for each slice."""
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {{"first": 0}}
@@ -33,7 +33,7 @@ def analysis(sliceno, job):
 COUNT = '''\
 """Counts the rows of a dataset, or the parts of a job, each slice its own."""
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"what": "rows"}
@@ -59,7 +59,7 @@ PIPELINE = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 LAST = Path(__file__).parents[1] / "last.json"
 
@@ -82,7 +82,7 @@ def note(run, count, seconds):
 ALONE = '''\
 """Leaves nothing that depends on slices."""
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 

@@ -38,7 +38,7 @@ def synthesis(job):
 HELD = """\
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 HERE = Path(__file__).parents[1]
 
@@ -133,7 +133,7 @@ def test_exax_may_tidy_up(project: ExaxProject) -> None:
     assert project.go()[0] == other | {"built": []}
     assert project.shortloop("plan", "rows").returncode == 0
     assert "is gone" not in project.shortloop("verify").stdout
-    assert "there is no such job" in project.shortloop("show", deleted.name).stderr
+    assert "no such job" in project.shortloop("show", deleted.name).stderr
     project.edit("build_scripts/build_rows.py", '"factor": 5', '"factor": 2')
     back, told = project.go()
     assert back["more"] == expected()

@@ -24,8 +24,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from methods.steps import step
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import File, Finished, Out, Outputs, Stage, Values
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import File, Finished, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,8 +73,8 @@ JOIN = '''\
 
 from __future__ import annotations
 
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
 class Join(Stage):
@@ -94,7 +94,7 @@ STEPS = "def step(x, number):\n    return 2 * x + number\n"
 SCRIPT = """\
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
 
@@ -170,4 +170,4 @@ def test_a_pipeline_of_the_frame_alone(bare: BareProject) -> None:
     assert "all are as they were recorded" in bare.said("verify")
     assert "deleted" in bare.said("gc", "--delete")
     assert "3 jobs" in bare.said("jobs", "--state", "current")
-    assert "all 3 jobs are there" in bare.said("plan", "bare")
+    assert "all 3 jobs are cached" in bare.said("plan", "bare")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from live_project import EmptyProject, served
 
 pytestmark = pytest.mark.live
@@ -121,7 +122,7 @@ def test_others_are_built(project: BrokenProject) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("command", ["run", "plan"])
+@first_cases(1, "command", ["run", "plan"])
 def test_what_needs_one_says_where_and_why(project: BrokenProject, command: str, name: str) -> None:
     done = project.command(command, name)
     said = done.stdout + done.stderr
@@ -143,7 +144,7 @@ def test_two_methods_of_one_name(project: BrokenProject) -> None:
     twice = project.folder / "dev/a_twice.py"
     done = project.command("run", "twice")
     assert done.returncode == 1
-    assert "2 methods have the name twice" in done.stdout
+    assert "2 methods are named twice" in done.stdout
     assert str(twice) in done.stdout
     assert str(project.folder / "methods/a_twice.py") in done.stdout
     text = twice.read_text(encoding="utf-8")
@@ -166,14 +167,10 @@ def test_one_that_breaks_and_is_mended_while_a_server_runs(project: BrokenProjec
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    2,
     ("name", "engine"),
-    [
-        ("raises", ""),
-        ("raises_unit", ""),
-        pytest.param("raises_unit", "joblib", marks=pytest.mark.slow),
-        ("calls", ""),
-    ],
+    [("raises_unit", ""), ("calls", ""), ("raises", ""), ("raises_unit", "joblib")],
 )
 def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: str, engine: str) -> None:
     environment = {"SHORTLOOP_ENGINE": engine} if engine else {}
@@ -184,8 +181,8 @@ def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: s
         assert line in said, said
     assert said.count("direct cause") == 1
     assert f"{'build' if name == 'calls' else 'a'}_{name}.py" in said
-    assert "/shortloop/worker/" not in said
-    assert "/shortloop/jobs/" not in said
+    assert "/shortloop/stages/" not in said
+    assert not re.search(r"/shortloop/(?:exax|plan|run)/", said)
     assert "/accelerator/" not in said
     whole = project.command("run", name, **environment, SHORTLOOP_TRACEBACK="full")
     assert "/shortloop/" in whole.stdout + whole.stderr

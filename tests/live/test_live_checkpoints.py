@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 from methods.via import late
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Out, Stage
 
 FOLDER = Path(os.environ["TOY_WAIT"])
 

@@ -65,7 +65,7 @@ def test_they_are_the_first_that_a_reader_meets() -> None:
 def test_they_set_everything_up_first(clone: Path, tmp_path: Path, command: str) -> None:
     """Where nothing is set up yet. That is not done here, as it installs what runs this."""
     shutil.copy(clone / "Makefile", tmp_path)
-    for name in ("requirements.txt", "setup.cfg", "setup.py", "pyproject.toml"):
+    for name in ("requirements.txt", "setup.py", "pyproject.toml"):
         (tmp_path / name).touch()
     planned = said_in(tmp_path, f"{command} --dry-run")
     steps = [" -m venv ", "--requirement requirements.txt", "--editable .", "touch .venv/.ready"]
@@ -81,6 +81,7 @@ def test_make_run_runs_the_main_pipeline(clone: Path, tmp_path: Path) -> None:
     assert (clone / "results/simulated/report.html").is_file()
 
 
+@pytest.mark.slow  # as `make test` itself does, in a clone
 def test_make_test_checks_and_tests(clone: Path) -> None:
     """With few tests, as it would run this one again."""
     kept = str(ROOT / ".mypy_cache")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterator
 
 import pytest
 from live_project import EditedProject, LiveProject, served
 
-from shortloop.jobs.exax.evidence import watchers
-from shortloop.jobs.keys.closure import closure
+from shortloop.exax.evidence import watchers
 
 pytestmark = pytest.mark.live
 
@@ -47,16 +48,22 @@ def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> N
     text = warm.read_text(encoding="utf-8")
     warm.write_text(f"{text}\n\ndef announce(method, modules=()):\n    pass\n", encoding="utf-8")
     project.run()
+    package = project.folder / "shortloop"
+    nothing = {  # packages without code
+        ".".join(file.parent.relative_to(project.folder).parts)
+        for file in package.rglob("__init__.py")
+        if all(isinstance(each, ast.Expr) for each in ast.parse(file.read_text(encoding="utf-8")).body)
+    }
     seen: dict[str, set[str]] = {}
     for job in project.summary()["jobs"]:
-        note = project.folder / "workdirs/main" / job["job"] / ".imported"
+        folder = project.folder / "workdirs/main" / job["job"]
+        note = folder / ".imported"
         if note.is_file():
             imported = set(note.read_text(encoding="utf-8").split())
             seen.setdefault(job["stage"], set()).update(imported)
+            parts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["parts"]
+            assert imported - set(parts["code"]) - watchers() - nothing == set(), job["stage"]
     of_all = {"check", "individual", "group", "report"}
     stages = {"import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns"}
     assert set(seen) == stages | of_all
     assert "shortloop.eeg.decoding.train" in seen["train"]
-    for stage, imported in seen.items():
-        modules = closure(project.folder / "methods" / f"a_{stage}.py")[0]
-        assert imported - set(modules) - watchers() == set(), stage

@@ -51,7 +51,18 @@ FIRST = {
 }
 JOBS = {"main-41": ("train", "S01")}
 """Jobs of the docs that are others in these small projects."""
-SLOW = ("README.md", "caching.md", "first-study.md", "frames.md", "stages.md", "sweep.md")
+SLOW = (
+    "README.md",
+    "caching.md",
+    "cookbook.md",
+    "engines.md",
+    "first-study.md",
+    "frames.md",
+    "looking-up.md",
+    "panel.md",
+    "stages.md",
+    "sweep.md",
+)
 """Pages whose commands are many runs; tests of their subjects have others like these."""
 SAID = {
     "stages.md: shortloop run mine": "2 jobs built, 5 reused",
@@ -61,6 +72,9 @@ SAID = {
     "caching.md: shortloop show main-1": "declared harmless on",
     "caching.md: shortloop why bootstrap": "only a new name",
     "caching.md: shortloop verify": "all are as they were recorded",
+    "cookbook.md: shortloop run sizes": "1 of 2 units computed",
+    "cookbook.md: shortloop run shuffled": "1 job built",
+    "cookbook.md: shortloop run large": "2 jobs built",
     "first-study.md: shortloop plan": "group (amplitude): option settings.smooth: 1.0 → 0.0",
     "first-study.md: shortloop run --settings study.toml": "0 jobs built",
     "first-study.md: shortloop why group": "option settings.smooth: 1.0 → 0.0",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from live_project import AX, EmptyProject
 
 pytestmark = pytest.mark.live
@@ -143,7 +144,7 @@ def project() -> Iterator[Moving]:
         yield Moving(Path(folder))
 
 
-@pytest.mark.parametrize(("engine", "v"), [("slices", 2), ("joblib", 3)])
+@first_cases(1, ("engine", "v"), [("slices", 2), ("joblib", 3)])
 def test_a_stage_that_goes_elsewhere_leaves_what_it_returned_in_its_job(
     project: Moving, engine: str, v: int
 ) -> None:

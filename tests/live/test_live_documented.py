@@ -13,8 +13,8 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
-from house import ROOT
 from nbclient import NotebookClient
+from source_tree import ROOT
 
 from shortloop.cli.init import EXAMPLE, write_project
 

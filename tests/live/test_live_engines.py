@@ -7,13 +7,16 @@ from collections.abc import Iterator
 
 import joblib
 import pytest
+from cases import first_cases
 from engine_project import EngineProject
 from live_project import served, wait_for
+
+from shortloop.testing import check_engine
 
 pytestmark = pytest.mark.live
 STAGES = ("numbers", "factors", "fit", "rows", "sums", "page")
 FORCED = [word for stage in STAGES for word in ("--force", stage)]
-EVERY = ["joblib", "joblib:threading", "dask", pytest.param("ray", marks=pytest.mark.slow)]
+ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +28,17 @@ def project() -> Iterator[EngineProject]:
         yield made
 
 
+@first_cases(1, "engine", ENGINES)
+def test_it_passes_the_common_tests(engine: str) -> None:
+    check_engine(engine)
+
+
 def by_place(project: EngineProject, jobs: set[str]) -> dict[tuple[str, str | None], str]:
     known = project.jobs()
     return {(known[job]["parts"]["method"], known[job]["partition"]): job for job in jobs}
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@first_cases(2, "engine", ENGINES)
 def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -> None:
     before = {*project.jobs()}
     first = by_place(project, {*project.first})

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from deploy_compose import make_certificates
 from engine_project import EngineProject
 from live_clusters import HOST, Cluster, dask_cluster
@@ -129,7 +130,7 @@ def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, 
     wait_for(lambda: not cluster.job_processes())
 
 
-@pytest.mark.parametrize("whose", ["nobody", "another authority"])
+@first_cases(1, "whose", ["another authority", "nobody"])
 def test_who_has_no_certificate_of_it_is_refused(
     new_jobs: EngineProject, cluster: Cluster, whose: str, tmp_path: Path
 ) -> None:

@@ -50,7 +50,8 @@ def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
     return Counter(project.computed())
 
 
-@one_engine
+@pytest.mark.slow
+@every_engine
 def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProject, engine: str) -> None:
     project.fault("factors", 10, "raise")  # it costs least, so others are done when it is handed out
     done = project.go(engine)
@@ -93,7 +94,7 @@ def test_a_unit_that_always_does_is_named(project: EngineProject, engine: str) -
     assert after["factors 5"] == 1
 
 
-@every_engine
+@one_engine
 def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str) -> None:
     if engine == "joblib:threading":
         pytest.skip("its workers are threads")
@@ -178,6 +179,7 @@ def test_a_scheduler_that_cannot_be_reached_is_named_at_once(project: EngineProj
     assert goes_on(project)
 
 
+@pytest.mark.slow
 def test_one_that_does_not_answer_is_named_within_ten_seconds(project: EngineProject) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

@@ -68,8 +68,7 @@ def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject
             assert project.jobs()[job][what] == project.jobs()[first[place]][what], place
     assert {"a", "b"} == {each for each in "ab" if nodes.size(each) > 1_500_000}
     sent = project.sent()
-    assert sum(sent.values()) == nodes.size("a") + nodes.size("b")
-    assert sent[now["methods.factors", "B"]] == 0  # it is made of what the one before is made of
+    assert sum(sent.values()) == nodes.size("a") + nodes.size("b")  # also what two jobs need at once
     # The next run sends nothing.
     before = nodes.size("a"), nodes.size("b")
     _, jobs = run(nodes, "--force", "lines")
@@ -171,7 +170,7 @@ def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes:
     nodes.kill("b")
     running = project.start(f"dask:{nodes.address}", "big", "--force", "big")
     parts = nodes.cache("a") / "parts"
-    wait_for(lambda: any(each.stat().st_size > 0 for each in parts.iterdir() if each.is_file()))
+    wait_for(lambda: any(each.stat().st_size > 1e6 for each in parts.iterdir() if each.is_file()))
     nodes.kill("a")
     nodes.kill("a.1")
     left = sum(each.stat().st_size for each in parts.iterdir() if each.is_file())

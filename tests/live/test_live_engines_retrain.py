@@ -33,7 +33,7 @@ METHOD = '''\
 """The stage, with units that can be made to wait."""
 
 from shortloop.eeg.stages.retrain import Retrain as Real
-from shortloop.jobs.exax.method import exax_method
+from shortloop.exax.method import exax_method
 from tools.faults import meet
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from live_one import unseen_edit
-from live_project import LiveProject, served
+from live_project import LiveProject, served, write_recording
 
 pytestmark = pytest.mark.live
 
@@ -37,7 +37,11 @@ class OwnEstimator(LiveProject):
 
     def prepare(self) -> None:
         self.edit_study('phases.train = "viewing"', 'phases.train = "viewing"\nphases.decode = "again"')
-        self.edit_study('"{participant}.npz"]', '"{participant}.npz"]\nfiles.again = ["{participant}.npz"]')
+        self.edit_study(
+            '"{participant}.npz"]', '"{participant}.npz"]\nfiles.again = ["{participant}_again.npz"]'
+        )
+        for seed, name in enumerate("AB", start=10):
+            write_recording(self.folder / "data" / f"{name}_again.npz", seed, trials=17)
         text = (self.folder / "study.toml").read_text(encoding="utf-8")
         start, end = text.index("[estimator]"), text.index("[permutations]")
         own = '[estimator]\nkind = "sklearn"\npath = "nearest.Nearest"\n\n'

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import first_cases
 from toy_project import DagProject, chains, expected
 
 pytestmark = pytest.mark.live
@@ -46,7 +47,7 @@ def fill(disk: Path, left: int) -> None:
     (disk / "filler").write_bytes(bytes(free - left // page * page))
 
 
-@pytest.mark.parametrize("left", [0, 60_000, 180_000])
+@first_cases(2, "left", [0, 60_000, 180_000])
 def test_a_disk_that_gets_full(toy: DagProject, left: int) -> None:
     disk = toy.folder / "workdirs"
     nodes = chains(1 + left // 1000)
@@ -78,7 +79,7 @@ def test_arrays_that_are_written_through_a_map(toy: DagProject) -> None:
     assert np.load(toy.job_folder(ran.jobs[0]) / "x.npy").shape == (4, 1000)
 
 
-@pytest.mark.parametrize("left", [0, 4, 12, 30])
+@first_cases(2, "left", [0, 12, 4, 30])
 def test_a_disk_with_too_many_files(toy: DagProject, left: int) -> None:
     disk = toy.folder / "workdirs"
     nodes = chains(700 + left)

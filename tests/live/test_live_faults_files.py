@@ -126,7 +126,7 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     """Nobody can know, so a job without a manifest from before is built again."""
     nodes = toy.new_chains()
-    store = toy.folder / "shortloop/jobs/store/writer.py"
+    store = toy.folder / "shortloop/store/writer.py"
     text = store.read_text(encoding="utf-8")
     begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
     assert text.count(begin) == text.count(end) == 1
@@ -148,6 +148,7 @@ def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:
     toy.stop_server()
     (lists,) = (toy.folder / "urd.db").rglob("*.urd")
     whole = lists.read_bytes()
+    assert all(f'"{job}"' in whole.decode() for job in before.jobs)
     lists.write_bytes(whole + b'4\t2026-01-01T00:00:00.000000\tadd\t2026-01-01T00:00:00\ttester/x\t{}\t[["a"')
     ran = toy.end(toy.start_command())
     assert ran.status == 0, ran.said

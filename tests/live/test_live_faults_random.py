@@ -1,11 +1,12 @@
-"""Processes killed at random moments, and power cuts: nothing wrong is used, nothing finished is lost, and
-the next run needs no work by hand.
+"""Processes of one or two jobs killed at random moments, power cuts, and edits while jobs run: nothing wrong
+is used, nothing finished is lost, and the next run needs no work by hand.
 
 KILLS says how many, SEED which; ``make soak`` asks for many.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -14,22 +15,37 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from live_one import unseen_edit
 from live_project import SHORTLOOP
-from toy_project import AX, DagProject, Node, Ran, before_the_cut, chains, expected, setup_of
+from toy_project import (
+    AX,
+    DagProject,
+    Node,
+    Ran,
+    before_the_cut,
+    chains,
+    expected,
+    most_at_once,
+    setup_of,
+)
+from toy_sources import CONSTANTS
 
-from shortloop.jobs.store.integrity import damage
-from shortloop.jobs.store.leftovers import repair_lists
-from shortloop.jobs.store.manifest import read_manifest
+from shortloop.store.crash_repair import repair_lists
+from shortloop.store.integrity import damage
+from shortloop.store.manifest import read_manifest
 
 pytestmark = [pytest.mark.live, *([] if "KILLS" in os.environ else [pytest.mark.slow])]
 
 KILLS = int(os.environ.get("KILLS", "4"))
 SEED = int(os.environ.get("SEED") or 0)
 PAUSE = 0.02  # s, some ten times a job
-VICTIMS = ("slice", "slice", "method", "method", "runner", "server", "client", "power")
+VICTIMS = ("slice", "slice", "method", "method", "runner", "server", "client", "power", "edit", "edit")
+FILE = "one.txt"
+BRANCHES = 4  # of jobs that need nothing of each other
 COMMANDS = {
     "ax run": (str(AX), "run", "dag"),
     "ax run -q": (str(AX), "run", "-q", "dag"),
@@ -45,6 +61,8 @@ class Attack:
         self.kills: Counter[str] = Counter()
         self.seconds = 2.0
         """That a run takes."""
+        self.constants, self.file = dict.fromkeys(CONSTANTS, 0), 5
+        self.write(toy.folder / FILE, "5")
 
     def once(self) -> str:
         """Run, and kill something on the way; what was done."""
@@ -55,39 +73,64 @@ class Attack:
         running = [toy.start(*COMMANDS[name])]
         if rng.random() < 0.15:
             running.append(toy.start(*COMMANDS["shortloop run"]))
-        victim, after = rng.choice(VICTIMS), rng.uniform(0, self.seconds)
-        hit = self.kill(victim, running[0], after)
+        victim, after, most = rng.choice(VICTIMS), rng.uniform(0, self.seconds), rng.choice([1, 2])
+        hit = self.kill(victim, running[0], after, most)
         for each in running:
             ran = toy.end(each)
             # A process that was killed was killed, and everything else ends as it should.
             assert ran.status in (0, 1, -9), f"{victim} after {after:.2f} s: {ran.said}"
-        self.kills[victim] += hit
-        return f"{name}, {victim} after {after:.2f} s" + ("" if hit else " (there was none)")
+        self.kills[victim if hit == 1 else f"{hit} × {victim}"] += bool(hit)
+        return f"{name}, {hit} × {victim} after {after:.2f} s"
 
-    def kill(self, victim: str, running: subprocess.Popen[str], after: float) -> bool:
+    def kill(self, victim: str, running: subprocess.Popen[str], after: float, most: int) -> int:
+        """Kill it, at most that many of it at once; how many there were."""
         deadline = time.monotonic() + after
         while time.monotonic() < deadline and running.poll() is None:
             time.sleep(0.002)
         if running.poll() is not None:
-            return False
+            return 0
+        if victim == "edit":
+            self.edit()
+            return 1
         if victim == "client":
             running.kill()
-            return True
+            return 1
         if victim == "power":
             running.kill()
             self.kill_servers()
             self.lose_files()
-            return True
+            return 1
         deadline = time.monotonic() + self.seconds
         while time.monotonic() < deadline and running.poll() is None:
             found = self.toy.processes()[victim]
+            if victim in ("method", "slice") and len(found) < most:
+                continue  # until there are as many at once
             if found:
                 if victim == "server":
                     self.kill_servers()
-                else:
-                    os.kill(self.rng.choice(found), signal.SIGKILL)
-                return True
-        return False
+                    return 1
+                hit = self.rng.sample(found, min(most, len(found)))
+                for process in hit:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+                return len(hit)
+        return 0
+
+    def edit(self) -> None:
+        """Change a module that a method imports, or a file that a job reads."""
+        name = self.rng.choice([*CONSTANTS, FILE])
+        if name == FILE:
+            self.file = self.rng.randrange(5, 9)
+            self.write(self.toy.folder / FILE, str(self.file))
+        else:
+            self.constants[name] = self.rng.randrange(3)
+            self.write(self.toy.folder / "methods" / CONSTANTS[name], f"K = {self.constants[name]}\n")
+
+    def write(self, file: Path, text: str) -> None:
+        if file.exists() and self.rng.random() < 0.5:
+            unseen_edit(file, text)
+        else:
+            file.write_text(text, encoding="utf-8")
 
     def kill_servers(self) -> None:
         for process in self.toy.processes()["server"]:
@@ -143,17 +186,19 @@ def test_kills_at_random() -> None:
         done: list[str] = []
         try:
             while attack.kills.total() < KILLS:
-                nodes = chains(len(done))
+                nodes = chains(len(done), BRANCHES)
+                nodes[0] = replace(nodes[0], file=FILE)
                 toy.write_dag(nodes)
-                for _ in range(rng.randint(1, 3)):
-                    done.append(attack.once())
+                before = attack.constants.copy(), attack.file
+                done += [attack.once() for _ in range(rng.randint(1, 3))]
                 there = finished_nodes(toy)
                 ran = attack.last()
                 assert ran.status == 0, ran.said
-                toy.check(ran, expected(nodes))
+                toy.check(ran, expected(nodes, {FILE: attack.file}, constants=attack.constants))
                 lost = [node for node, fresh in zip(nodes, ran.fresh) if fresh and key_of(node) in there]
-                assert lost == [], ran.said
+                assert lost == [] or before != (attack.constants, attack.file), ran.said
             assert all_whole(toy)
+            assert most_at_once(toy) > 1 or len(os.sched_getaffinity(0)) == 1
         finally:
             print(*done, sep="\n")
             toy.stop_server()

@@ -157,7 +157,7 @@ class Isolated(EmptyProject):
             (folder / name).write_text(text, encoding="utf-8")
 
 
-@pytest.fixture(scope="module", params=["slices", "joblib"])
+@pytest.fixture(scope="module", params=["slices", pytest.param("joblib", marks=pytest.mark.slow)])
 def found(request: pytest.FixtureRequest) -> Iterator[dict[str, list[dict[str, object]]]]:
     """What the units of both jobs have found."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:

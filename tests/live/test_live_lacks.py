@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from live_project import AX, SHORTLOOP
 from toy_project import DagProject, chains, expected
 
@@ -39,7 +40,7 @@ def test_a_run_with_few_files(toy: DagProject, files: int) -> None:
     assert_one_message(limited(toy, f"-n {files}", f"{COMMAND} run dag"), "too many files", "ulimit -n")
 
 
-@pytest.mark.parametrize("limit", ["-n 19", "-v 150000"])
+@first_cases(1, "limit", ["-n 19", "-v 150000"])
 def test_a_server_that_lacks_something(toy: DagProject, limit: str) -> None:
     toy.stop_server()
     try:
@@ -49,7 +50,7 @@ def test_a_server_that_lacks_something(toy: DagProject, limit: str) -> None:
     assert_one_message(failed, "the exax server did not start: ", f"ulimit {limit[:2]}", "server.log")
 
 
-@pytest.mark.parametrize("command", ["jobs", "run dag"])
+@first_cases(1, "command", ["run dag", "jobs"])
 def test_too_little_memory(toy: DagProject, command: str) -> None:
     toy.write_dag(chains(1))
     toy.go()
@@ -63,7 +64,7 @@ def test_too_little_memory(toy: DagProject, command: str) -> None:
 
 def test_a_run_with_few_files_that_are_enough(toy: DagProject) -> None:
     nodes = toy.new_chains()
-    done = limited(toy, "-n 16", f"{AX} run dag")
+    done = limited(toy, "-n 20", f"{AX} run dag")
     assert done.returncode == 0, done.stdout + done.stderr
     toy.check(toy.go(), expected(nodes))
 
@@ -92,7 +93,7 @@ def test_a_job_that_leaves_no_file(toy: DagProject) -> None:
     try:
         for _ in range(2):
             failed = toy.shell(str(SHORTLOOP), "run", "dag")
-            assert_one_message(failed, "a job left what cannot be kept", "a pipe", "/left")
+            assert_one_message(failed, "a job left a file of an unsupported kind", "a pipe", "/left")
     finally:
         step.write_text(text, encoding="utf-8")
     for command in ("jobs", "verify", "gc"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from live_project import AX, PATIENCE, EmptyProject, served, wait_for
 
-from shortloop.worker.results import Result, open_result
+from shortloop.stages.results import Result, open_result
 
 pytestmark = pytest.mark.live
 

@@ -61,10 +61,10 @@ def test_a_method_that_is_edited_so_runs_too(one: Outside) -> None:
 
 def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
     """Of what a method package's `__init__` has loaded, too."""
-    one.write_method("threads", "from shortloop.worker.threads import VARIABLES\nreturn len(VARIABLES)")
+    one.write_method("threads", "from shortloop.stages.threads import VARIABLES\nreturn len(VARIABLES)")
     one.order("threads")
     before = one.one()[0]
-    threads = one.folder / "shortloop" / "worker" / "threads.py"
+    threads = one.folder / "shortloop" / "stages" / "threads.py"
     text = threads.read_text(encoding="utf-8")
     unseen_edit(threads, text.replace('    "NUMEXPR_NUM_THREADS",\n', " " * 26 + "\n"))
     try:
@@ -126,7 +126,7 @@ def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one
     assert one.last() == (1, True)
 
 
-READ = """from shortloop.jobs.store.inputs import locate
+READ = """from shortloop.store.inputs import locate
 file = locate(options["file"])
 wait("before")
 found = int(file.read_text())
@@ -146,8 +146,8 @@ def test_an_input_that_is_changed_and_put_back_while_a_job_runs(one: Outside) ->
 def test_an_input_that_is_another_one_only_when_it_is_located(one: Outside) -> None:
     """The import stages would note that as the answer to what it was before."""
     data = one.write("input2.txt", "1")
-    body = """from shortloop.errors import InputError
-from shortloop.jobs.store.inputs import locate
+    body = """from shortloop.base.errors import InputError
+from shortloop.store.inputs import locate
 wait("before")
 try:
     return int(locate(options["file"]).read_text())
@@ -250,7 +250,7 @@ def test_code_that_a_key_cannot_see_is_refused(one: Outside, name: str) -> None:
     one.order(name)
     for _ in range(2):
         said = one.refused()
-        assert "code that its key does not see" in said
+        assert "code that is not in its key" in said
         assert f"{module} (" in said
         assert "hidden.py" in said or "topmost.py" in said
         assert f"method {name}" in said
@@ -285,7 +285,7 @@ def test_a_file_that_a_method_opens_without_a_word_is_named(one: Outside) -> Non
     job = one.folder.joinpath("last.json").read_text(encoding="utf-8").split('"')[1]
     assert "methods/table.txt" in one.shortloop("show", job).stdout
     one.write("registered.txt", "8")
-    body = 'from shortloop.jobs.store.inputs import locate\nreturn int(locate(options["file"]).read_text())'
+    body = 'from shortloop.store.inputs import locate\nreturn int(locate(options["file"]).read_text())'
     one.write_method("declares", body)
     one.order("declares", files={"file": "registered.txt"})
     assert "warning" not in one.one()[2]
@@ -299,7 +299,7 @@ def test_what_a_method_of_others_declares_counts(one: Outside) -> None:
     one.write_method("of_others", body, "from methods import theirs")
     method = one.folder / "methods" / "a_of_others.py"
     text = method.read_text(encoding="utf-8")
-    text = text.replace("from shortloop.jobs.keys.code import code_of\n\n", "")
+    text = text.replace("from shortloop.keys.code import code_of\n\n", "")
     method.write_text(text.replace("code_of(__file__)", '["theirs.txt", theirs]'), encoding="utf-8")
     one.order("of_others")
     value, fresh, said = one.one()

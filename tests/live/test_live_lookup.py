@@ -30,7 +30,7 @@ def said(toy: ToyProject, *command: str, status: int = 0) -> str:
 def test_a_change_can_be_foreseen_made_and_explained(toy: ToyProject) -> None:
     text = said(toy, "plan", "chain")  # with no server, and nothing there yet
     assert "3 × toy: new" in text
-    assert "3 jobs would be built, 0 reused; no earlier job says how long toy takes" in text
+    assert "3 jobs would be built, 0 reused; no earlier job tells how long toy will take" in text
     assert not list((toy.folder / "workdirs").glob("main/main-*"))
 
     toy.start_server()
@@ -43,7 +43,7 @@ def test_a_change_can_be_foreseen_made_and_explained(toy: ToyProject) -> None:
 def _run_and_change(toy: ToyProject) -> None:
     first, _ = toy.chain()
     assert len(first) == 3
-    assert "all 3 jobs are there: nothing would be built" in said(toy, "plan", "chain")
+    assert "all 3 jobs are cached: nothing would be built" in said(toy, "plan", "chain")
 
     toy.steps.write_text(STEPS.replace("return value", "return value + 1"), encoding="utf-8")
     text = said(toy, "plan", "chain")

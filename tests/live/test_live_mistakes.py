@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from live_project import SHORTLOOP, EmptyProject
 
 pytestmark = pytest.mark.live
@@ -108,7 +109,8 @@ def test_a_folder_whose_name_is_a_pattern(project: Mistakes) -> None:
     assert "sums" in project.ax("method").stdout
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    2,
     ("end", "found"),
     [
         ("run.build('frames', number=1)", "main returns nothing"),
@@ -129,7 +131,8 @@ def test_a_pipeline_that_returns_no_job(project: Mistakes, end: str, found: str)
         assert "built frames" not in said
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     "text",
     [
         TEXT.replace("@stage\n", ""),

@@ -246,7 +246,7 @@ def test_errors_say_the_lines_of_cells(project: NotebookProject) -> None:
         assert "no such method" in kernel.fails("ax.build('nothing')")
         taken = "@ax.stage\ndef panel(x: int):\n    return {}\nax.build(panel, x=1)"
         assert "the project has a stage of this name in a file" in kernel.fails(taken)
-        assert "takes other arguments" in kernel.fails(
+        assert "wrong arguments" in kernel.fails(
             "@ax.stage\ndef fails(x: int):\n    return {'y': x}\nax.build(fails, z=1)"
         )
         assert kernel.run("ax.build(fails, x=1)['y']").endswith("1")
@@ -352,3 +352,11 @@ def test_a_job_that_is_gone_is_said(project: NotebookProject) -> None:
         assert "main-0" in error
         assert "run the cell that builds it again" in error
         assert "its result is gone" in kernel.run(BUILD)
+
+
+def test_what_a_stage_prints_is_in_the_cell(project: NotebookProject) -> None:
+    with project.kernel() as kernel:
+        kernel.run(BEGIN)
+        kernel.run("@ax.stage\ndef loud(number: int):\n    print('heard', number)\n    return {'x': number}")
+        assert "loud | heard 4\n" in kernel.run("job = ax.build(loud, number=4)")
+        assert "heard" not in kernel.run("job = ax.build(loud, number=4)")

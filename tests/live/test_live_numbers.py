@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from house import ROOT
+from source_tree import ROOT
 
-from shortloop.cli.analyses import find_analyses
+from shortloop.analyses import find_analyses
 from shortloop.cli.init import write_project
 
 pytestmark = pytest.mark.live

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from live_project import served
 from panel_project import BLOCKS, PANEL, PanelProject, firms
 
@@ -90,7 +91,8 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     assert {*project.table("coefficients")["firm"]} - {*after["firm"]} == {"F99"}
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    3,
     ("old", "new", "words"),
     [
         ('file = "firms.csv"', 'file = "no_such.csv"', ("no_such.csv",)),

@@ -33,7 +33,7 @@ WRITTEN = '''\
 
 import csv
 
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 

@@ -94,7 +94,7 @@ def test_what_there_is_not_is_named(project: BootstrapProject) -> None:
         ("--only", "intervals", "--partition", "A"): ("none, as its jobs are for all of the data",),
         ("--force", "main-99"): ("no such job or stage", job, "bootstrap, intervals"),
         ("--until", "bootstrap", "--force", job): ("not part of this run",),
-        ("--partition", "A"): ("--until or with --only",),
+        ("--partition", "A"): ("--until or --only",),
         ("--until", "bootstrap", "--only", "intervals"): ("give one of the two",),
     }.items():
         said = project.refused("plan", "bootstrap", *arguments)
@@ -116,5 +116,5 @@ def test_a_script_that_has_no_parts_builds_nothing(project: BootstrapProject) ->
     script = project.folder / "build_scripts" / "build_by_itself.py"
     script.write_text("def main(urd):\n    urd.build('bootstrap', file='', draws=3)\n", encoding="utf-8")
     said = project.refused("run", "by_itself", "--until", "bootstrap")
-    assert "asks exax itself" in said
+    assert "calls exax directly" in said
     assert not list((project.folder / "workdirs/main").glob("main-*"))

@@ -15,8 +15,8 @@ import pytest
 from live_project import served, wait_for
 from toy_project import DagProject, chains
 
-from shortloop.errors import InputError
-from shortloop.jobs.exax.listener import answers
+from shortloop.base.errors import InputError
+from shortloop.exax.listener import answers
 
 pytestmark = pytest.mark.live
 

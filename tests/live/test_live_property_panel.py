@@ -42,7 +42,7 @@ def main(urd):
 """
 PLANNED = """\
 import json
-from shortloop.jobs.dry_run import dry_run
+from shortloop.plan.dry_run import dry_run
 
 jobs = [job for plan in dry_run("core").plans for job in plan.jobs]
 print(json.dumps([[job.stage, job.partition, job.plan] for job in jobs]))
@@ -73,7 +73,7 @@ class PanelProject(RandomProject):
             "panel/diagnostics",
             "panel/results.py",
             "panel/statistics.py",
-            "panel/designs.py",
+            "panel/group_designs.py",
             "panel/data.py",
         ),
         *("panel/general.py", "panel/equation.py", "panel/inference.py", "panel/report", "panel/stages"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from live_project import AX, EmptyProject, served
 
-from shortloop.worker.results import Result, open_result
+from shortloop.stages.results import Result, open_result
 
 pytestmark = pytest.mark.live
 

@@ -13,7 +13,7 @@ import pytest
 from live_project import PATIENCE, LiveProject
 from PIL import Image
 
-from shortloop.jobs.keys.code import CODE_BESIDE
+from shortloop.keys.code import CODE_BESIDE
 
 pytestmark = pytest.mark.live
 
@@ -118,7 +118,7 @@ def test_show_says_what_made_a_job_and_what_it_holds(finished: LiveProject) -> N
     assert "A.npz" in done.stdout
 
 
-@pytest.mark.parametrize(("job", "words"), [("main-9999", "no such job"), ("nonsense", "no job id")])
+@pytest.mark.parametrize(("job", "words"), [("main-9999", "no such job"), ("nonsense", "job id")])
 def test_show_explains_a_wrong_job_id(finished: LiveProject, job: str, words: str) -> None:
     done = finished.shortloop("show", job)
     assert done.returncode == 1

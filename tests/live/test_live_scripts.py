@@ -96,7 +96,7 @@ def test_a_script_that_is_not_there(project: Scripts) -> None:
     for command in ("run", "plan"):
         done = project.shortloop(command, "nosuch")
         assert done.returncode == 1
-        assert "there is no such build script" in done.stderr
+        assert "no such build script" in done.stderr
         assert "nosuch" in done.stderr
         assert "build_counts" in done.stderr
         assert "Traceback" not in done.stderr

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from live_project import PATIENCE, SHORTLOOP, wait_for
 from toy_project import DagProject, chains
+
+from shortloop.exax.patches.small_fixes import KNOWN_VERSIONS
 
 pytestmark = pytest.mark.live
 
@@ -157,3 +161,26 @@ def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     assert r"ValueError: gr\xf6\xdfe \udcff" in done.stdout + done.stderr
     done = stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_first_results_load_no_method_anew(stopped: DagProject) -> None:
+    """A new folder in the project, such as that of the results, may be a package."""
+    time.sleep(3)  # files that changed a moment ago are loaded again in any case
+    stopped.start_server()
+    ran = stopped.go()
+    assert ran.status == 0, ran.said
+    (stopped.folder / "results").mkdir(exist_ok=True)
+    before = stopped.processes()["runner"]
+    assert stopped.go().status == 0
+    assert stopped.processes()["runner"] == before
+
+
+def test_an_unknown_version_of_exax_is_refused(stopped: DagProject, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import accelerator\naccelerator.__version__ = '2026.1.1'\n")
+    path = f"{tmp_path}{os.pathsep}{stopped.environment().get('PYTHONPATH', '')}".rstrip(os.pathsep)
+    for done in (stopped.shortloop("run", "dag", PYTHONPATH=path), stopped.ax("server", PYTHONPATH=path)):
+        assert done.returncode != 0
+        assert re.search(r"InputError|^shortloop: ", done.stdout + done.stderr, re.M)
+        assert f"accelerator=={KNOWN_VERSIONS[-1]}" in done.stdout + done.stderr
+    wait_until_alone(stopped.folder)
+    assert not [*stopped.folder.glob("workdirs/**/setup.json")]

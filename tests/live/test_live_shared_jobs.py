@@ -79,9 +79,9 @@ def reasons(built: list[str]) -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 def test_the_second_reuses_what_the_first_has_built(project: SharingProject) -> None:
-    assert "all 2 jobs are there" not in project.says("plan", "b")
+    assert "all 2 jobs are cached" not in project.says("plan", "b")
     assert reasons(project.go("a")) == [("panel", "new"), ("fit", "new")]
-    assert "all 2 jobs are there: nothing would be built" in project.says("plan", "b")
+    assert "all 2 jobs are cached: nothing would be built" in project.says("plan", "b")
     assert project.go("b") == []
     said = project.says("runs")
     assert re.search(r"1 \S+ \S+ build_a 2 0 .* 2 \S+ \S+ build_b 0 2", said)
@@ -101,7 +101,7 @@ def test_an_edit_of_the_one_builds_nothing_of_the_other(project: SharingProject)
     project.go("b")
     project.write_script("a", 2)
     assert reasons(project.go("a")) == [("fit", "option power: 1 → 2")]
-    assert "all 2 jobs are there" in project.says("plan", "b")
+    assert "all 2 jobs are cached" in project.says("plan", "b")
     assert project.go("b") == []
     assert "used by" not in project.says("show", "main-5")
     assert "used by build_b" in project.says("show", "main-2")  # it was built for the other

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from cases import first_cases
 from live_project import PATIENCE, served, slowness, wait_for
 from live_toy import ToyProject
 from toy_project import DagProject, expected
@@ -58,7 +59,7 @@ def test_a_stopped_server_is_named_at_once(toy: DagProject, command: tuple[str, 
     assert toy.processes()["server"] == [server]
 
 
-@pytest.mark.parametrize("what", ["server", "runner", "slice"])
+@first_cases(2, "what", ["server", "slice", "runner"])
 def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: str) -> None:
     nodes = toy.new_chains()
     toy.break_at("analysis", nodes[2].number, "hold")

@@ -58,7 +58,8 @@ def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> No
     with without_study(project):
         summary = run_study(project, None)
     assert summary["study"] == "simulated"
-    assert len(summary["jobs"]) == 8 * 9 + 4
+    # Recording, features of two kinds, evoked; of each kind five more, and two of the group; check, report.
+    assert len(summary["jobs"]) == 8 * (1 + 2 + 1 + 2 * 5) + 2 * 2 + 2
     for found in summary["findings"]:
         curve, plane = found["group"]["curve"], found["group"]["generalization"]
         # Patterns are there from 100 to 400 ms at study and 250 ms later at test; a wavelet of 5 cycles at
@@ -115,7 +116,7 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
     ("name", "participants", "over_time", "generalization"),
     [
         pytest.param("n400", 1, 60, 60, marks=pytest.mark.slow),
-        pytest.param("eegbci", 1, 75, 85, marks=pytest.mark.slow),
+        pytest.param("eegbci", 1, 75, 80, marks=pytest.mark.slow),
         pytest.param("n170", 4, 52, 52, marks=pytest.mark.slow),
     ],
 )

@@ -43,11 +43,11 @@ def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
     said = toy.shortloop("plan", "seed", "--settings", "second.toml")
     assert said.returncode == 0, said.stderr
     assert "1 job would be built" in said.stdout
-    assert "a run would not begin: another study file has the name live too" in said.stdout
+    assert "a run would not begin: another study file is also named live" in said.stdout
 
     refused = run(toy, STUDY=str(second))
     assert refused.returncode == 1
-    for words in ("another study file has the name live too", str(first), str(second), "--take-over"):
+    for words in ("another study file is also named live", str(first), str(second), "--take-over"):
         assert words in refused.stdout + refused.stderr
     assert "0 jobs built, 1 reused" in run(toy).stdout  # nothing was changed for the first
 

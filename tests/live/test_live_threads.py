@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import first_cases
 from live_project import EmptyProject, served
 
 pytestmark = pytest.mark.live
@@ -177,7 +178,8 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
     assert ("threads" in found["engine"]) == (name != "arrow")
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    2,
     ("bad", "said"),
     [
         ('raise ValueError("three rows")', "ValueError: three rows"),

@@ -45,11 +45,11 @@ def edit(file: Path, old: str, new: str) -> None:
 
 
 def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
-    """Recorded jobs, the newest last."""
+    """Recorded jobs, the newest last. One that was started again has a higher number than those after it."""
     recorded = [
         manifest.parent for manifest in (toy.folder / "workdirs/main").glob("main-[0-9]*/manifest.json")
     ]
-    return sorted(recorded, key=lambda folder: int(folder.name.rpartition("-")[2]))[-count:]
+    return sorted(recorded, key=lambda folder: (folder / "setup.json").stat().st_mtime_ns)[-count:]
 
 
 def test_remarks_in_a_method_or_a_module_build_nothing(toy: ToyProject) -> None:
@@ -140,7 +140,7 @@ def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
 def test_finished_jobs_without_a_manifest_are_taken_over(toy: ToyProject) -> None:
     """As those of a run that is killed before it can manifest one."""
     toy.new_chain()
-    manifest = toy.folder / "shortloop" / "jobs" / "store" / "manifest.py"
+    manifest = toy.folder / "shortloop" / "store" / "manifest.py"
     text = manifest.read_text(encoding="utf-8")
     first = "    try:\n        for name in {*manifest.files"
     edit(manifest, first, f"    os._exit(9)\n{first}")
@@ -205,7 +205,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(
     with toy.held("1"):
         running = toy.start_chain()
         toy.wait_until_held("1", running)
-        code = "from shortloop.jobs.exax.client import reload_methods; reload_methods()"
+        code = "from shortloop.exax.client import reload_methods; reload_methods()"
         assert toy.shell(sys.executable, "-c", code).returncode == 0
         toy.wait_until_held("1", running)
     said, _ = running.communicate(timeout=PATIENCE)
@@ -249,7 +249,7 @@ def test_a_server_that_is_killed_leaves_nothing_behind(toy: ToyProject) -> None:
         toy.server = None
         said, _ = running.communicate(timeout=PATIENCE)
         assert running.returncode == 1, said
-        assert "the exax server went away while a job ran" in said
+        assert "the exax server ended while a job was running" in said
         wait_for(lambda: not jobs_in(toy.folder))
     toy.start_server()
     built, said = toy.chain()

@@ -128,9 +128,15 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
             assert done.returncode == 1
             assert "the exax server of another project has the workdir main" in done.stderr
             assert str(b.folder.resolve()) in done.stderr
+            unchanged = a.shortloop("run", "chain")
+            assert unchanged.returncode == 0, unchanged.stderr
+            assert "0 jobs built, 3 reused" in unchanged.stdout  # which needs no server
+            kept = (a.folder / "chain.json").read_bytes()
+            a.new_chain()
             refused = a.shortloop("run", "chain")
             assert refused.returncode == 1
             assert "in use by another exax server" in refused.stderr
+            (a.folder / "chain.json").write_bytes(kept)
             assert {file.name for file in held.iterdir()} == before
         assert running.wait(timeout=PATIENCE) == 0
         assert b.value(held.name) == 1

@@ -201,7 +201,8 @@ def server_processes(folder: Path) -> dict[str, list[int]]:
     ]
     server = [p for p in called if tree[p].cwd == here and tree[p].parent not in called]
     runner = [p for p, each in tree.items() if each.parent in server and "/runner.py " in each.command]
-    method = [p for p, each in tree.items() if each.parent in runner and each.group == p]
+    forked = [p for p, each in tree.items() if each.parent in runner and each.group == p]
+    method = [p for p in forked if "/runner.py " not in tree[p].command]  # a spare has no job yet
     slices = [p for p, each in tree.items() if each.parent in method and " analysis(" in each.command]
     board = [p for p, each in tree.items() if " board-server for " in each.command and each.cwd == here]
     return {"server": server, "runner": runner, "method": method, "slice": slices, "board": board}
@@ -214,6 +215,17 @@ def setup_of(job: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
+
+
+def most_at_once(toy: DagProject) -> int:
+    """How many jobs, of those that finished, ran at the same time."""
+    posts = []
+    for job in toy.finished():
+        with contextlib.suppress(ValueError):  # a power cut may have damaged it
+            posts.append(json.loads((toy.job_folder(job) / "post.json").read_text(encoding="utf-8")))
+    return max(
+        sum(other["starttime"] <= post["starttime"] < other["endtime"] for other in posts) for post in posts
+    )
 
 
 def before_the_cut(job: Path) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from methods.faults import fault
 from methods.lazy import deep
 from methods.step_first import first
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import File, Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import File, Out, Stage
 
 
 class First(Stage):
@@ -53,8 +53,8 @@ from __future__ import annotations
 from methods.faults import fault
 from methods.stars import *
 from methods.step_scale import scale
-from shortloop.jobs.exax.method import exax_method
-from shortloop.worker.stage import Job, Out, Stage
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Job, Out, Stage
 
 
 class Scale(Stage):
@@ -91,7 +91,7 @@ JOIN = '''\
 
 from methods.faults import fault
 from methods.step_join import join
-from shortloop.jobs.keys.code import code_of
+from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"number": 0, "model": ""}
@@ -101,8 +101,8 @@ jobs = (["of"],)
 def synthesis():
     from importlib import import_module
 
-    from shortloop.worker.records import Array, save_array, write_record
-    from shortloop.worker.results import open_result
+    from shortloop.stages.records import Array, save_array, write_record
+    from shortloop.stages.results import open_result
 
     fault("synthesis", options["number"])
     more = import_module(options["model"]).extra()
@@ -154,7 +154,7 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
-from shortloop.jobs.executor import run_pipeline
+from shortloop.run.executor import run_pipeline
 
 FOLDER = Path(__file__).parents[1]
 

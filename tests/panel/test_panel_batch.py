@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.glm import fit_glm
@@ -20,7 +22,6 @@ from shortloop.panel.least_squares import fit_least_squares
 from shortloop.panel.logit import fit_logit
 from shortloop.panel.quantile import fit_quantile
 from shortloop.panel.statistics import Statistics
-from shortloop.types import FloatArray, IntArray
 
 SIZES = (30, 2, 45, 3, 60, 25, 31)
 
@@ -55,7 +56,7 @@ def assert_alike(found: Statistics, other: Statistics) -> None:
 
 
 @pytest.mark.parametrize("name", fits())
-@pytest.mark.parametrize("values", [1, 100, 225])
+@first_cases(2, "values", [1, 100, 225])
 def test_bits_do_not_depend_on_blocks(name: str, values: int, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, starts = rows()
     whole = fits()[name](x, y, starts)

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import FloatArray
 from shortloop.panel import status
 from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.rows import Rows, rows_of
@@ -22,8 +24,6 @@ from shortloop.panel.kernels.reasons import EXACT_FIT, NOT_FINITE, OUTSIDE, VOUC
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import Statistics
-from shortloop.seeds import seed_for
-from shortloop.types import FloatArray
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
@@ -92,7 +92,7 @@ def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, FloatArray, str]:
 
 
 @given(problems(), st.sampled_from(["nonrobust", "HC0", "cluster"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_it_is_what_statsmodels_says(
     problem: tuple[FloatArray, FloatArray, FloatArray, str], covariance: str
 ) -> None:

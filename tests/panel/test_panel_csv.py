@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.dialect import encoding_of, marks_of, separator_of
 from shortloop.panel.formats.csv import CsvInput
 
@@ -46,7 +46,7 @@ def test_values_that_have_no_name_of_their_own_are_refused(
 def test_columns_that_are_not_read_may_have_any_name(tmp_path: Path) -> None:
     file = written(tmp_path, "y,n,firm,n,\n1,2,A,3,\n")
     assert list(read(file, columns=("firm", "y")).columns) == ["y", "firm"]
-    with pytest.raises(InputError, match="there is no such column") as caught:
+    with pytest.raises(InputError, match="no such column") as caught:
         read(file, columns=("firm", "z"))
     assert caught.value.found == "z"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.data import block_of, from_frame
 
 
@@ -93,7 +93,7 @@ def test_two_groups_of_one_name_are_refused() -> None:
 
 
 def test_a_column_that_is_not_there() -> None:
-    with pytest.raises(InputError, match="there is no such column") as caught:
+    with pytest.raises(InputError, match="no such column") as caught:
         from_frame(pd.DataFrame({"x": [1.0]}), ["g"])
     assert caught.value.found == "g"
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from shortloop.base.seeds import seed_for
+from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.criteria import CRITERIA
 from shortloop.panel.diagnostics.rows import Rows, rows_of
 from shortloop.panel.diagnostics.worst import OUTLYING, SUMMARY, reason, summary_of, worst
 from shortloop.panel.models.base import ModelSettings
-from shortloop.seeds import seed_for
-from shortloop.types import FloatArray
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 

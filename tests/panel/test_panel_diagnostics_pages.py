@@ -15,15 +15,15 @@ from in_process import do_job
 from panel_shops import OLS, built, shops
 from pdf_reader import PdfFile
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray
 from shortloop.panel.diagnostics.page import DRAWN, Head, page_of
 from shortloop.panel.diagnostics.plot import axis_of
 from shortloop.panel.diagnostics.rows import Rows
 from shortloop.report.pdf import document
-from shortloop.types import FloatArray
-from shortloop.worker.records import ROWS
-from shortloop.worker.stage import CollectingStage
-from shortloop.worker.task import open_stage
+from shortloop.stages.records import ROWS
+from shortloop.stages.stage import CollectingStage
+from shortloop.stages.task import open_stage
 
 HEAD = Head("firm = F07", "plain: y ~ x (ols)", "chosen by name", "page 1 of 1")
 
@@ -232,7 +232,7 @@ def test_of_many_rows_the_furthest_are_drawn(tmp_path: Path) -> None:
 @given(
     st.floats(-1e9, 1e9),
     st.floats(1e-7, 1e9),
-    st.floats(40, 400),
+    st.floats(100, 400),  # points: plots are wider
     st.booleans(),
 )
 @settings(deadline=None)

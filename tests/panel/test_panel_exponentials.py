@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import exp_of, log_of
-from shortloop.types import FloatArray
 
 MANY = 200_000
 

@@ -15,7 +15,7 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 from statsmodels import datasets
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.formats.base import FileInput
 from shortloop.panel.frame import fit_frame

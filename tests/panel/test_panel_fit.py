@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel import status
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation

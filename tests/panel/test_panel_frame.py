@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.frame import fit_frame
 
 FRAME = pd.DataFrame({"g": 1, "x": np.arange(9.0), "y": np.arange(9.0) ** 2})

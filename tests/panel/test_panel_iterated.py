@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import assert_same_alone, assert_same_tests
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.glm import TOGETHER, fit_glm
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
@@ -28,7 +29,6 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.logit import fit_logit
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.statistics import Statistics
-from shortloop.types import FloatArray
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 

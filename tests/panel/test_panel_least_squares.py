@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import assert_same_alone, assert_same_tests
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     FEW_CLUSTERS,
@@ -27,7 +28,6 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.least_squares import fit_least_squares
 from shortloop.panel.statistics import Covariance, Statistics
-from shortloop.types import FloatArray
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 

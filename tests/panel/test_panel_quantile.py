@@ -19,6 +19,7 @@ from panel_fits import (
     without_answer,
 )
 
+from shortloop.base.types import FloatArray
 from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.kernels.reasons import (
@@ -32,7 +33,6 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.quantile import fit_quantile
 from shortloop.panel.statistics import Statistics
-from shortloop.types import FloatArray
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 

@@ -12,7 +12,7 @@ import pytest
 import statsmodels.formula.api as smf
 from test_panel_figures import some
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.report.numbers import coefficients_csv
 from shortloop.panel.results import OURS, Results, group_columns

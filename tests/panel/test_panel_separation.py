@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from scipy.optimize import linprog
 
 from shortloop.panel import status
@@ -64,7 +65,7 @@ def test_a_cell_without_counts(model: str) -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("seed", range(40))
+@first_cases(4, "seed", range(40))
 def test_separation_of_counts_is_that_of_a_linear_program(seed: int, unit: float) -> None:
     """Whole numbers, so that there is no question of rounding."""
     rng = np.random.default_rng(seed)

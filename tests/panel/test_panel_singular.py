@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.singular import extreme_eigenvalues, singular_values, singular_values_of
-from shortloop.types import FloatArray
 
 SEEDS = st.integers(0, 2**32 - 1)
 

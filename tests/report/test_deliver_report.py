@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import toy_project
 
-from shortloop.jobs.pipeline import Built
+from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.jobs.store.lookup import load
-from shortloop.plain import Plain
-from shortloop.report.flat import flat, shown
-from shortloop.report.provenance import Source, provenance_rows, source_of, thread_note, upstream
+from shortloop.base.plain import Plain
+from shortloop.report.provenance import Source, flat, provenance_rows, shown, source_of, thread_note, upstream
+from shortloop.store.lookup import load
 
 BASE = Source("main-1", "fit", "a", "left", {"partition": "a", "folds": 10}, {"numpy": "2.0"})
 

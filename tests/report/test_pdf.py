@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pdf_reader import PdfFile
 
+from shortloop.base.text import one_line
 from shortloop.report.pdf import Canvas, Sheet, document
 from shortloop.report.pdf_font import fitting, font, width_of
-from shortloop.text import one_line
 
 
 def sheet(text: str = "one", title: str = "a page") -> Sheet:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.base import Settings
 from shortloop.settings.engine import EngineSettings, engine_settings
 from shortloop.settings.read import read_settings
@@ -50,7 +50,7 @@ def test_the_variable_counts_more_and_the_rest_of_its_table_stays(tmp_path: Path
         ({"name": "dask", "workers": 0}, "engine.workers", "from 1"),
         ({"name": "joblib", "address": "tcp://a:1"}, "engine.address", "only with dask or ray"),
         ({"workers": 3}, "engine.workers", "SHORTLOOP_SLICES"),
-        ({"name": "dask", "address": "tcp://a:1", "workers": 3}, "engine.workers", "leave out"),
+        ({"name": "dask", "address": "tcp://a:1", "workers": 3}, "engine.workers", "remove"),
         ({"name": "ray", "ca": "ca.pem"}, "engine.ca", "only with dask"),
         ({"name": "joblib", "backend": "dask"}, "engine.backend", "loky or threading"),
     ],

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.base import Settings
 from shortloop.settings.read import read_settings
 
@@ -112,7 +112,7 @@ def test_all_that_pydantic_takes(tmp_path: Path, text: str, field: str, value: o
         ("tags = [1]", "tags.0", "valid string"),
         ('kind = "c"', "kind", "'a' or 'b'"),
         ("conf = {x = 1, z = 2}", "conf.z", "unknown key"),
-        ("conf = {y = 2}", "conf.x", "lacks a key"),
+        ("conf = {y = 2}", "conf.x", "missing a key"),
         ("[inner]\nz = 2", "inner.z", "unknown key"),
         ('x = "1"', "x", "valid number"),
         ("x = true", "x", "valid number"),

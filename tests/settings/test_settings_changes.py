@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from settings_toy import Recipe
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.changes import (
     CHANGES_VARIABLE,
     Changes,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from settings_toy import read
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.explain import WrongSettings
 
 NAME = 'name = "soup"\n'
@@ -80,7 +80,7 @@ def test_unknown_key(tmp_path: Path, text: str, field: str, hint: str | None, kn
 )
 def test_missing_key(tmp_path: Path, text: str, field: str) -> None:
     error = mistake(tmp_path, text)
-    assert error.problem == "the recipe file lacks a key"
+    assert error.problem == "the recipe file is missing a key"
     assert (error.field, error.hint) == (field, f"add '{field.split('.')[-1]}'")
 
 

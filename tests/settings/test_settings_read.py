@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from settings_toy import Electric, Gas, Recipe, read
 
-from shortloop.errors import InputError
-from shortloop.settings.fields import documented_fields
+from shortloop.base.errors import InputError
+from shortloop.settings.explain import documented_fields
 from shortloop.settings.paths import expand_path
 from shortloop.settings.read import read_settings, settings_path
 
@@ -47,12 +47,14 @@ def test_what_is_none(tmp_path: Path, content: bytes | None, problem: str) -> No
     assert caught.value.file == str(file)
     assert caught.value.hint
     if content is None:
-        assert caught.value.hint == "name one that exists: --settings FILE, or RECIPE=FILE in the environment"
+        assert (
+            caught.value.hint == "give an existing file: --settings FILE, or RECIPE=FILE in the environment"
+        )
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "r.toml")
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a regular file"):
         read_settings(tmp_path / "r.toml", Recipe, noun="recipe", variable="RECIPE")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 from shortloop.settings.base import Name
 from shortloop.settings.changes import value_of
 from shortloop.settings.write import toml_key, toml_value
@@ -126,10 +126,10 @@ def test_fields_that_go_together() -> None:
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        ([], "no field is varied"),
-        (["folds"], "no field with values"),
-        (["=1"], "no field with values"),
-        (["a b=1"], "no field with values"),
+        ([], "no field varies"),
+        (["folds"], "not a field with values"),
+        (["=1"], "not a field with values"),
+        (["a b=1"], "not a field with values"),
         (["x="], "no value"),
         (["x=1,"], "no value"),
         (["x=[1,2"], "no value"),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from toy_jobs import PIPELINE, ToyJobs, toy_project
 
-from shortloop.jobs.store.places import Place, Purpose
-from shortloop.jobs.store.store import Store
+from shortloop.store.places import Place, Purpose
+from shortloop.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 

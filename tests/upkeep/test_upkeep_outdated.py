@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, make_outdated, toy_project
 
+from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
 from shortloop.cli.show import show_job
 from shortloop.cli.verify import verify_jobs
 from shortloop.cli.why import print_why
-from shortloop.errors import InputError
-from shortloop.jobs.project import DELETED
-from shortloop.jobs.store.formats import BEFORE
-from shortloop.jobs.store.store import Store
+from shortloop.project.project import DELETED
+from shortloop.store.formats import BEFORE
+from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, inventory
 from shortloop.upkeep.verification import check_all
 
@@ -53,7 +53,7 @@ def test_it_is_not_verified_and_not_damaged(jobs: ToyJobs, capsys: pytest.Captur
         assert verify_jobs(set_aside) == 0
         said = capsys.readouterr().out
         assert said.startswith("1 job, ")
-        assert "not read: 2 jobs in another format" in said
+        assert "skipped: 2 jobs in the format of another version" in said
     assert states()["main-0"] == "outdated"
 
 
@@ -61,7 +61,11 @@ def test_a_record_of_another_format_is_not_damaged(jobs: ToyJobs) -> None:
     make_outdated(jobs.folder("main-2"), "record")
     with Store() as store:
         (found,) = check_all(inventory(store))
-    assert (found.job, found.what, found.damaged) == ("main-2", "its record is kept in another format", False)
+    assert (found.job, found.what, found.damaged) == (
+        "main-2",
+        "its record is kept in another format",
+        False,
+    )
 
 
 def test_it_is_deleted_as_one_that_nothing_rests_on(
@@ -98,5 +102,5 @@ def test_what_exax_knows_of_it_is_shown(jobs: ToyJobs, capsys: pytest.CaptureFix
 
 
 def test_why_it_was_built_is_not_told(jobs: ToyJobs) -> None:
-    with pytest.raises(InputError, match="kept in another format"):
+    with pytest.raises(InputError, match="format of another version"):
         print_why("main-0", None, False)

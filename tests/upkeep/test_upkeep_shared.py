@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from toy_jobs import PIPELINE, ToyJobs, beside, is_deleted, toy_project
 
+from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
-from shortloop.errors import InputError
-from shortloop.jobs.store.places import Place, Purpose
-from shortloop.jobs.store.store import Store
+from shortloop.store.places import Place, Purpose
+from shortloop.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of
 from shortloop.upkeep.inventory import inventory
 from shortloop.upkeep.verification import check_all, missing
@@ -137,7 +137,7 @@ def test_lists_say_whose_a_job_is(
 
 
 def test_a_project_that_is_still_there_is_not_forgotten_by_another(mine: Path, other: Path) -> None:
-    with Store() as store, pytest.raises(InputError, match="another project, which is still there") as caught:
+    with Store() as store, pytest.raises(InputError, match="another project") as caught:
         pipelines_of(store, "small")
     assert str(other) in caught.value.message
     run_here(mine)
@@ -165,14 +165,14 @@ def test_a_project_that_left_the_workdir_can_be_forgotten(
     leave(other)  # type: ignore[operator]
     collect_garbage(True, None, None, None)
     assert states() == {"main-0": "deleted", "main-1": "current"}
-    assert "--forget small lets go of them" in capsys.readouterr().out
+    assert "--forget small releases" in capsys.readouterr().out
     collect_garbage(True, None, None, "small")
     assert states() == {"main-0": "deleted", "main-1": "deleted"}
 
 
 def test_a_configuration_that_cannot_be_read_is_not_gone(mine: Path, other: Path) -> None:
     (other / "accelerator.conf").write_text("workdirs: ${NO_SUCH_VARIABLE}\n", encoding="utf-8")
-    with Store() as store, pytest.raises(InputError, match="still there"):
+    with Store() as store, pytest.raises(InputError, match="still exists"):
         pipelines_of(store, "small")
 
 
@@ -194,7 +194,7 @@ def test_verify_reads_the_jobs_of_both(mine: Path, other: Path) -> None:
 OWN = """
 import sys
 from pathlib import Path
-from shortloop.jobs.store.leftovers import own
+from shortloop.store.crash_repair import own
 own({"main": Path(sys.argv[1])})
 print("has it", flush=True)
 sys.stdin.read()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.jobs.store.inputs import register
-from shortloop.jobs.store.manifest import MANIFEST
-from shortloop.jobs.store.store import Store
+from shortloop.store.inputs import register
+from shortloop.store.manifest import MANIFEST
+from shortloop.store.store import Store
 from shortloop.upkeep.inventory import inventory
 from shortloop.upkeep.verification import Problem, check_all, missing
 

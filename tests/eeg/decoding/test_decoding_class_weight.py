@@ -14,6 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.batched.scores import can_be_batched
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
@@ -27,7 +28,6 @@ from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.class_weights import class_weights
 from shortloop.eeg.decoding.train import train_bin
-from shortloop.errors import InputError
 
 BALANCED = DecodingSettings(folds=4, class_weight="balanced")
 LOGISTIC = SklearnSettings(kind="sklearn", path="sklearn.linear_model.LogisticRegression")

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shortloop.base.errors import InputError, TransientError
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings, make_sklearn
-from shortloop.errors import InputError, TransientError
 
 GOOD = '''\
 import numpy as np

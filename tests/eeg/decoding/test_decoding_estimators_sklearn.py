@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.apply import refit_and_apply
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
@@ -17,7 +18,6 @@ from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings, make_skle
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
-from shortloop.errors import InputError
 
 LINEAR: list[tuple[str, dict[str, Any]]] = [
     ("sklearn.discriminant_analysis.LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}),

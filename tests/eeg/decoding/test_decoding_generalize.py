@@ -84,6 +84,29 @@ def test_true_labels_give_the_scores_of_train_and_apply(within: bool, scaling: s
     np.testing.assert_array_equal(alone, curve)
 
 
+@pytest.mark.parametrize("score", ["balanced-accuracy", "auc"])
+@pytest.mark.parametrize("empty", [[0], [2], [0, 1, 2]])
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("estimator", [LDA, BAYES])
+def test_bins_that_keep_no_feature_score_chance(
+    estimator: Any, within: bool, empty: list[int], score: Any
+) -> None:
+    train, labels, test, test_labels = recordings()
+    folds = stratified_folds(labels, 3, 0)
+    how = {"within": within, "score": score, **settings(estimator)}
+    given = (labels, folds, train if within else test, labels if within else test_labels)
+    expected_curve, expected_plane = retrained_scores(train, *given, **how)
+    train = train.copy()
+    train[empty] = 1.0
+    curve, plane = retrained_scores(train, *given, **how)
+    chance = 0.5 if score == "auc" else 100 / 3
+    assert plane is not None
+    assert expected_plane is not None
+    expected_curve[empty] = expected_plane[:, empty] = chance
+    np.testing.assert_allclose(curve, expected_curve, rtol=1e-12)
+    np.testing.assert_allclose(plane, expected_plane, rtol=1e-12)
+
+
 @pytest.mark.parametrize("within", [False, True])
 def test_shuffled_labels_are_those_that_are_scored(within: bool) -> None:
     # In the training phase the shuffled labels are the truth; in another phase the true ones are.

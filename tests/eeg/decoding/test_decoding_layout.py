@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shortloop.base.mapped_array import Span
 from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
@@ -18,7 +19,6 @@ from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
-from shortloop.span import Span
 
 TRIALS, FEATURES, BINS, CLASSES, FOLDS = 36, 60, 3, 3, 3
 LABELS = np.random.default_rng(0).permutation(np.tile(np.arange(CLASSES), TRIALS // CLASSES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import multiprocessing
 from collections import Counter
@@ -13,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from shortloop.base.seeds import seed_for
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.seeds import seed_for
 
 NAMES = ("S01", "test")
 LABELS = np.repeat([0, 1, 2], 20)
@@ -144,3 +145,17 @@ def test_seed_sequences_of_names() -> None:
     assert len(words) == 33
     again = seed_for(1, "a", 1).generate_state(4)
     np.testing.assert_array_equal(again, seed_for(1, "a", 1).generate_state(4))
+
+
+@given(st.integers(0, 2**70), st.lists(st.text(max_size=3) | st.integers(), max_size=3))
+def test_draws_of_a_seed_are_those_of_its_numbers_in_a_list(seed: int, names: list[str | int]) -> None:
+    text = "\0".join(f"{type(name).__name__}:{name}" for name in names)
+    try:
+        digest = hashlib.sha256(text.encode()).digest()
+    except UnicodeEncodeError:
+        return
+    listed = np.random.SeedSequence([seed, *np.frombuffer(digest, "<u4").tolist()])
+    for found, expected in zip(
+        [seed_for(seed, *names), *seed_for(seed, *names).spawn(1)], [listed, *listed.spawn(1)]
+    ):
+        np.testing.assert_array_equal(found.generate_state(8), expected.generate_state(8))

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.settings import AmplitudeSettings
-from shortloop.errors import InputError
 
 
 def make_epochs(

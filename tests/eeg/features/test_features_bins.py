@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray
 from shortloop.eeg.features.bins import baseline_samples, bin_centres, bin_samples, check_bins_fit
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
-from shortloop.errors import InputError
-from shortloop.types import FloatArray
 
 THESIS_TIMES = -1.5 + np.arange(2048) / 512
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.power import frequencies, power_features, power_of_trials
 from shortloop.eeg.features.settings import PowerSettings
-from shortloop.errors import InputError
 
 
 def make_epochs(

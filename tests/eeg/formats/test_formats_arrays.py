@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Features
 from shortloop.eeg.formats.arrays import ArraysInput
 from shortloop.eeg.formats.read import read_features
-from shortloop.errors import InputError
 
 CLASSES = ("face", "house")
 

@@ -11,13 +11,13 @@ from typing import Any
 import mne
 import numpy as np
 import pytest
-from by_hand import write_ctf
 from eeg_folders import recording
 from eeg_recordings import CLASSES, NAMES, direct, make_raw, read
+from handmade_recordings import write_ctf
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.bids import BidsInput
-from shortloop.errors import InputError
 
 mne_bids = pytest.importorskip("mne_bids")
 RUNS = [("01", "1", "study"), ("01", "2", "study"), ("01", "1", "test"), ("02", "1", "study")]

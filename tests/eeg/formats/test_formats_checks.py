@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.checks import check_epochs, check_features
-from shortloop.errors import InputError
 
 
 def epochs(**other: Any) -> Epochs:

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials
+from shortloop.eeg.checks.summary import RecordingSummary, summarize
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.consistency import check_alike, check_scales, check_trials
-from shortloop.eeg.formats.summary import RecordingSummary, summarize
-from shortloop.errors import InputError
 
 EPOCHS = RecordingSummary(
     participant="S1",

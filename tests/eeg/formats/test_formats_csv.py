@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from eeg_recordings import read
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 RATE = 128.0
 STARTS = [64, 200, 330, 500, 640, 801]
@@ -49,7 +50,8 @@ def test_epochs_are_the_rows_around_the_markers(tmp_path: Path) -> None:
     np.testing.assert_allclose(epochs.trial_info["onset"], np.array(STARTS) / RATE, atol=1e-4)
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    2,
     ("rates", "span", "samples"),
     [
         ((127.99, 128.013, 127.996), (-0.25, 0.5), (-32, 64)),

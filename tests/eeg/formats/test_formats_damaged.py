@@ -12,6 +12,7 @@ import resource
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import pytest
 from formats_mutants import FORMATS, mutant, seeds
 from scipy.io import loadmat
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.brainvision import BrainvisionInput
 from shortloop.eeg.formats.csv import CsvInput
@@ -31,7 +33,6 @@ from shortloop.eeg.formats.fif import FifInput
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.read import read_epochs, read_features
 from shortloop.eeg.formats.thesis import ThesisInput
-from shortloop.errors import InputError
 
 MUTANTS = int(os.environ.get("MUTANTS", "240"))
 SEED = int(os.environ.get("SEED") or 0)
@@ -124,7 +125,7 @@ def peak_of_children() -> int:
 
 
 def read_mutants(kind: str, folder: Path) -> int:
-    """Read them all in this process, which has done nothing else; bytes that a reader held at most."""
+    """Read them all in this process, which does nothing else; bytes that a reader held at most."""
     warnings.simplefilter("ignore")
     whole = seeds(kind, folder)
     file = folder / FILES[kind]
@@ -151,8 +152,13 @@ def read_mutants(kind: str, folder: Path) -> int:
     return memory
 
 
+@pytest.fixture(scope="module")
+def anew() -> Iterator[ProcessPoolExecutor]:
+    """A process to read in: readers are forks, and would hold all that tests before left in memory."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_mutant_gives_a_result_or_the_message(tmp_path: Path, kind: str) -> None:
-    # Readers are forks, and would hold all that tests before this one left in memory.
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as anew:
-        assert anew.submit(read_mutants, kind, tmp_path).result() < BYTES
+def test_a_mutant_gives_a_result_or_the_message(anew: ProcessPoolExecutor, tmp_path: Path, kind: str) -> None:
+    assert anew.submit(read_mutants, kind, tmp_path).result() < BYTES

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from eeg_recordings import read
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.delimited import decimal_of, dialect_of, encoding_of, numbers
-from shortloop.eeg.looking.look import look
-from shortloop.eeg.looking.opened import open_all
+from shortloop.eeg.inspect.check_study import open_all
+from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
 
 RATE = 128.0
 ROWS = 1000
@@ -113,7 +114,7 @@ def assert_exact(file: Path, data: np.ndarray, **settings: Any) -> None:
         ({"write": comma, "separator": ";", "names": ("Zeit", *NAMES, "Marker")}, "cp1252"),
     ],
 )
-@pytest.mark.parametrize("offset", [0.0, 4200.0])
+@first_cases(1, "offset", [0.0, 4200.0])
 def test_however_a_file_is_written_its_numbers_are_the_same(
     tmp_path: Path, how: dict[str, Any], encoding: str, offset: float
 ) -> None:

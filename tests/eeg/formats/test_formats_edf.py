@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from edf_files import ANNOTATIONS, signal, write_edf
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.errors import InputError
 
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"
 CLASSES = ("left", "right")

@@ -15,8 +15,8 @@ import pytest
 from edf_files import signal, write_edf
 from eeg_recordings import read
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
-from shortloop.errors import InputError
 
 NAMES = ("Fz", "Cz", "Pz")
 SAMPLES = signal(seconds=20)

@@ -9,11 +9,12 @@ import mne
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from eeg_recordings import exported, make_raw, read
 from scipy.io import savemat
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
-from shortloop.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 EEG = ("Fz", "Cz", "Pz", "Oz", "C3", "C4")
@@ -149,7 +150,7 @@ def check(
     np.testing.assert_allclose(found.data, data[rows], rtol=1e-5, atol=1e-10)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@first_cases(2, "source", SOURCES)
 @pytest.mark.parametrize("query", [None, *QUERIES])
 def test_events_are_those_of_pandas(tmp_path: Path, source: Any, query: str | None) -> None:
     kind, file, table, data = source(tmp_path)
@@ -193,7 +194,7 @@ def test_what_cannot_be_answered_is_said(tmp_path: Path, source: Any) -> None:
         )
     nobody = expect("no event passes the query", event_query="correct == '1'")
     assert "correct == '1': true for none of 14 rows" in str(nobody.found)
-    assert "condition" in str(expect("no such column|cannot be read", event_column="cond").message)
+    assert "condition" in str(expect("no such event column|cannot be read", event_column="cond").message)
 
 
 def test_stretches_of_a_table_pass_any_query(tmp_path: Path) -> None:

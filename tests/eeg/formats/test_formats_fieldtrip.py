@@ -12,7 +12,7 @@ import pytest
 from eeg_recordings import read
 from scipy.io import savemat
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 NAMES = ["Fz", "Cz", "Pz", "Oz", "C3", "C4", "EOGv"]
 EEG = NAMES[:6]
@@ -123,10 +123,10 @@ def test_each_channel_has_its_own_unit(tmp_path: Path) -> None:
 def test_units_and_columns_can_be_named(tmp_path: Path) -> None:
     file = save(tmp_path, raw_struct())
     np.testing.assert_array_equal(ft(file, unit="V").data, np.stack(list(raw_struct()["trial"]))[:, :6])
-    with pytest.raises(InputError, match="no code of an event") as caught:
+    with pytest.raises(InputError, match="no event code") as caught:
         ft(file, column=2)
     assert "column 2" in str(caught.value.expected)
-    with pytest.raises(InputError, match="no code of an event"):
+    with pytest.raises(InputError, match="no event code"):
         ft(file, column=3)
     with pytest.raises(InputError, match="the struct is not in the file"):
         ft(file, variable="clean")
@@ -149,7 +149,7 @@ def test_of_several_columns_one_has_to_be_named(tmp_path: Path) -> None:
     assert ft(file, column=1).labels.tolist() == [1, 1, 0, 0, 1, 0]
     many = with_columns(codes, [*range(100, 106)])
     many["trialinfo"] = np.repeat(many["trialinfo"], 3, axis=0)
-    with pytest.raises(InputError, match="no code of an event"):
+    with pytest.raises(InputError, match="no event code"):
         ft(save(tmp_path, many))
 
 
@@ -194,7 +194,7 @@ def test_what_is_no_trials_is_named(tmp_path: Path) -> None:
     expect("differ in length or time", late, "trial 2 from -0.15 s")
     lost = raw_struct()
     del lost["trialinfo"]
-    expect("no code of an event", lost, "no trialinfo, from which classes come", "set cfg.trialdef")
+    expect("no event code", lost, "no trialinfo, from which classes come", "set cfg.trialdef")
     expect("no struct of FieldTrip", {"a": 1.0}, "data: a")
 
 

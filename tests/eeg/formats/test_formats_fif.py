@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.fif import FifInput
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.errors import InputError
 
 N400 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n400" / "subject04-epo.fif"
 CLASSES = ("face", "house")

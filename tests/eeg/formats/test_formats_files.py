@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.files import find_files
-from shortloop.errors import InputError
 
 
 @pytest.fixture
@@ -106,9 +106,9 @@ def test_no_patterns_is_an_error(tmp_path: Path) -> None:
         find_files(tmp_path, [], participant="S1", phase="study")
 
 
-@pytest.mark.parametrize("module", ["files", "summary", "consistency"])
+@pytest.mark.parametrize("module", ["formats.files", "checks.summary", "checks.consistency"])
 def test_light_rooms_load_no_numerical_library(module: str) -> None:
     heavy = "sorted({'numpy', 'mne', 'scipy'} & set(sys.modules))"
-    code = f"import sys, shortloop.eeg.formats.{module}; print({heavy})"
+    code = f"import sys, shortloop.eeg.{module}; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from by_hand import write_ctf, write_mff
 from eeg_folders import recording
 from eeg_recordings import read
+from handmade_recordings import write_ctf, write_mff
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
-from shortloop.eeg.formats.files import find_files
-from shortloop.eeg.formats.folders import ENDINGS, is_recording, whole
-from shortloop.errors import InputError
-from shortloop.jobs.keys.hashing import hash_files
+from shortloop.eeg.formats.files import ENDINGS, find_files, is_recording, whole
+from shortloop.keys.hashing import hash_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 WRITERS = {".mff": write_mff, ".ds": write_ctf}

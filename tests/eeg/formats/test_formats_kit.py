@@ -11,8 +11,8 @@ from eeg_recordings import read
 from kit_files import write_kit
 
 from shortloop.eeg.formats.recognised import recognised
-from shortloop.eeg.looking.look import look
-from shortloop.eeg.looking.opened import open_all
+from shortloop.eeg.inspect.check_study import open_all
+from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
 
 RATE, SAMPLES = 500.0, 30_000

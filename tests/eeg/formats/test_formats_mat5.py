@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat, savemat
 from scipy.sparse import csc_matrix
 
-from shortloop.eeg.formats.mat5 import NotMappable, open_struct
+from shortloop.eeg.headers.mat5 import NotMappable, open_struct
 
 HEADER = 128  # bytes before the first variable
 TEXTS = st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12))

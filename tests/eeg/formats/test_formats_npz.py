@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.npz import NpzInput
 from shortloop.eeg.formats.read import read_epochs
-from shortloop.errors import InputError
 
 N170 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n170"
 EVENTS = {"house": ("0",), "face": ("1",)}

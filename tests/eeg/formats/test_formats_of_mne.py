@@ -9,13 +9,22 @@ from pathlib import Path
 import mne
 import numpy as np
 import pytest
-from by_hand import CODES, UNIT, WRITERS, write_bci2000, write_gdf, write_mff, write_nihon, write_persyst
 from eeg_folders import CHANNELS, recording
 from eeg_recordings import CLASSES, read
+from handmade_recordings import (
+    CODES,
+    UNIT,
+    WRITERS,
+    write_bci2000,
+    write_gdf,
+    write_mff,
+    write_nihon,
+    write_persyst,
+)
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.recognised import recognised
-from shortloop.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:invalid value:RuntimeWarning:mne")
 CODED = {"face": [CODES["face"]], "house": [CODES["house"]]}

@@ -13,12 +13,12 @@ from eeg_recordings import CLASSES, exported, make_raw
 from in_process import InProcess
 from pydantic import ValidationError
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_epochs
 from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 PHASES = ("study", "test")

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from eeg_recordings import make_raw, read
 
-from shortloop.eeg.formats.plausible import check_rate, in_seconds
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.plausible import check_rate, in_seconds
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
 
 EVENTS = {"face": ("0",), "house": ("1",)}
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from eeg_recordings import exported, make_raw, read
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.quality import typical_amplitude, warn_of_quality
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.quality import typical_amplitude, warn_of_quality
-from shortloop.errors import InputError
 
 
 def said(data: np.ndarray, unit: str = "V") -> list[str]:

@@ -12,10 +12,10 @@ from eeg_recordings import exported, make_raw, read
 from scipy.io import savemat
 from test_formats_fieldtrip import raw_struct
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_features
 from shortloop.eeg.formats.recognised import recognised
-from shortloop.errors import InputError
 
 
 def npz(file: Path) -> Path:

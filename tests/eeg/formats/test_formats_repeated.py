@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.eeg.formats.repeated import refuse_repeated
-from shortloop.errors import InputError
-from shortloop.worker.inputs import File
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.repeated import refuse_repeated
+from shortloop.stages.inputs import File
 
 A1, A2, B1, B2 = (File(f"content of {name}", Path(f"/data/{name}.mat")) for name in ("A1", "A2", "B1", "B2"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ import numpy as np
 import pytest
 from eeg_recordings import exported, make_raw, read
 
-from shortloop.eeg.formats.same_trials import (
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.same_trials import (
     feature_digests,
     refuse_same_features,
     refuse_shared,
     trial_digests,
 )
-from shortloop.errors import InputError
 
 EVENTS = {"face": ("0",), "house": ("1",)}
 
@@ -85,7 +86,7 @@ def test_trials_without_signal_are_no_copies_of_each_other(tmp_path: Path) -> No
     epochs, (text,) = warned("npz", [npz(tmp_path / "S1.npz", data, y)], events=EVENTS)
     assert len(epochs.labels) == 10
     assert "2 of 10 trials are flat in all channels" in text
-    assert trial_digests(data)[2] is None
+    assert trial_digests(data)[0][2] is None
 
 
 def test_what_was_left_out_is_in_the_account(tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_what_was_left_out_is_in_the_account(tmp_path: Path) -> None:
 
 def test_two_phases_of_the_same_trials() -> None:
     data, _ = trials()
-    digests = {"study": trial_digests(data), "test": trial_digests(data[:4])}
+    digests = dict(zip(("study", "test"), trial_digests(data, data[:4])))
     with pytest.raises(InputError, match="what they were trained on") as caught:
         refuse_shared(
             digests, participant="S1", files={"study": "a.npz", "test": "b.npz"}, field="input.files"
@@ -122,7 +123,7 @@ def test_one_trial_in_two_phases_is_enough() -> None:
     test[6] = study[2]
     test[7] = 0
     study[3] = 0
-    digests = {"study": trial_digests(study), "test": trial_digests(test)}
+    digests = dict(zip(("study", "test"), trial_digests(study, test)))
     with pytest.raises(InputError, match="what they were trained on") as caught:
         refuse_shared(
             digests, participant="S1", files={"study": "a.npz", "test": "b.npz"}, field="input.files"
@@ -130,7 +131,7 @@ def test_one_trial_in_two_phases_is_enough() -> None:
     assert "1 of 10 trials have the same samples, the first is trial 7, as trial 3" in str(caught.value.found)
     assert "overlap" in str(caught.value.hint)
     test[6] = -test[6]
-    digests["test"] = trial_digests(test)
+    digests = dict(zip(("study", "test"), trial_digests(study, test)))
     refuse_shared(digests, participant="S1", files={"study": "", "test": ""}, field="input.files")
 
 
@@ -143,7 +144,22 @@ def test_features_that_are_there_twice() -> None:
     with pytest.raises(InputError, match="there twice") as caught:
         refuse_same_features(np.asfortranarray(data), participant="S1", phase="study", file="a.mat")
     assert "trial 8, as trial 2" in str(caught.value.found)
-    assert feature_digests(data)[4] is None
+    assert feature_digests(data)[0][4] is None
+
+
+@pytest.mark.parametrize("shape", [(40, 3, 50), (40, 1, 9), (40, 7)])
+def test_hashes_are_equal_if_and_only_if_trials_are(shape: tuple[int, ...]) -> None:
+    """Also where trials differ in one sample, and where all have those in common that are looked at first."""
+    rng = np.random.default_rng(3)
+    data = rng.integers(0, 2, shape).astype(float)
+    data[5], data[9] = data[4], data[4]
+    data[9, ..., -2] += 1e-9
+    other = np.concatenate([data[[4, 9]], rng.standard_normal((3, *shape[1:]))])
+    digests = [each for part in trial_digests(data, other) for each in part]
+    trials = [*data, *other]
+    for i, j in itertools.combinations(range(len(trials)), 2):
+        same = digests[i] is not None and digests[i] == digests[j]
+        assert same == ((trials[i] == trials[j]).all() and len({*trials[i].flat}) > 1)
 
 
 def test_events_are_still_cut_where_they_overlap(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from eeg_recordings import CLASSES, exported, make_raw, read
 from in_process import InProcess
 from scipy.io import savemat
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.stages.feature_files import load_epochs
 from shortloop.eeg.study.load import read_study
-from shortloop.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:.*are in the key")
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from eeg_recordings import CLASSES, NAMES, direct, exported, make_raw, read
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
-from shortloop.errors import InputError
 
 EEG = NAMES[:6]
 WRITERS = {
@@ -284,7 +284,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     assert "Qz" in str(expect("bad channel is not in the file", preprocessing={"bads": {"S1": ["Qz"]}}).found)
     lost = {"bads": {"S1": ["Cz"]}, "interpolate": True}
     assert "Cz" in str(expect("without a position", preprocessing=lost).found)
-    expect("no such montage", preprocessing={"montage": "easycap-M0"})
+    expect("unknown montage", preprocessing={"montage": "easycap-M0"})
     expect("channel of the reference", preprocessing={"reference": ["M1"]})
     expect("no channels of a type", preprocessing={"reject": {"mag": 1e-12}})
     expect("above half the sampling rate", preprocessing={"lowpass": 64})

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import signal, stats
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.read import read_epochs
 from shortloop.eeg.formats.simulated import SimulatedInput
-from shortloop.errors import InputError
 
 CLASSES = ("face", "landmark", "object")
 

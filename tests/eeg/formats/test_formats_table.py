@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Features
 from shortloop.eeg.formats.read import read_features
 from shortloop.eeg.formats.table import TableInput
-from shortloop.errors import InputError
 
 NAMES = ("alpha Cz", "beta Cz")
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numpy.lib.format import open_memmap
 from scipy.io import savemat
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Features
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.read import read_epochs, read_features
 from shortloop.eeg.formats.thesis import ThesisInput
-from shortloop.errors import InputError
 
 INPUT = ThesisInput(format="thesis", power={"study": "x.mat"})
 NAMES = np.array(["Face", "Landmark", "Object"], dtype=object)

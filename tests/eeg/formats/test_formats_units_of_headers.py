@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from by_hand import CODES, write_gdf
 from edf_files import ANNOTATIONS, signal, write_edf
 from eeg_folders import recording
 from eeg_recordings import CLASSES, read
+from handmade_recordings import CODES, write_gdf
 
 from shortloop.eeg.data import Epochs
 

@@ -16,9 +16,9 @@ from eeg_recordings import read
 from refused import refusing
 from xdf_files import eeg_stream, marker_stream, write_xdf
 
-from shortloop.eeg.looking.look import look
-from shortloop.eeg.looking.opened import open_all
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
+from shortloop.eeg.inspect.check_study import open_all
+from shortloop.eeg.inspect.propose import look
 
 ROOT = Path(__file__).resolve().parents[3]
 RATE, SAMPLES, START = 250.0, 15_000, 4321.125
@@ -131,7 +131,7 @@ def test_streams_are_asked_for(tmp_path: Path) -> None:
     assert_exact(read("xdf", [file], stream="Amp B", markers=["Task"]), data_of(1))
     assert_exact(read("xdf", [file], stream="2", markers=["3"]), data_of(1))
     assert len(read("xdf", [file], stream="Amp A").labels) == 43
-    with pytest.raises(InputError, match="no such stream of markers"):
+    with pytest.raises(InputError, match="no such marker stream"):
         read("xdf", [file], stream="Amp A", markers=["Nothing"])
     with pytest.raises(InputError, match="no stream to decode"):
         read("xdf", [file], stream="Amp C")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from shortloop.eeg.group.smooth import smooth_maps
+from shortloop.eeg.group.statistics import smooth_maps
 
 
 def written_out(curve: np.ndarray, sigma: float, truncate: float) -> np.ndarray:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from house import ROOT
+from source_tree import ROOT
 
 SCRIPT = """
 import sys

@@ -9,7 +9,7 @@ import pytest
 from jobs_recorded import result_with
 
 from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 TIMES = np.array([-0.1, 0.0, 0.1])
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from figure_texts import check_texts, texts
 from report_synthetic import CHANNELS, details, evoked, kind_result
 from scipy import stats as scipy_stats
@@ -57,7 +58,7 @@ CASES: dict[str, KindResult] = {
 
 
 @pytest.mark.parametrize("draw", [confusion_matrices, activation_patterns, selected_features])
-@pytest.mark.parametrize("case", CASES)
+@first_cases(6, "case", CASES)
 def test_text_is_legible_inside_and_apart(case: str, draw: Any) -> None:
     figure = draw(CASES[case])
     check_texts(figure, texts(figure))

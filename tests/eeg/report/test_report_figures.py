@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from cases import first_cases
 from figure_texts import check_texts, texts
 from fontTools import subset
 from fontTools.ttLib import TTFont
@@ -56,7 +57,7 @@ DRAW: tuple[Callable[[KindResult], Figure], ...] = (
 
 
 @pytest.mark.parametrize("draw", DRAW, ids=lambda draw: draw.__name__)
-@pytest.mark.parametrize("case", CASES)
+@first_cases(6, "case", CASES)
 def test_text_is_legible_inside_and_apart(case: str, draw: Callable[[KindResult], Figure]) -> None:
     result = kind_result(**CASES[case])
     if draw is generalization_map and result.generalization is None:

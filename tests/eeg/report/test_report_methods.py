@@ -27,7 +27,7 @@ def settings(**changed: Any) -> dict[str, Any]:
     import tomllib
 
     study = {**tomllib.loads(DEFAULT_STUDY.read_text(encoding="utf-8")), **changed}
-    return Study.model_validate(study).model_dump(mode="json", exclude={"input": {"folder"}})
+    return Study.model_validate(study).for_report()
 
 
 def recording(name: str = "s01", phase: str = "study", **changed: Any) -> dict[str, Any]:

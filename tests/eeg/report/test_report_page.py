@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from matplotlib.text import Text
 from page_reader import Page, check_needs_nothing_else, places_linked
-from report_synthetic import details, kind_result, report_content, write_report
+from report_synthetic import details, html_of_report, kind_result, report_content, write_report
 
 from shortloop.eeg.report.page import panels
 from shortloop.report.board import ADDRESS
@@ -79,7 +79,7 @@ def test_settings_versions_and_participants_are_there(html: str) -> None:
         assert expected in text
 
 
-def test_names_cannot_become_markup(tmp_path: Path) -> None:
+def test_names_cannot_become_markup() -> None:
     evil = '<script>alert("x")</script>&'
     versions = {evil: evil}
     result = replace(
@@ -90,15 +90,14 @@ def test_names_cannot_become_markup(tmp_path: Path) -> None:
     content = report_content(
         result, study=evil, settings={evil: evil, "classes": [evil, "b"]}, versions=versions, thread_note=evil
     )
-    write_report(content, tmp_path)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    page = Page(html_of_report(content))
     assert page.all("script") == [{}]
     assert page.text.count(evil) > 10
 
 
-def test_one_participant_is_no_group(tmp_path: Path) -> None:
-    write_report(report_content(kind_result(participants=("P7",), note="One is not many.")), tmp_path)
-    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+def test_one_participant_is_no_group() -> None:
+    content = report_content(kind_result(participants=("P7",), note="One is not many."))
+    text = Page(html_of_report(content)).text
     assert "EEG of participant P7 was decoded" in text
     assert "One is not many." in text
     assert "Mean, smoothed" not in text
@@ -106,21 +105,19 @@ def test_one_participant_is_no_group(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("participants", [1, 3])
-def test_nothing_is_called_smoothed_that_is_not(participants: int, tmp_path: Path) -> None:
+def test_nothing_is_called_smoothed_that_is_not(participants: int) -> None:
     for smoothed in (True, False):
         result = details(replace(kind_result(participants=participants), smoothed=smoothed))
         figures = [panel.figure.draw(result) for panel in panels(report_content(result))]
         drawn = " ".join(text.get_text() for figure in figures for text in figure.findobj(Text))
-        write_report(report_content(result), tmp_path)
-        text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+        text = Page(html_of_report(report_content(result))).text
         said = re.findall(r"not smoothed|smoothed", f"{drawn} {text}")
         assert ("smoothed" in said) == smoothed
 
 
-def test_nothing_significant_and_sign_flips(tmp_path: Path) -> None:
+def test_nothing_significant_and_sign_flips() -> None:
     content = report_content(kind_result(bins=2, test_bins=2), settings={"group": {"null": "sign-flips"}})
-    write_report(content, tmp_path)
-    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text.replace("\u00a0", " ")
+    text = Page(html_of_report(content)).text.replace("\u00a0", " ")
     assert text.count("did not differ significantly from chance anywhere (smallest corrected p = 1.000") == 2
     assert "499 sign flips" in text
     assert "Its edges" not in text

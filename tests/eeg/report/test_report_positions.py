@@ -13,7 +13,7 @@ from report_synthetic import details, kind_result
 
 from shortloop.eeg.report.positions import Measured, measured_of, place_of
 from shortloop.eeg.report.sections.patterns import SECTION, activation_patterns
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4")
 CODES = tuple(f"E{number}" for number in range(1, 9))
@@ -33,7 +33,7 @@ def job(at: np.ndarray | None, channels: tuple[str, ...] = NAMES, source: str = 
         "recordings": [{"accounts": [{"positions": "" if at is None else source}]}],
     }
     arrays = {} if at is None else {"positions_run": at}
-    return cast("Result", SimpleNamespace(facts=facts, arrays=arrays))
+    return cast("Result", SimpleNamespace(facts=facts, record={"facts": facts}, arrays=arrays))
 
 
 def drawn(*jobs: Result, channels: tuple[str, ...] = NAMES) -> Any:

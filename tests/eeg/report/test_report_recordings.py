@@ -12,7 +12,7 @@ from eeg_recordings import exported, make_raw, read
 from page_reader import Page
 from report_synthetic import kind_result, report_content, write_report
 
-from shortloop.eeg.formats.summary import summarize
+from shortloop.eeg.checks.summary import summarize
 from shortloop.eeg.report.recordings import dropped_trials, prepared, recordings_table
 
 STEPS: dict[str, Any] = {

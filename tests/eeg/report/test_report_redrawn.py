@@ -11,7 +11,7 @@ from report_synthetic import details, evoked, kind_result, report_content
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.page import panels
 from shortloop.report.style import encoded
-from shortloop.worker.content import content_of
+from shortloop.stages.content import content_of
 
 RESULTS = [
     details(kind_result()),

@@ -11,16 +11,16 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from page_reader import Page
-from report_synthetic import details, evoked, kind_result, report_content, write_report
+from report_synthetic import details, evoked, html_of_report, kind_result, report_content
 
 from shortloop.eeg.features.power_unit import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
 from shortloop.eeg.report.details import Evoked, Patterns
+from shortloop.eeg.report.display_units import readable, scaled
 from shortloop.eeg.report.overview import overview
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.eeg.report.sensors import measures, responses, sensors_of, types_of
-from shortloop.eeg.report.units import readable, scaled
-from shortloop.worker.results import Result
+from shortloop.stages.results import Result
 
 TYPES = ["grad", "grad", "mag", "eeg", "grad", "grad", "mag", "eeg"]
 NAMES = ("MEG0112", "MEG0113", "MEG0111", "Fz", "MEG0122", "MEG0123", "MEG0121", "Cz")
@@ -29,9 +29,8 @@ NAMES = ("MEG0112", "MEG0113", "MEG0111", "Fz", "MEG0122", "MEG0123", "MEG0121",
 def imported(types: list[str] = TYPES) -> Result:
     account = {"types": types} if types else {}
     recording = {"phase": "study", "kind": "epochs", "channels": list(NAMES), "accounts": [account, account]}
-    return cast(
-        "Result", SimpleNamespace(facts={"phases": {"study": {}}, "recordings": [recording]}, arrays={})
-    )
+    facts = {"phases": {"study": {}}, "recordings": [recording]}
+    return cast("Result", SimpleNamespace(facts=facts, record={"facts": facts}, arrays={}))
 
 
 def job(kind: str) -> Result:
@@ -109,7 +108,7 @@ def of(whole: Patterns, unit: str, called: str) -> Patterns:
     return replace(whole, unit=unit, sensors=called)
 
 
-def test_the_page_shows_each_apart(tmp_path: Any) -> None:
+def test_the_page_shows_each_apart() -> None:
     result = details(kind_result(participants=2), classes=2)
     assert result.patterns is not None
     parts = {
@@ -133,8 +132,7 @@ def test_the_page_shows_each_apart(tmp_path: Any) -> None:
     for name, unit in (("mag", "fT"), ("grad", "fT/cm")):
         head = next(csv.reader(io.StringIO(tables[f"tables/amplitude_patterns_{name}.csv"])))
         assert head[-1] == f"pattern ({unit})"
-    write_report(content, tmp_path)
-    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    text = Page(html_of_report(content)).text
     for said in (
         "Event-related fields and event-related potentials",
         "Event-related fields, study, magnetometers.",

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from finished_stage import written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from jobs_project import empty_project
-from written import written
 
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.stages.feature_files import (
@@ -21,12 +21,13 @@ from shortloop.eeg.stages.feature_files import (
     feature_axes,
     feature_facts,
     feature_values,
+    keep_epochs,
     load_epochs,
     load_features,
 )
 from shortloop.eeg.study.schema import Phases
-from shortloop.worker.results import open_result
-from shortloop.worker.stage import Finished, Outputs, Values
+from shortloop.stages.results import open_result
+from shortloop.stages.stage import Finished, Outputs, Values
 
 project = pytest.fixture(empty_project)
 
@@ -85,7 +86,8 @@ def through_a_job(epochs: dict[str, Epochs]) -> dict[str, Epochs]:
     def finish(out: Outputs) -> Finished:
         arrays: dict[str, Values] = {}
         for phase, each in epochs.items():
-            arrays.update(epoch_values(each, phase, out))
+            keep_epochs(each, phase, out)
+            arrays.update(epoch_values(each, phase))
         return Finished({"phases": {phase: epoch_facts(each) for phase, each in epochs.items()}}, arrays)
 
     result = written(finish, "import_epochs")

@@ -15,7 +15,7 @@ from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.eeg.study.load import read_study
-from shortloop.worker.results import open_result
+from shortloop.stages.results import open_result
 
 STUDY = """\
 name = "tiny"

@@ -12,7 +12,7 @@ from shortloop.eeg.decoding.patterns import activation_patterns
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.stages.feature_files import load_features
 from shortloop.eeg.study.load import read_study
-from shortloop.worker.results import open_result
+from shortloop.stages.results import open_result
 
 STUDY = """\
 name = "tiny"

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from finished_stage import written
 from jobs_project import empty_project
-from written import written
 
+from shortloop.base.seeds import seed_for
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.stages.statistics_files import load_statistics, statistics_values
-from shortloop.seeds import seed_for
-from shortloop.worker.results import open_result
-from shortloop.worker.stage import Finished, Outputs
+from shortloop.stages.results import open_result
+from shortloop.stages.stage import Finished, Outputs
 
 project = pytest.fixture(empty_project)
 

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, assert_one_message, shortloop
+from command_line import ROOT, assert_one_message, forked
+from on_a_terminal import on_a_terminal
 
 from shortloop.cli.study import check_file
 from shortloop.eeg.analysis import ANALYSIS
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
-from shortloop.settings.fields import documented_fields
+from shortloop.settings.explain import documented_fields
 
 
 def test_it_is_listed_and_explains_itself(tmp_path: Path) -> None:
-    assert "Check a study file" in shortloop(tmp_path, "--help").stdout
-    done = shortloop(tmp_path, "study", "--help")
+    assert "Check a settings file" in forked(tmp_path, "--help").stdout
+    done = forked(tmp_path, "study", "--help")
     assert done.returncode == 0
     assert "file" in done.stdout.lower()
     assert "Parameters" not in done.stdout
 
 
 def test_it_lists_every_field(tmp_path: Path) -> None:
-    done = shortloop(tmp_path, "study")
+    done = forked(tmp_path, "study")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     fields = dict(documented_fields(Study))
@@ -37,10 +39,12 @@ def test_it_lists_every_field(tmp_path: Path) -> None:
 
 
 def test_it_lists_whole_fields_on_a_narrow_terminal(tmp_path: Path) -> None:
-    done = shortloop(tmp_path, "study", columns=80)
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    code = f"import os, runpy, sys; os.chdir({str(tmp_path)!r}); sys.argv[1:] = ['study']"
+    said = on_a_terminal(f"{code}; runpy.run_module('shortloop', run_name='__main__')", 80)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said).splitlines()
+    assert max(map(len, lines)) <= 80
     for field, _ in documented_fields(Study):
-        assert f"{field} " in done.stdout
+        assert any(line.split() and line.split()[0] == field for line in lines)
 
 
 READY = [DEFAULT_STUDY, *sorted((ROOT / "studies").glob("*.toml"))]
@@ -48,7 +52,7 @@ READY = [DEFAULT_STUDY, *sorted((ROOT / "studies").glob("*.toml"))]
 
 @pytest.mark.parametrize("file", READY, ids=lambda file: file.stem)
 def test_it_accepts_the_ready_studies(tmp_path: Path, file: Path) -> None:
-    done = shortloop(tmp_path, "study", str(file), "--quick")  # recordings are not everywhere
+    done = forked(tmp_path, "study", str(file), "--quick")  # recordings are not everywhere
     assert done.returncode == 0, done.stderr
     assert "is fine" in done.stdout
     assert done.stderr == ""
@@ -59,7 +63,7 @@ def test_it_accepts_the_ready_studies(tmp_path: Path, file: Path) -> None:
     [
         (("seed = 2021", "sede = 2021"), ("study.toml", "unknown key", "sede", "did you mean 'seed'?")),
         (("seed = 2021", 'seed = "x"'), ("study.toml", "wrong value", "seed")),
-        (('name = "simulated"', ""), ("study.toml", "lacks a key", "name")),
+        (('name = "simulated"', ""), ("study.toml", "missing a key", "name")),
         (("seed = 2021", "seed = "), ("study.toml",)),
     ],
 )
@@ -67,11 +71,11 @@ def test_it_explains_a_bad_file(tmp_path: Path, change: tuple[str, str], words: 
     text = DEFAULT_STUDY.read_text(encoding="utf-8")
     assert change[0] in text
     (tmp_path / "study.toml").write_text(text.replace(*change), encoding="utf-8")
-    assert_one_message(shortloop(tmp_path, "study", "study.toml"), *words)
+    assert_one_message(forked(tmp_path, "study", "study.toml"), *words)
 
 
 def test_it_explains_a_missing_file(tmp_path: Path) -> None:
-    assert_one_message(shortloop(tmp_path, "study", "no_such.toml"), "no_such.toml", "cannot be read")
+    assert_one_message(forked(tmp_path, "study", "no_such.toml"), "no_such.toml", "cannot be read")
 
 
 def test_the_name_of_a_study_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from bound import shortloop
+from without_root import shortloop
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
-from shortloop.errors import InputError
 
 TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
 SEED = "seed = 2021"
@@ -96,9 +96,9 @@ def special(file: Path, what: str) -> None:
     ("what", "words"),
     [
         ("folder", "cannot be read (Is a directory)"),
-        ("pipe", "is no file"),
-        ("device", "is no file"),
-        ("socket", "is no file"),
+        ("pipe", "is not a regular file"),
+        ("device", "is not a regular file"),
+        ("socket", "is not a regular file"),
         ("dangling", "cannot be read (No such file or directory)"),
         ("circle", "cannot be read (Too many levels of symbolic links)"),
         ("Latin-1", "save it as UTF-8"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 Mistake = Callable[..., InputError]
 SIMULATED = '[input]\nformat = "simulated"\n'
@@ -86,7 +86,7 @@ MISSING = [
 @pytest.mark.parametrize(("top", "parts", "field"), MISSING)
 def test_missing_key(mistake: Mistake, top: str, parts: dict[str, str], field: str) -> None:
     error = mistake(top, **parts)
-    assert error.problem == "the study file lacks a key"
+    assert error.problem == "the study file is missing a key"
     assert error.field == field
     assert error.hint == f"add '{field.split('.')[-1]}'"
 

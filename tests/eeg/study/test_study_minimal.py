@@ -8,6 +8,7 @@ import pydantic
 import pytest
 from pydantic import BaseModel
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
@@ -26,7 +27,6 @@ from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.formats.xdf import XdfInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
-from shortloop.errors import InputError
 
 HEAD = 'name = "s"\nparticipants = ["P1"]\nclasses = ["a", "b"]\n[features.amplitude]\n'
 FILES = '[input.files]\nstudy = ["{participant}*"]\n'
@@ -166,6 +166,6 @@ def test_byte_order_mark_and_line_ends_of_windows(tmp_path: Path) -> None:
 
 
 def test_empty_file_lacks_keys(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"lacks a key \(and 4 more\)") as caught:
+    with pytest.raises(InputError, match=r"missing a key \(and 4 more\)") as caught:
         read_study(written(tmp_path, ""))
     assert caught.value.field == "name"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.study.load import data_folder, read_study
-from shortloop.errors import InputError
 
 
 def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

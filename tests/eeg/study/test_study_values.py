@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shortloop.errors import InputError
+from shortloop.base.errors import InputError
 
 Mistake = Callable[..., InputError]
 SIMULATED = '[input]\nformat = "simulated"\n'

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
@@ -13,6 +14,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.batched import classifiers
 from shortloop.eeg.decoding.batched import scores as batched_scores
 from shortloop.eeg.decoding.batched.labellings import Labellings
@@ -27,7 +29,6 @@ from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers import svm_interior
-from shortloop.errors import InputError
 
 N_FOLDS = 4
 LDA = LdaSettings(shrinkage=0.05)
@@ -69,7 +70,7 @@ def at_once(
 @pytest.mark.parametrize(
     ("within", "scaling"), [(False, "separate"), (False, "training"), (True, "separate")]
 )
-@pytest.mark.parametrize("n_features", [6, 30, pytest.param(70, marks=pytest.mark.slow)])
+@first_cases(1, "n_features", [6, 30, 70])
 @pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("estimator", [LDA, RIDGE, SVM, GRID], ids=["lda", "ridge", "svm", "grid"])
 def test_same_as_one_after_the_other(

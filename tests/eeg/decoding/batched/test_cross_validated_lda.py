@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cross_validated_lda import cross_validate_lda
-from house import ROOT
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
+from source_tree import ROOT
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.batched import classifiers
 from shortloop.eeg.decoding.batched.classifiers import block_size, winners
 from shortloop.eeg.decoding.batched.labellings import Labellings
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.errors import InputError
 
 N400 = ROOT.parent / "shared" / "data" / "n400" / "subject04-epo.fif"
 

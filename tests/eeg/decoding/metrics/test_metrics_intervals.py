@@ -94,6 +94,13 @@ def test_as_many_are_drawn_of_each_class_and_group() -> None:
     assert len(np.unique(times, axis=0)) > 40
 
 
+def test_each_trial_is_as_likely_as_any_other_of_its_class() -> None:
+    """Counts of a class of n trials are multinomial: mean 1, variance 1 − 1/n, covariance −1/n."""
+    times = drawn_again(LABELS, None, 40_000, np.random.default_rng(6))[:, LABELS == 2]
+    np.testing.assert_allclose(np.cov(times.T), np.eye(8) - 1 / 8, atol=0.03)
+    np.testing.assert_allclose(times.mean(axis=0), 1, atol=0.02)
+
+
 def test_the_interval_is_that_of_scipy() -> None:
     rng = np.random.default_rng(3)
     labels, right = np.zeros(60, dtype=int), rng.random(60) < 0.7

@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_sco
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.apply import refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
@@ -31,7 +32,6 @@ from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score
-from shortloop.errors import InputError
 
 FOLDS = 4
 SCORES: tuple[Score, ...] = ("balanced-accuracy", "accuracy", "auc")

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.solvers.lda import check_shrinkage, lda_weights
 from shortloop.eeg.decoding.solvers.principal_axes import decompose
 from shortloop.eeg.decoding.train import warm_up
-from shortloop.errors import InputError
 
 EXACT = 1e-10
 SHRINKAGE = (1e-6, 1e-3, 0.1, 0.9, 1.0)

@@ -188,3 +188,16 @@ def test_default_tolerance_changes_few_predictions() -> None:
         differ += int((LinearSvmSettings().fit(x, labels).predict(fresh) != search.predict(fresh)).sum())
         total += len(fresh)
     assert differ <= 0.002 * total, f"{differ} of {total}"
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 100.0])
+def test_decisions_are_those_of_the_coefficients_with_trials_left_out(C: float) -> None:
+    """The solver adds several steps to decisions at a time, and copies products of training trials only."""
+    x, labels, rng = problem(5, 3, 8, sizes=(20, 40))
+    gram, train = x @ x.T + 1.0, rng.random(len(labels)) < 0.7
+    found = solve(gram, labels, (C / 10, C), 3, TIGHT, train=train)
+    alone = solve(gram[np.ix_(train, train)], labels[train], (C / 10, C), 3, TIGHT)
+    np.testing.assert_allclose(found.decision, found.dual @ gram, rtol=1e-9, atol=1e-9)
+    assert found.best == alone.best
+    assert not found.dual[:, ~train].any()
+    np.testing.assert_allclose(found.decision[:, train], alone.decision, rtol=1e-6, atol=1e-6)

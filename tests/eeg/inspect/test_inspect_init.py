@@ -1,0 +1,503 @@
+"""`shortloop init --data` says what is in a folder of recordings, and writes a study that they fit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import mne
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import ROOT, assert_one_message, forked, shortloop
+from eeg_folders import CHANNELS, FOLDERS, exported, recording, write_fieldtrip
+from handmade_recordings import write_mff
+from scipy.io import savemat
+from without_root import shortloop as bound
+
+from shortloop.analyses import Look
+from shortloop.base.errors import InputError
+from shortloop.eeg.inspect.check_study import open_all
+from shortloop.eeg.inspect.events import phases_in, sections_in
+from shortloop.eeg.inspect.propose import look
+from shortloop.eeg.inspect.recording import Recorded
+from shortloop.eeg.study.load import read_study
+
+Shown = Callable[[Path], Look]
+
+
+def silent(done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
+@pytest.fixture
+def looked(tmp_path: Path) -> Shown:
+    """What is made of a folder; the study is written beside it."""
+
+    def one(folder: Path) -> Look:
+        found = look(folder, tmp_path / "my-study", silent)
+        assert found is not None
+        (tmp_path / "my-study").mkdir(exist_ok=True)
+        (tmp_path / "my-study/study.toml").write_text(found.settings, encoding="utf-8")
+        return found
+
+    return one
+
+
+def assert_it_runs(tmp_path: Path, **expected: object) -> None:
+    """The study is as expected, and its recordings pass all that a run checks."""
+    file = tmp_path / "my-study/study.toml"
+    study = read_study(file)
+    found = study.model_dump()
+    for name, value in expected.items():
+        assert found[name] == value, name
+    opened = open_all(file, silent)
+    assert opened.problems == ()
+
+
+@pytest.mark.parametrize("format", FOLDERS)
+def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> None:
+    FOLDERS[format](tmp_path / "data")
+    found = looked(tmp_path / "data")
+    assert found.questions == ()
+    study = read_study(tmp_path / "my-study/study.toml")
+    assert len(study.participants) == 3
+    assert study.name == "my-study"
+    names = {"brainvision": ("S1", "S2"), "fieldtrip": ("11", "12"), "gdf": ("1", "2"), "cnt": ("1", "2")}
+    assert study.classes == names.get(format, ("face", "house"))
+    two = {"eeglab": ("study", "test"), "bids": ("encoding", "retrieval")}
+    assert study.phases.names == two.get(format, study.phases.names[:1])
+    assert_it_runs(tmp_path)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_columns_of_trialinfo(tmp_path: Path, looked: Shown, alike: bool) -> None:
+    """One of several that looks like codes is taken; of two, one is asked for."""
+    (tmp_path / "data").mkdir()
+    rng = np.random.default_rng(0)
+    for who in ("P1", "P2"):
+        other = rng.permutation(np.arange(48) % 2 + 5) if alike else np.arange(48)
+        write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", other)
+    found = looked(tmp_path / "data")
+    file = tmp_path / "my-study/study.toml"
+    if not alike:
+        assert found.questions == ()
+        assert_it_runs(tmp_path, classes=("11", "12"))
+        return
+    (question,) = found.questions
+    assert (
+        "Which column has the codes of events? Found: column 1: 5 (24 times), 6 (24 times); column 2"
+        in question
+    )
+    assert any("several columns of trialinfo" in each.problem for each in open_all(file, silent).problems)
+    lines = found.settings.splitlines()
+    lines[int(question.split("Line ")[1].split()[0]) - 1] = "column = 2"
+    text = "\n".join(lines).replace('classes = ["5", "6"]', 'classes = ["11", "12"]')
+    file.write_text(text, encoding="utf-8")
+    assert_it_runs(tmp_path, classes=("11", "12"))
+
+
+@pytest.mark.parametrize("form", ["{word}/{name}", "{name}_{word}", "{word} {name}"])
+def test_two_phases_in_one_recording(tmp_path: Path, looked: Shown, form: str) -> None:
+    for who in ("P1", "P2"):
+        raws = []
+        for word in ("study", "test"):
+            raw = recording(who, word)
+            raw.annotations.rename({name: form.format(word=word, name=name) for name in ("face", "house")})
+            raws.append(raw)
+        whole = mne.concatenate_raws(raws, verbose="ERROR")
+        kept = [not name.startswith(("BAD", "EDGE")) for name in whole.annotations.description]
+        exported(whole.set_annotations(whole.annotations[np.array(kept)]), tmp_path / f"data/{who}.edf")
+    found = looked(tmp_path / "data")
+    assert found.questions == ()
+    assert "phase study, trains: {participant}.edf" in found.lines
+    assert_it_runs(tmp_path, classes=("face", "house"), phases={"train": "study", "decode": "test"})
+    given = read_study(tmp_path / "my-study/study.toml").input.model_dump()
+    assert given["phase_events"]["test"]["face"] == (form.format(word="test", name="face"),)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["study/face", "study/house", "test/face", "test/house", "response"], ["study", "test"]),
+        (["Lernen Haus", "Lernen Gesicht", "Abruf Haus", "Abruf Gesicht"], ["lernen", "abruf"]),
+        (["study/face", "study/house", "test/left", "test/right"], []),
+        (["study/face", "study/house"], []),
+        (["study/face", "study/house", "train/face", "train/house", "test/face", "test/house"], []),
+        (["study/test/face", "study/test/house"], []),
+        (["study", "test", "face", "house"], []),
+    ],
+)
+def test_when_events_are_of_two_phases(names: list[str], said: list[str]) -> None:
+    assert [*phases_in(names)] == said
+
+
+def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2", "P3"):
+        write_mff(recording(who), tmp_path / f"data/{who}.mff")
+    (tmp_path / "data/P2.mff/epochs.xml").unlink()
+    (tmp_path / "data/P3.mff/info.xml").unlink()
+    said = "\n".join(looked(tmp_path / "data").lines)
+    assert "cannot be read: P2.mff: the file cannot be read" in said
+    assert "cannot be read: P3.mff: the folder is no whole recording" in said
+    assert_it_runs(tmp_path, participants=("P1",))
+    with pytest.raises(InputError, match="recordings are looked for in a folder"):
+        looked(tmp_path / "data/P1.mff")
+
+
+def test_text_with_times_and_markers(tmp_path: Path, looked: Shown) -> None:
+    (tmp_path / "data").mkdir()
+    for who in ("P3", "P4"):
+        for phase in ("train", "test"):
+            write_text(recording(who, phase), tmp_path / f"data/{who}_{phase}.csv", scale=1e3)
+    found = looked(tmp_path / "data")
+    assert found.questions == ()
+    assert_it_runs(
+        tmp_path,
+        participants=("P3", "P4"),
+        classes=("1", "2"),
+        phases={"train": "train", "decode": "test"},
+    )
+    given = read_study(tmp_path / "my-study/study.toml").input.model_dump()
+    assert given["time_unit"] == "ms"
+
+
+def write_text(raw: mne.io.RawArray, file: Path, scale: float) -> None:
+    table = pd.DataFrame(raw.get_data().T * 1e6, columns=list(CHANNELS))
+    markers = np.full(len(table), "", dtype=object)
+    for each in raw.annotations:
+        if each["description"] != "response":
+            markers[round(each["onset"] * raw.info["sfreq"])] = {"face": 1, "house": 2}[each["description"]]
+    table.insert(0, "time", scale * np.arange(len(table)) / raw.info["sfreq"])
+    table["Marker0"] = markers
+    table.to_csv(file, index=False, sep=";")
+
+
+def test_arrays(tmp_path: Path, looked: Shown) -> None:
+    (tmp_path / "data").mkdir()
+    rng = np.random.default_rng(0)
+    for who in ("s01", "s02"):
+        np.savez(
+            tmp_path / f"data/{who}.npz",
+            X=rng.standard_normal((40, 3, 90)) * 10,
+            y=np.arange(40) % 2,
+            t=np.arange(-10, 80) / 100,
+            ch=np.array(["Fz", "Cz", "Pz"]),
+        )
+    np.save(tmp_path / "data/alone.npy", np.zeros(3))
+    found = looked(tmp_path / "data")
+    assert "alone.npy: one array of NumPy" in "\n".join(found.lines)
+    assert_it_runs(tmp_path, classes=("0", "1"), participants=("s01", "s02"))
+    assert read_study(tmp_path / "my-study/study.toml").input.model_dump()["unit"] == "µV"
+
+
+def test_broken_files_and_others_among_good_ones(tmp_path: Path, looked: Shown) -> None:
+    data = tmp_path / "data"
+    for who in ("P1", "P2", "P3", "P4", "P5"):
+        exported(recording(who), data / f"{who}_study.edf")
+    whole = (data / "P2_study.edf").read_bytes()
+    (data / "P2_study.edf").write_bytes(whole[:-700])
+    (data / "P3_study.edf").write_bytes(b"nothing of the kind")
+    (data / "P4_study.edf").write_bytes(b"")
+    exported(recording("P1"), data / "other/P1_study.set")
+    for name in ("README.md", ".DS_Store", "photo.PNG", "notes.txt", "stats.mat"):
+        (data / name).write_bytes(b"MATLAB 5.0 MAT-file, but no more")
+    said = "\n".join(looked(data).lines)
+    assert "cannot be read: P2_study.edf: the file is truncated" in said
+    assert "cannot be read: P3_study.edf: the file is not what its name says" in said
+    assert "cannot be read: P4_study.edf: the file is empty" in said
+    assert "cannot be read: stats.mat" in said
+    assert "left out: 1 recording of eeglab; a study has one format" in said
+    (others,) = (line for line in said.splitlines() if line.startswith("no recordings: "))
+    assert {*others.removeprefix("no recordings: ").split(", ")} == {"1 × .md", "1 × .txt", "1 × .png"}
+    assert_it_runs(tmp_path, participants=("P1", "P5"))
+    assert "# left out: P2: P2_study.edf: the file is truncated" in (
+        tmp_path / "my-study/study.toml"
+    ).read_text(encoding="utf-8")
+
+
+def test_what_may_not_be_read_is_said_and_hides_nothing_else(tmp_path: Path) -> None:
+    FOLDERS["edf"](tmp_path / "data")
+    file = tmp_path / "data/P01R02.EDF"
+    hidden = tmp_path / "data/hidden.mff"
+    hidden.mkdir()
+    for path in (file, hidden):
+        path.chmod(0)
+    try:
+        done = bound(tmp_path, "init", "my-study", "--data", "data")
+    finally:
+        for path in (file, hidden):
+            path.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be read: P01R02.EDF: the file cannot be read (Permission denied)" in done.stdout
+    assert "cannot be read: hidden.mff: the folder cannot be read (Permission denied)" in done.stdout
+    assert "P02" in read_study(tmp_path / "my-study/study.toml").participants
+
+
+def test_what_else_lies_in_folders(tmp_path: Path, looked: Shown) -> None:
+    data = tmp_path / "data"
+    for who in ("P1", "P2"):
+        exported(recording(who), data / f"{who}.edf")
+    shutil.copy(data / "P1.edf", data / os.fsdecode(b"P3\xff.edf"))
+    (data / "loop").symlink_to(data)
+    (data / "dangling.edf").symlink_to(data / "nowhere")
+    os.mkfifo(data / "pipe.edf")
+    said = "\n".join(looked(data).lines)
+    assert r"cannot be read: P3\udcff.edf: its name is no text in UTF-8: rename it" in said
+    assert_it_runs(tmp_path, participants=("P1", "P2"))
+
+
+def test_recordings_that_differ(tmp_path: Path, looked: Shown) -> None:
+    exported(recording("P1"), tmp_path / "data/P1.edf")
+    exported(recording("P2", rate=256.0), tmp_path / "data/P2.edf")
+    exported(recording("P3").drop_channels(["Oz"]), tmp_path / "data/P3.edf")
+    looked(tmp_path / "data")
+    assert_it_runs(tmp_path, participants=("P1", "P2", "P3"))
+    given = read_study(tmp_path / "my-study/study.toml").input.model_dump()
+    assert given["picks"] == ("Fz", "Cz", "Pz", "C3", "C4", "P3", "P4")
+    assert given["preprocessing"]["resample"] == 128
+
+
+def test_who_lacks_trials_or_a_phase_is_left_out(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2", "P3"):
+        exported(recording(who, "study", trials=24), tmp_path / f"data/{who}_study.edf")
+        exported(recording(who, "test"), tmp_path / f"data/{who}_test.edf")
+    (tmp_path / "data/P2_test.edf").unlink()
+    exported(recording("P3", "study", trials=3), tmp_path / "data/P3_study.edf")
+    said = "\n".join(looked(tmp_path / "data").lines)
+    assert "left out: P2: nothing of test" in said
+    assert "left out: P3: too few trials" in said
+    assert_it_runs(tmp_path, participants=("P1",))
+
+
+def test_few_trials_of_all(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        exported(recording(who, trials=12), tmp_path / f"data/{who}.edf")
+    looked(tmp_path / "data")
+    assert_it_runs(tmp_path, participants=("P1", "P2"))
+    study = read_study(tmp_path / "my-study/study.toml")
+    assert (study.estimator.kind, study.decoding.folds) == ("lda", 5)
+
+
+def test_nobody_has_all_phases(tmp_path: Path, looked: Shown) -> None:
+    for who, phase in (("P1", "study"), ("P2", "test")):
+        exported(recording(who, phase), tmp_path / f"data/{who}_{phase}.edf")
+    with pytest.raises(InputError, match="no participant has all that a study needs") as refused:
+        looked(tmp_path / "data")
+    assert "left out: P1: nothing of test" in refused.value.message
+
+
+def test_classes_of_unlike_size(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        names = ("standard", "standard", "standard", "target")
+        exported(recording(who, names=names), tmp_path / f"data/{who}.edf")
+    looked(tmp_path / "data")
+    assert_it_runs(tmp_path, classes=("standard", "target"))
+    assert read_study(tmp_path / "my-study/study.toml").decoding.score == "auc"
+
+
+def test_what_nobody_can_tell_is_asked_and_runs_when_it_is_filled_in(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        for phase in ("animals", "tools"):
+            names = ("T0", "T1", "T0", "T2")
+            exported(recording(who, phase, names=names), tmp_path / f"data/{who}_{phase}.edf")
+    found = looked(tmp_path / "data")
+    assert len(found.questions) == 2
+    which, classes = found.questions
+    assert 'Found: "animals", "tools"' in which
+    assert "Found: 48 × T0, 24 × T1, 24 × T2" in classes
+    file = tmp_path / "my-study/study.toml"
+    with pytest.raises(InputError):
+        read_study(file)
+    lines = found.settings.splitlines()
+    for question, answer in ((which, 'train = "tools"'), (classes, 'classes = ["T1", "T2"]')):
+        number = int(question.split("Line ")[1].split()[0])
+        lines[number - 1] = answer
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert_it_runs(tmp_path, classes=("T1", "T2"), phases={"train": "tools", "decode": None})
+
+
+def write_features(file: Path, names: Sequence[str], feature: str, bins: int = 3) -> None:
+    """Classification data, as SciPy writes them."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng([*map(ord, file.name)])
+    cells = np.empty(bins, dtype=object)
+    for number in range(bins):
+        cells[number] = rng.standard_normal((len(names), 4))
+    content = {
+        "category_name": np.array(names, dtype=object),
+        "feature_name": np.array([feature.format(number) for number in range(4)], dtype=object),
+        "feature": cells,
+    }
+    savemat(file, {file.stem: content})
+
+
+def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
+    labels = ["Face", "House"] * 30
+    for who in ("Subj1", "Subj2", "Subj3", "Subj4"):
+        for name in ("study_data", "test_data"):
+            write_features(tmp_path / f"data/{who}/{who}_{name}.mat", labels, "E1_freq_{}")
+        write_features(tmp_path / f"data/{who}/{who}_study_data_amp.mat", labels, "E1_tpoint_{}")
+    (tmp_path / "data/Subj2/Subj2_study_data_amp.mat").unlink()
+    shutil.copy(tmp_path / "data/Subj4/Subj4_test_data.mat", tmp_path / "data/Subj3/Subj3_test_data.mat")
+    exported(recording("Subj1"), tmp_path / "data/Subj1/Subj1.edf")
+    found = looked(tmp_path / "data")
+    said = "\n".join(found.lines)
+    assert found.questions == ()
+    assert "11 files of the format thesis" in said
+    assert "features: power and amplitude\n  events (category_name): 120 × Face, 120 × House" in said
+    assert "left out: Subj2: no amplitude features of study" in said
+    assert "left out: 1 recording of edf; a study has one format" in said
+    assert "cannot be read: Subj3/Subj3_test_data.mat: the file has no struct of its own name" in said
+    assert_it_runs(
+        tmp_path,
+        participants=("Subj1", "Subj4"),
+        classes=("Face", "House"),
+        phases={"train": "study", "decode": "test"},
+    )
+    study = read_study(tmp_path / "my-study/study.toml")
+    assert {kind: each.apply for kind, each in study.features.kinds.items()} == {
+        "amplitude": False,
+        "power": True,
+    }
+
+
+def test_features_whose_phases_nobody_can_tell(tmp_path: Path, looked: Shown) -> None:
+    for who in ("A1", "A2"):
+        for phase in ("red", "blue"):
+            write_features(tmp_path / f"data/{who}_{phase}.mat", ["x", "y"] * 12, "voltage {}")
+    found = looked(tmp_path / "data")
+    (which,) = found.questions
+    assert 'Found: "blue", "red"' in which
+    file = tmp_path / "my-study/study.toml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    lines[int(which.split("Line ")[1].split()[0]) - 1] = 'train = "red"'
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert_it_runs(tmp_path, classes=("x", "y"), phases={"train": "red", "decode": None})
+
+
+def test_a_pattern_that_two_files_of_features_match_is_refused(tmp_path: Path, looked: Shown) -> None:
+    for who in ("A1", "A2"):
+        write_features(tmp_path / f"data/{who}_study.mat", ["x", "y"] * 12, "voltage {}")
+    looked(tmp_path / "data")
+    shutil.copy(tmp_path / "data/A1_study.mat", tmp_path / "data/A1_study_old.mat")
+    file = tmp_path / "my-study/study.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("{participant}_study.mat", "{participant}_study*.mat"), encoding="utf-8")
+    (problem,) = open_all(file, silent).problems
+    assert "several files match" in problem.problem
+    assert problem.found == "A1_study.mat, A1_study_old.mat"
+
+
+def test_data_far_away_are_named_from_the_root(tmp_path: Path) -> None:
+    data = tmp_path / "a/b/data"
+    FOLDERS["edf"](data)
+    for project, expected in (
+        (tmp_path / "new", "../a/b/data"),
+        (tmp_path / "a/b/new", "../data"),
+        (tmp_path / "c/new", str(data)),
+    ):
+        found = look(data, project, silent)
+        assert found is not None
+        assert f'folder = "{expected}"' in found.settings, project
+
+
+def test_a_question_that_is_open_is_a_status_of_its_own(tmp_path: Path) -> None:
+    for who in ("P1", "P2"):
+        exported(recording(who, names=("T0", "T1", "T0", "T2")), tmp_path / f"data/{who}.edf")
+    done = shortloop(tmp_path, "init", "my-study", "--data", "data")
+    assert done.returncode == 3
+    assert "To be answered before it runs:\nWhich events are the classes?" in done.stdout
+    assert "  answer the questions above in study.toml\n  shortloop study study.toml\n" in done.stdout
+    assert (tmp_path / "my-study/study.toml").is_file()
+
+
+def test_recordings_without_events(tmp_path: Path, looked: Shown) -> None:
+    exported(recording("P1").set_annotations(None), tmp_path / "data/P1.edf")
+    with pytest.raises(InputError, match="no recording has events") as refused:
+        looked(tmp_path / "data")
+    assert "NAME_events.tsv" in refused.value.message
+
+
+def test_the_command(tmp_path: Path) -> None:
+    FOLDERS["edf"](tmp_path / "my data")
+    done = forked(tmp_path, "init", "my-study", "--data", "my data")
+    assert done.returncode == 0, done.stderr
+    assert "6 recordings of the format edf\n3 participants: P01, P02, P03\n" in done.stdout
+    assert "  shortloop study study.toml\n  shortloop run\n" in done.stdout
+    assert read_study(tmp_path / "my-study/study.toml").participants == ("P01", "P02", "P03")
+    assert (tmp_path / "my-study/build_scripts/build_pipeline.py").is_file()
+    passed = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "tests"],
+        cwd=tmp_path / "my-study",
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+
+
+def test_what_cannot_be_looked_at_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert_one_message(forked(tmp_path, "init", "new", "--data", "gone"), "data not found", "gone")
+    assert_one_message(forked(tmp_path, "init", "new", "--data", "empty"), "no analysis recognizes", "empty")
+    assert_one_message(forked(tmp_path, "init", "new", "--eeg", "--data", "empty"), "no analysis recognizes")
+    assert "no such option: --frames" in forked(tmp_path, "init", "new", "--frames", "--data", "empty").stderr
+    exported(recording("P1"), tmp_path / "data/P1.edf")
+    one = forked(tmp_path, "init", "new", "--data", "data/P1.edf")
+    assert_one_message(one, "recordings are looked for in a folder", "name the folder")
+    assert not (tmp_path / "new").exists()
+    shutil.copytree(tmp_path / "empty", tmp_path / "taken")
+    (tmp_path / "taken/file").touch()
+    assert_one_message(forked(tmp_path, "init", "taken", "--data", "data"), "the folder is not empty")
+
+
+def test_sections_that_events_begin_are_asked_about(tmp_path: Path, looked: Shown) -> None:
+    """Each trial is in the phase whose section it is in, once the comment is taken at its word."""
+    for who in ("P1", "P2"):
+        raw = mne.concatenate_raws([recording(who, "study"), recording(who, "test")], verbose="ERROR")
+        half = raw.times[-1] / 2
+        kept = [not name.startswith(("BAD", "EDGE")) for name in raw.annotations.description]
+        shown = raw.annotations[np.array(kept)]
+        shown.append([0.5, half, half + 0.1], 0.0, ["Study starts", "end of study", "Test starts"])
+        exported(raw.set_annotations(shown), tmp_path / f"data/{who}.edf")
+    found = looked(tmp_path / "data")
+    (question,) = found.questions
+    assert 'It has once "Study starts" and "Test starts"' in question
+    assert_it_runs(tmp_path, phases={"train": "recording", "decode": None})
+    lines = found.settings.splitlines()
+    line = int(question.split("Line ")[1].split()[0]) - 1
+    said = [each.removeprefix("#   ") for each in lines[line:] if each.startswith("#   ")]
+    assert 'sections.study = {start = "Study starts", stop = "end of study"}' in said
+    text = found.settings.replace('train = "recording"', "\n".join(said[:2]))
+    text = text.replace('files.recording = ["{participant}.edf"]', "\n".join(said[2:6]))
+    (tmp_path / "my-study/study.toml").write_text(text, encoding="utf-8")
+    assert_it_runs(tmp_path, phases={"train": "study", "decode": "test"})
+
+
+@pytest.mark.parametrize(
+    ("counts", "phases"),
+    [
+        ({"study begins": 1, "test begins": 1, "face": 40}, ["study", "test"]),
+        ({"Start of Encoding Block": 1, "retrieval_start": 1}, ["encoding", "retrieval"]),
+        ({"study begins": 3, "test begins": 3}, []),
+        ({"study": 1, "test": 1}, []),
+        ({"study begins": 1}, []),
+        ({"study begins": 1, "study starts": 1, "test begins": 1}, []),
+        ({"study end": 1, "test end": 1}, []),
+        ({"block 1 start": 1, "block 2 start": 1, "New Segment": 1}, []),
+        ({"BAD_study start": 1, "BAD_test start": 1}, []),
+        ({"study face start": 1, "test face start": 1}, []),
+    ],
+)
+def test_when_events_begin_sections(counts: dict[str, int], phases: list[str]) -> None:
+    one = Recorded(128.0, ("Cz",), 1, 60.0, -0.2, 0.8, "annotations", counts)
+    assert [*sections_in([one, one])] == phases
+    assert sections_in([one, replace(one, events={"face": 40})]) == {}

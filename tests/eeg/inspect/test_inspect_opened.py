@@ -1,0 +1,214 @@
+"""`shortloop study FILE` opens every recording, and says all that is wrong with all of them at once."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import assert_one_message, forked, shortloop
+from eeg_recordings import exported, make_raw
+from without_root import shortloop as bound
+
+STUDY = """\
+name = "wrong"
+participants = [{participants}]
+classes = ["face", "house"]
+phases = {{ train = "study", decode = "test" }}
+decoding.folds = 2
+estimator.kind = "lda"
+
+[input]
+format = "edf"
+folder = "recordings"
+files.study = ["{{participant}}_study.edf"]
+files.test = ["{{participant}}_test.edf"]
+tmin = -0.2
+tmax = 0.5
+
+[features.amplitude]
+baseline = false
+lowpass = false
+start = -0.2
+bins = {bins}
+bin_samples = 4
+"""
+NAMES = [f"P{number}" for number in range(1, 9)]
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("right") / "recordings"
+    folder.mkdir()
+    for number, who in enumerate(NAMES):
+        for phase in ("study", "test"):
+            exported(make_raw(number + 100 * (phase == "test")), folder / f"{who}_{phase}.edf")
+    return folder
+
+
+@pytest.fixture
+def project(recordings: Path, tmp_path: Path) -> Path:
+    shutil.copytree(recordings, tmp_path / "recordings")
+    write(tmp_path, NAMES)
+    return tmp_path
+
+
+def write(project: Path, names: list[str], bins: int = 5) -> None:
+    listed = ", ".join(f'"{name}"' for name in names)
+    (project / "study.toml").write_text(STUDY.format(participants=listed, bins=bins), encoding="utf-8")
+
+
+def test_recordings_that_are_fine(project: Path) -> None:
+    """Notes are no problems."""
+    raw = make_raw(1)
+    raw.annotations.append(raw.times[-1] - 0.1, 0, "face")
+    exported(raw, project / "recordings" / "P1_study.edf")
+    done = shortloop(project, "study", "study.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "study.toml is fine: study wrong, 8 participants" in done.stdout
+    assert "recordings of 8 participants were read, with trials: 112 × face, 96 × house" in done.stdout
+    assert "beyond the recording" in done.stdout
+    assert {each.name for each in project.iterdir()} == {"recordings", "study.toml"}  # nothing is kept
+
+
+def test_all_problems_of_all_participants_at_once(project: Path) -> None:
+    folder = project / "recordings"
+    (folder / "P1_test.edf").unlink()
+    cut = folder / "P2_study.edf"
+    cut.write_bytes(cut.read_bytes()[:-999])
+    (folder / "P2_test.edf").write_bytes(b"not a recording")
+    shutil.copy(folder / "P8_study.edf", folder / "P3_study.edf")
+    raw = make_raw(4)
+    exported(raw.copy().drop_channels(["Oz"]), folder / "P4_study.edf")
+    exported(make_raw(5, sfreq=256.0), folder / "P5_test.edf")
+    raw = make_raw(6)
+    keep = [name != "house" for name in raw.annotations.description]
+    exported(raw.set_annotations(raw.annotations[np.flatnonzero(keep)]), folder / "P6_study.edf")
+    done = forked(project, "study", "study.toml")
+    assert done.returncode == 1
+    said = done.stdout
+    for number, words in enumerate(
+        (
+            ("P1", "P1_test.edf", "a file is missing"),
+            ("P8", "P3_study.edf", "a recording is there twice"),
+            ("P2", "P2_study.edf", "truncated"),
+            ("P2", "P2_test.edf", "not EDF"),
+            ("P6", "no trials of house"),
+            ("P4", "channels", "without Oz"),
+            ("P5", "sampling rate"),
+        ),
+        start=1,
+    ):
+        (message,) = [each for each in said.split("\n\n") if all(word in each for word in words)]
+        assert message.lstrip().split(".")[0].isdigit(), (number, message)
+    assert "study.toml: 7 problems" in said
+
+
+def test_settings_that_do_not_fit_are_one_problem(project: Path) -> None:
+    write(project, NAMES, bins=99)
+    done = forked(project, "study", "study.toml")
+    assert done.returncode == 1
+    assert done.stdout.count("epochs too short for the bins") == 1
+    assert f"participant:  {', '.join(NAMES)}" in done.stdout
+
+
+def test_a_folder_that_is_not_there_is_one_problem(project: Path) -> None:
+    shutil.rmtree(project / "recordings")
+    done = forked(project, "study", "study.toml")
+    assert done.returncode == 1
+    assert done.stdout.count("the folder of the recordings does not exist") == 1
+    assert "1 problem" in done.stdout
+
+
+def test_quick_opens_nothing(project: Path) -> None:
+    shutil.rmtree(project / "recordings")
+    done = forked(project, "study", "study.toml", "--quick")
+    assert done.returncode == 0
+    assert "is fine" in done.stdout
+    (project / "study.toml").write_text("name = ", encoding="utf-8")
+    assert_one_message(forked(project, "study", "--quick", "study.toml"), "study.toml", "TOML")
+
+
+def test_all_mistakes_of_the_file_at_once(project: Path) -> None:
+    file = project / "study.toml"
+    right = file.read_text(encoding="utf-8")
+    file.write_text(right.replace("folds", "fold").replace("bins = 5", "bins = 0"), encoding="utf-8")
+    done = forked(project, "study", "study.toml")
+    assert done.returncode == 1
+    assert "2. the study file has an unknown key" in done.stdout
+    assert "1. the study file has a wrong value" in done.stdout
+    assert "study.toml: 2 problems; no data were opened" in done.stdout
+    wrong = right.replace('"P1", "P2"', '"P1", "P1"').replace("files.test", "files.rest")
+    file.write_text(wrong + "\n[input.preprocessing]\nbads.P9 = ['Cz']\n", encoding="utf-8")
+    said = forked(project, "study", "study.toml", "--quick").stdout
+    assert said.count("the study file has a wrong value") == 3
+    assert "P1 named twice" in said
+    assert "nothing given for test" in said
+    assert "P9 is no participant" in said
+
+
+def test_no_problem_hides_another(project: Path) -> None:
+    """Of one participant: missing files, differences of two kinds; of several files of a phase each one."""
+    folder = project / "recordings"
+    for phase in ("study", "test"):
+        (folder / f"P1_{phase}.edf").unlink()
+    (folder / "P2_test.edf").unlink()
+    exported(make_raw(2, sfreq=256.0).drop_channels(["Oz"]), folder / "P2_study.edf")
+    for phase in ("study", "test"):
+        shutil.copy(folder / f"P3_{phase}.edf", folder / f"P4_{phase}.edf")
+    exported(make_raw(5, sfreq=256.0).drop_channels(["Oz"]), folder / "P5_test.edf")
+    done = forked(project, "study", "study.toml")
+    said = done.stdout.split("\n\n")
+    for words in (
+        ("P1_study.edf", "a file is missing"),
+        ("P1_test.edf", "a file is missing"),
+        ("P2_test.edf", "a file is missing"),
+        ("participant:  P2", "channels of the study phase", "without Oz"),
+        ("participant:  P2", "sampling rate (Hz) of the study phase"),
+        ("P4_study.edf", "a recording is there twice"),
+        ("P4_test.edf", "a recording is there twice"),
+        ("participant:  P5", "channels of the test phase"),
+        ("participant:  P5", "sampling rate (Hz) of the test phase"),
+    ):
+        assert sum(all(word in each for word in words) for each in said) == 1, (words, done.stdout)
+    assert "study.toml: 9 problems" in done.stdout
+
+
+def test_a_file_that_may_not_be_read_hides_no_other_problem(project: Path) -> None:
+    folder = project / "recordings"
+    (folder / "P1_test.edf").chmod(0)
+    (folder / "P1_study.edf").write_bytes(b"no recording")
+    (folder / "P2_test.edf").unlink()
+    try:
+        said = bound(project, "study", "study.toml").stdout
+    finally:
+        (folder / "P1_test.edf").chmod(0o644)
+    assert "study.toml: 3 problems" in said
+    (message,) = [each for each in said.split("\n\n") if "Permission denied" in each]
+    assert "participant:  P1" in message
+    assert "P1_test.edf" in message
+
+
+def test_each_of_several_files_of_a_phase_is_looked_at(project: Path) -> None:
+    """Of the second participant they are missing."""
+    folder = project / "recordings"
+    for name in ("a", "b"):
+        shutil.copy(folder / "P1_test.edf", folder / f"P1_test_{name}.edf")
+    write(project, ["P1", "P2"])
+    file = project / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    several = text.replace(
+        '"{participant}_test.edf"', '"{participant}_test_a.edf", "{participant}_test_b.edf"'
+    )
+    file.write_text(several, encoding="utf-8")
+    (folder / "P1_test_a.edf").write_bytes(b"no recording")
+    cut = folder / "P1_test_b.edf"
+    cut.write_bytes(cut.read_bytes()[:-999])
+    said = forked(project, "study", "study.toml").stdout
+    assert "P1_test_a.edf" in said
+    assert "P1_test_b.edf" in said
+    assert said.count("a file is missing") == 2
+    assert "P2_test_a.edf" in said
+    assert "P2_test_b.edf" in said
+    assert "study.toml: 4 problems" in said

@@ -1,0 +1,168 @@
+"""Machine code that numba keeps is used again only for the code of all files that it was made of."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs_project import ROOT, write_configuration
+
+OUTER = """
+import numba
+
+from pack.inner import g
+from pack.numbers import FACTOR
+
+
+@numba.njit(cache=True)
+def f(x):
+    return g(x) * FACTOR
+"""
+INNER = "import numba\n\n\n@numba.njit(cache=True)\ndef g(x):\n    return x + {}\n"
+FIRST = {"shortloop first": "import shortloop", "numba first": "import numba, shortloop"}
+NOTING = "import shortloop\nfrom shortloop.exax.patches.loading import load_from_source\nload_from_source()"
+ASK = """
+import json
+from pack.outer import f
+print(json.dumps([f(1), sum(f.stats.cache_hits.values())]))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write_configuration(tmp_path)
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").touch()
+    (tmp_path / "pack" / "outer.py").write_text(OUTER, encoding="utf-8")
+    write(tmp_path, 1, 10)
+    return tmp_path
+
+
+def write(project: Path, more: int, factor: int) -> None:
+    (project / "pack" / "inner.py").write_text(INNER.format(more), encoding="utf-8")
+    (project / "pack" / "numbers.py").write_text(f"FACTOR = {factor}\n", encoding="utf-8")
+
+
+def ask(project: Path, first: str, cache: Path | None, then: str = ASK) -> list[int]:
+    """What it computes in a new process, and how much of that was kept; or what else is printed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
+    done = subprocess.run(
+        [sys.executable, "-c", first + then],
+        cwd=project,
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[int] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    "first",
+    [*(pytest.param(each, marks=pytest.mark.slow) for each in FIRST.values()), NOTING],
+    ids=[*FIRST, "noting"],
+)
+@pytest.mark.parametrize(
+    "shared",
+    [pytest.param(False, id="of the project", marks=pytest.mark.slow), pytest.param(True, id="of several")],
+)
+def test_it_follows_every_file_that_it_is_made_of(project: Path, first: str, shared: bool) -> None:
+    cache = project / "shared" if shared else None
+    assert ask(project, first, cache) == [20, 0]
+    assert ask(project, first, cache) == [20, 1]
+    write(project, 2, 10)
+    assert ask(project, first, cache) == [30, 0]
+    write(project, 2, 100)
+    assert ask(project, first, cache)[0] == 300
+    assert ask(project, first, cache) == [300, 1]
+    with (project / "pack" / "numbers.py").open("a", encoding="utf-8") as stream:
+        stream.write("# a remark\n")
+    assert ask(project, first, cache) == [300, 1]
+
+
+LOAD = """
+import json
+from pack import outer
+from shortloop.exax.patches.machine_code import load_compiled
+load_compiled(outer)
+print(json.dumps([len(outer.f.overloads), sum(outer.f.stats.cache_misses.values())]))
+"""
+
+
+def test_what_is_kept_is_loaded_before_it_is_asked_for_and_nothing_is_compiled(project: Path) -> None:
+    assert ask(project, NOTING, None, LOAD) == [0, 0]
+    ask(project, NOTING, None)
+    assert ask(project, NOTING, None, LOAD) == [1, 0]
+    write(project, 2, 10)
+    assert ask(project, NOTING, None, LOAD) == [0, 0]
+
+
+KERNEL = """
+import sys, json
+import numpy as np
+import shortloop
+from shortloop.exax.patches.loading import load_from_source
+load_from_source()
+from shortloop.eeg.decoding.solvers.svm_interior import _products as f
+f(np.ones((3, 2)))
+print(json.dumps(sum(f.stats.cache_hits.values())))
+"""
+
+
+def test_code_of_shortloop_is_compiled_once_for_all_projects(tmp_path: Path) -> None:
+    environment = {name: each for name, each in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+    hits = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_configuration(tmp_path / name)
+        done = subprocess.run(
+            [sys.executable, "-c", KERNEL],
+            cwd=tmp_path / name,
+            env={**environment, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        hits.append(json.loads(done.stdout))
+    assert hits == [0, 1]
+    assert not list(tmp_path.glob("*/workdirs/.cache/numba/shortloop*"))
+
+
+def test_two_processes_that_save_at_once_keep_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them has read the index before the other wrote it; numba would number both files alike."""
+    from numba.core.caching import IndexDataCacheFile
+
+    import shortloop.exax.patches.machine_code  # noqa: F401
+
+    one, other, third = (IndexDataCacheFile(str(tmp_path), "f", "stamp") for _ in range(3))
+    with monkeypatch.context() as patched:
+        for each in (one, other):
+            patched.setattr(each, "_load_index", dict)
+        one.save(("int64",), "code of int64")
+        other.save(("float64",), "code of float64")
+    assert third.load(("float64",)) == "code of float64"
+    assert third.load(("int64",)) in (None, "code of int64")
+    third.save(("int64",), "code of int64")
+    assert third.load(("int64",)) == "code of int64"
+    assert third.load(("float64",)) == "code of float64"
+
+
+def test_code_that_is_made_of_something_else_has_another_file(tmp_path: Path) -> None:
+    from numba.core.caching import IndexDataCacheFile
+
+    import shortloop.exax.patches.machine_code  # noqa: F401
+
+    for stamp in ("one", "other"):
+        IndexDataCacheFile(str(tmp_path), "f", stamp).save(("int64",), stamp)
+    assert len(list(tmp_path.glob("*.nbc"))) == 2

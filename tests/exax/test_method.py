@@ -1,0 +1,328 @@
+"""An exax method made of a stage: what exax finds in it, and what comes of its functions."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from accelerator import g
+from blake3 import blake3
+from in_process import do_job, files_of
+from jobs_project import empty_project, make_job, own_package, write
+from toy_stages import Growing, Numbers, Powers, task_of
+
+from shortloop.base.errors import InputError, TransientError
+from shortloop.exax import method as method_module
+from shortloop.exax.method import STAGE, exax_method
+from shortloop.keys.code import Code, code_file, code_state
+from shortloop.keys.file_state import states_of_files
+from shortloop.stages.results import Result, open_result
+from shortloop.stages.stage import Finished, Outputs, Stage
+from shortloop.store.inputs import register
+from shortloop.store.notes import NOTED
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+SLICES = 3
+
+
+class FakeJob(str):
+    """A job as exax gives it to a method."""
+
+    path: Path
+    early: bool
+    registered: list[str]
+
+    def register_file(self, name: str) -> None:
+        assert Path(name).is_file()
+        self.registered.append(name)
+
+    def finish_early(self) -> None:
+        self.early = True
+
+
+class Jobs:
+    """Runs methods as exax does, in folders of jobs, one slice after the other."""
+
+    def __init__(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.project = project
+        self.monkeypatch = monkeypatch
+        self.number = 0
+
+    def run(
+        self, stage: type[Stage], options: Mapping[str, Any], jobs: Mapping[str, Any] | None = None
+    ) -> tuple[FakeJob, Result]:
+        self.number += 1
+        job = FakeJob(f"main-{self.number}")
+        method = stage.__name__.lower()
+        job.path = make_job(self.project, job, method=method, options=options)
+        job.early, job.registered = False, []
+        made: dict[str, Any] = exax_method(
+            stage, str(write(self.project, f"methods/a_{method}.py", "x = 1\n"))
+        )
+        with self.monkeypatch.context() as inside:
+            inside.chdir(job.path)
+            inside.setattr(g, "options", {**made["options"], **options}, raising=False)
+            inside.setattr(g, "jobs", dict(jobs or {}), raising=False)
+            inside.setattr(g, "datasets", {}, raising=False)
+            inside.setattr(g, "slices", SLICES, raising=False)
+            # This process has threads of libraries that other tests use; a job's has not.
+            inside.setattr(method_module, "threads_lost_by_fork", list)
+            if "prepare" not in made:
+                made["synthesis"](job)
+            else:
+                prepared = made["prepare"](job)
+                if not job.early:
+                    found = [made["analysis"](number, prepared) for number in range(SLICES)]
+                    made["synthesis"](job, prepared, iter(found))
+            return job, open_result(job.path)
+
+    def numbers(self) -> FakeJob:
+        (content,) = register([write(self.project, "numbers.txt", "1 2 3")])
+        return self.run(Numbers, {"file": content})[0]
+
+
+@pytest.fixture
+def jobs(package: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    return Jobs(package, monkeypatch)
+
+
+STYLE = {"style": {"name": "x"}}
+
+
+def test_what_exax_finds(package: Path) -> None:
+    method = write(package, "methods/a_powers.py", "x = 1\n")
+    made: dict[str, Any] = exax_method(Powers, str(method))
+    assert made[STAGE] is Powers
+    assert made["description"].startswith("Powers of numbers; a unit")
+    assert made["depend_extra"] == [str(code_file(method))]
+    assert made["options"] == {"partition": None, "modules": None, "count": None, "style": None}
+    assert made["jobs"] == ("numbers", "offset", ["others"])
+    assert exax_method(Growing, str(method))["jobs"] == ("numbers", "before")
+    assert {"prepare", "analysis", "synthesis"} < made.keys()
+    numbers: dict[str, Any] = exax_method(Numbers, str(method))
+    assert numbers["options"]["scale"] is None  # exax would make values of the type of a default
+    assert numbers["jobs"] == ()
+    assert not {"prepare", "analysis"} & numbers.keys()
+
+
+def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -> None:
+    numbers = jobs.numbers()
+    job, result = jobs.run(Powers, {"count": 4, **STYLE}, {"numbers": numbers, "others": [numbers]})
+    assert not job.early
+    assert job.registered == [*(f"pages/{number}.txt" for number in range(4)), "report/all.txt"]
+    plain = task_of(
+        Powers,
+        {"count": 4, **STYLE},
+        {"numbers": str(numbers.path), "others": [str(numbers.path)]},
+        versions=result.record["versions"],
+    )
+    expected = files_of(do_job(plain, tmp_path / "plain").path)
+    found = files_of(job.path)
+    record = json.loads(found.pop("record.json"))
+    assert record["threads"]
+    assert record.pop("engine") == {"name": "slices", "workers": 3}
+    assert {**record, "threads": []} == json.loads(expected.pop("record.json"))
+    assert {name: found[name] for name in expected} == expected
+    assert found.keys() - expected.keys() == {"post.json"}
+
+
+def test_a_job_without_units_is_done_at_once(jobs: Jobs) -> None:
+    result = open_result(jobs.numbers().path)
+    np.testing.assert_array_equal(result.arrays["numbers"], [1, 2, 3])
+    assert result.record["threads"]
+    assert result.record["versions"].keys() >= {"python"}
+
+
+class Small(Powers):
+    def is_small(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stage", "count"), [(Small, 4), (Powers, 1), (Powers, 0)])
+def test_little_work_is_not_shared_out(jobs: Jobs, stage: type[Stage], count: int) -> None:
+    numbers = jobs.numbers()
+    job, result = jobs.run(stage, {"count": count, **STYLE}, {"numbers": numbers, "others": []})
+    assert job.early
+    assert len(result.arrays["powers"]) == count
+    assert job.registered == [*(f"pages/{number}.txt" for number in range(count)), "report/all.txt"]
+
+
+def test_a_job_grows_from_the_one_before(jobs: Jobs) -> None:
+    numbers = jobs.numbers()
+    before, _ = jobs.run(Growing, {"count": 2}, {"numbers": numbers})
+    _, result = jobs.run(Growing, {"count": 4}, {"numbers": numbers, "before": before})
+    np.testing.assert_array_equal(result.arrays["powers"], np.array([1, 2, 3]) ** np.arange(4)[:, None])
+
+
+def test_the_partition_is_no_option_of_the_stage(jobs: Jobs) -> None:
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    _, result = jobs.run(Numbers, {"file": content, "partition": "north", "modules": ["json"]})
+    assert (result.partition, result.stage) == ("north", "numbers")
+
+
+class Refuses(Powers):
+    where = "open"
+    error: ClassVar[type[InputError]] = InputError
+
+    def open(self) -> None:
+        super().open()
+        self._refuse("open")
+
+    def compute(self, unit: int) -> Mapping[str, Any]:
+        self._refuse("compute")
+        return super().compute(unit)
+
+    def finish(self, out: Outputs) -> Finished:
+        self._refuse("finish")
+        return super().finish(out)
+
+    def _refuse(self, step: str) -> None:
+        if self.where == step:
+            raise self.error("no such numbers", file="a.txt")
+
+
+@pytest.mark.parametrize("where", ["open", "finish"])
+def test_input_that_is_refused_leaves_the_message(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(Refuses, "where", where)
+    job, result = jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert job.early == (where == "open")
+    assert result.problem == "no such numbers\n  file:         a.txt"
+    assert not list(job.path.glob("*.npy"))
+    assert len(result.arrays) == 0
+
+
+@pytest.mark.parametrize(
+    ("where", "error"), [("compute", InputError), ("open", TransientError), ("finish", TransientError)]
+)
+def test_what_may_be_right_the_next_time_is_not_kept(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str, error: type[InputError]
+) -> None:
+    monkeypatch.setattr(Refuses, "where", where)
+    monkeypatch.setattr(Refuses, "error", error)
+    numbers = jobs.numbers()
+    with pytest.raises(error, match="no such numbers"):
+        jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": numbers, "others": []})
+    assert not (jobs.project / "workdirs/main" / f"main-{jobs.number}" / "record.json").exists()
+
+
+def test_an_option_of_another_type_is_refused(jobs: Jobs) -> None:
+    _, result = jobs.run(Powers, {"count": "many", **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert "option count" in str(result.problem)
+
+
+def test_a_file_that_changed_while_it_was_read_spoils_the_job(jobs: Jobs) -> None:
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    write(jobs.project, "numbers.txt", "4 5 6")
+    with pytest.raises(TransientError, match="changed while"):
+        jobs.run(Numbers, {"file": content})
+
+
+class Late(Numbers):
+    """Whose file changes when it has been read."""
+
+    refuses = False
+
+    def finish(self, out: Outputs) -> Finished:
+        finished = super().finish(out)
+        self.file.path.write_text("4 5 6", encoding="utf-8")
+        if self.refuses:
+            raise InputError("no such numbers")
+        return finished
+
+
+class LateRefuses(Late):
+    refuses = True
+
+
+@pytest.mark.parametrize("stage", [Late, LateRefuses])
+def test_a_file_that_changed_when_it_was_read_spoils_the_job(jobs: Jobs, stage: type[Stage]) -> None:
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    with pytest.raises(TransientError, match="changed while"):
+        jobs.run(stage, {"file": content})
+
+
+def test_what_is_refused_at_its_end_leaves_no_files(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refuses, "where", "finish")
+    job, _ = jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert job.registered == []
+    assert not list(job.path.rglob("*.txt"))
+
+
+class Twice(Powers):
+    def finish(self, out: Outputs) -> Finished:
+        return Finished(files={"pages/0.txt": b"all"})
+
+
+def test_the_end_gives_no_file_of_a_unit(jobs: Jobs) -> None:
+    with pytest.raises(ValueError, match=r"gives pages/0\.txt 2 times"):
+        jobs.run(Twice, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+
+
+class Unsure(Powers):
+    def is_small(self) -> bool:
+        raise InputError("no such numbers")
+
+
+def test_also_how_large_it_is_may_be_refused(jobs: Jobs) -> None:
+    _, result = jobs.run(Unsure, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    assert result.problem == "no such numbers"
+
+
+class CutOff(Powers):
+    """Which is killed in its last unit the first time."""
+
+    units_done: ClassVar[list[int]] = []
+    is_killed = True
+
+    def compute(self, unit: int) -> Mapping[str, Any]:
+        if self.is_killed and unit == self.count - 1:
+            raise KeyboardInterrupt
+        self.units_done.append(unit)
+        return super().compute(unit)
+
+
+@pytest.mark.parametrize(
+    ("also", "library", "begins_anew"),
+    [
+        ({}, "Version: 1.0", False),
+        ({"opened": "settings.txt"}, "Version: 1.0", True),
+        ({"loaded": {"methods.hidden": ["hidden.py", "0" * 64]}}, "Version: 1.0", True),
+        ({"loaded": None}, "Version: 1.0", True),  # not even that it loaded its method
+        ({}, "Version: 2.0", True),
+    ],
+)
+def test_what_a_job_that_was_cut_off_has_left(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, also: dict[str, Any], library: str, begins_anew: bool
+) -> None:
+    """It is used if that job did only what its key says, with the libraries that there are now."""
+    given = {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []}
+    info = write(jobs.project, "toolbox-1.0.dist-info/METADATA", "Version: 1.0")
+
+    def as_installed(*of: Any) -> Code:
+        return code_state(*of)._replace(watched=[(str(info), states_of_files([str(info)])[0])])
+
+    monkeypatch.setattr("shortloop.exax.method.code_state", as_installed)
+    monkeypatch.setattr(CutOff, "units_done", [])
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run(CutOff, *given)
+    gc.collect()  # its lock
+    cut_off = jobs.project / "workdirs/main" / f"main-{jobs.number}"
+    method = jobs.project / "methods/a_cutoff.py"
+    loaded = {"methods.a_cutoff": [str(method), blake3(method.read_bytes()).hexdigest()]}
+    lines = [{"loaded": loaded}, also] if also.get("loaded", loaded) else [{"loaded": {}}]
+    (cut_off / NOTED).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    if library != info.read_text(encoding="utf-8"):
+        info.with_name("new").write_text(library, encoding="utf-8")
+        info.with_name("new").replace(info)
+    monkeypatch.setattr(CutOff, "is_killed", False)
+    _, result = jobs.run(CutOff, *given)
+    assert CutOff.units_done == [0, 1, 2, *([0, 1, 2] if begins_anew else []), 3]
+    assert result.arrays["powers"].tolist() == [[1, 1, 1], [1, 2, 3], [1, 4, 9], [1, 8, 27]]

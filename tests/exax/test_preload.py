@@ -1,0 +1,179 @@
+"""Heavy libraries are imported once for many jobs, by the process that forks them alone."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jobs_project import write_configuration
+
+from shortloop.exax.patches import preload
+
+CODE = """
+import json, os, sys
+sys.path.insert(0, os.getcwd())
+os.environ.update(BD_STATUS_FD="2", BD_TERM_FD="2")
+import accelerator.runner
+accelerator.runner.__file__ = sys.argv[1]
+sys.modules["__main__"] = accelerator.runner
+from shortloop.exax.patches import preload
+from pathlib import Path
+from shortloop.keys.code import code_file, code_text
+from shortloop.exax.patches.processes import prepare_runner
+prepare_runner()
+
+def fork(then):
+    child = os.fork()
+    if not child:
+        then()
+        print("colorsys" in sys.modules, "sched" in sys.modules, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+for method in "ab":  # as when exax loads them
+    file = Path("methods", f"a_{method}.py").resolve()
+    code_file(file).write_text(code_text(file))
+preload.announce(sys.argv[2])
+if len(sys.argv) > 3:
+    note = json.loads(preload._note().read_text())
+    preload._note().write_text(json.dumps(note | {"pid": int(sys.argv[3])}))
+
+def announce_and_fork():
+    preload.announce("b")
+    fork(lambda: None)
+
+fork(announce_and_fork)
+preload.announce("b")
+fork(lambda: None)
+"""
+RUNNER = "/x/accelerator/runner.py"
+SAYS_SO = """
+from shortloop.keys.code import code_of
+
+depend_extra = code_of(__file__)
+"""
+METHODS = {
+    "a": f"{SAYS_SO}\n\ndef synthesis():\n    from colorsys import hls_to_rgb\n    import no_such_module\n",
+    "b": f"{SAYS_SO}\n\ndef synthesis():\n    import sched\n",
+    "silent": "def synthesis():\n    import colorsys\n",
+}
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Callable[..., list[str]]:
+    """What a job of a job, that job, and the next one have of what methods a and b import."""
+    write_configuration(tmp_path)
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "methods" / "__init__.py").touch()
+    for method, text in METHODS.items():
+        (tmp_path / "methods" / f"a_{method}.py").write_text(text, encoding="utf-8")
+
+    def run(*arguments: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", CODE, *arguments],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_what_a_method_imports_is_there_before_its_first_job(
+    imported: Callable[..., list[str]],
+) -> None:
+    # The job that announces b and forks stands for slices: these import for themselves.
+    assert imported(RUNNER, "a") == ["True False", "True False", "True True"]
+
+
+def test_only_the_process_that_forks_jobs_imports_anything(imported: Callable[..., list[str]]) -> None:
+    assert imported("/x/bin/ax", "a") == ["False False"] * 3  # nor do its forks
+
+
+def test_nothing_is_imported_for_a_method_whose_modules_nobody_watches(
+    imported: Callable[..., list[str]],
+) -> None:
+    assert imported(RUNNER, "silent") == ["False False", "False False", "False True"]
+
+
+def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[..., list[str]]) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    assert imported(RUNNER, "a", str(gone.pid))[0] == "False False"
+
+
+def test_a_run_that_is_over_leaves_no_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "accelerator.conf").touch()
+    monkeypatch.chdir(tmp_path)
+    preload._note().write_text("{}", encoding="utf-8")
+    preload.forget()
+    preload.forget()
+    assert not preload._note().exists()
+
+
+OWN = """
+import json, os, sys
+from pathlib import Path
+sys.path.insert(0, os.getcwd())
+os.environ.update(BD_STATUS_FD="2", BD_TERM_FD="2")
+import accelerator.runner
+sys.modules["__main__"] = accelerator.runner
+from shortloop.exax.patches import preload
+from shortloop.exax.patches.processes import prepare_runner
+from shortloop.keys.code import code_file, code_text
+prepare_runner()
+file = Path("methods/a_named.py").resolve()
+code_file(file).write_text(code_text(file))
+preload.announce("named", ["above", "shortloop.base.mapped_array"])
+child = os.fork()
+if not child:
+    looked_for = ("above", "below", "colorsys", "sched", "shortloop.base.mapped_array")
+    print(json.dumps([name for name in looked_for if name in sys.modules]))
+    beside = preload.modules_beside("named", ["above", "shortloop.base.mapped_array"])
+    print(json.dumps(sorted(beside - {"shortloop"})), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+def test_modules_of_ones_own_are_left_to_each_job_and_what_they_import_is_not(tmp_path: Path) -> None:
+    write_configuration(tmp_path)
+    files = {
+        "methods/__init__.py": "",
+        "methods/a_named.py": f"{SAYS_SO}\n\ndef synthesis():\n    from below import X\n",
+        "above.py": "import below\n",
+        "below.py": "import colorsys\nX = 1\n\ndef rarely():\n    import sched\n",
+    }
+    (tmp_path / "methods").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", OWN], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        ["colorsys", "shortloop.base.mapped_array"],
+        ["shortloop.base", "shortloop.base.mapped_array"],
+    ]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+def test_forks_keep_memory_that_they_free() -> None:
+    code = """
+import resource
+from shortloop.exax.patches.preload import import_all
+import_all(["colorsys"])
+bytearray(b"x") * (16 << 20)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    bytearray(b"x") * (16 << 20)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(found.stdout.split()[-1]) < 1000  # of 81920 pages

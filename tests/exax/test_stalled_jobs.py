@@ -1,0 +1,107 @@
+"""What a run says of processes of jobs that use no processor, and which of them it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shortloop.exax import stalled_jobs
+from shortloop.exax.listener import _process
+from shortloop.exax.stalled_jobs import Silence
+
+JOB = """
+import sys, threading, time
+from shortloop.exax.stalled_jobs import answer_where, note_units
+answer_where()
+note_units([4, 5], lambda unit: f"firm {unit}")
+lock = threading.Lock()
+lock.acquire()
+def other():
+    time.sleep(1000)
+def unit():
+    %s
+print("ready", flush=True)
+unit()
+"""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stalled_jobs, "END_AFTER", 0.0)
+    monkeypatch.setattr(stalled_jobs, "engine_of_run", lambda: None)
+
+
+def waiting(code: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", JOB % code], stdout=subprocess.PIPE) as made:
+        assert made.stdout is not None
+        made.stdout.readline()
+        while _process(made.pid).state != "S":
+            time.sleep(0.01)
+        yield made
+        made.kill()
+
+
+def said_of(job: subprocess.Popen[bytes], after: float) -> str:
+    """What is said of a job that has been silent for some seconds."""
+    found = Silence()
+    assert [*found.lines({job.pid: _process(job.pid)})] == []  # it has just begun
+    found._since -= after
+    return "\n".join(found.lines({job.pid: _process(job.pid)}))
+
+
+def test_what_waits_for_a_thread_that_is_not_there_is_ended() -> None:
+    for job in waiting("lock.acquire()"):
+        said = said_of(job, 0.1)
+        assert "it waits at firm 4 … firm 5:" in said
+        assert 'File "<string>", line 11 in unit' in said
+        assert f"process {job.pid} is ended" in said
+        assert job.wait(10) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "time.sleep(1000)",
+        "lock.acquire(timeout=1000)",
+        "(threading.Thread(target=other, daemon=True).start(), lock.acquire())",
+        "__import__('subprocess').run(['sleep', '20'])",
+    ],
+)
+def test_what_may_go_on_is_told_of_now_and_then_and_goes_on(code: str) -> None:
+    for job in waiting(code):
+        assert said_of(job, 1) == ""
+        assert "firm 4 … firm 5" in said_of(job, 61)
+        assert "ended" not in said_of(job, 500)
+        assert job.poll() is None
+
+
+def test_what_computes_is_not_told_of() -> None:
+    job = os.getpid()
+    found, one = Silence(), _process(job)
+    for ticks in range(0, 100, 20):
+        found._since -= 100
+        assert [*found.lines({job: one._replace(ticks=one.ticks + ticks)})] == []
+
+
+def test_it_holds_no_files() -> None:
+    before = {*Path("/proc/self/fd").iterdir()}
+    for job in waiting("time.sleep(1000)"):
+        said_of(job, 61)
+    assert {each for each in Path("/proc/self/fd").iterdir() if each.exists()} <= before
+
+
+def test_units_of_an_engine_on_this_machine_are_told_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stalled_jobs, "engine_of_run", dict)
+    for job in waiting("time.sleep(1000)"):
+        assert "it waits at firm 4 … firm 5" in said_of(job, 61)
+    for job in waiting("note_units((), str); time.sleep(1000)"):  # it waits for its next units
+        assert said_of(job, 61) == ""

@@ -1,0 +1,38 @@
+"""Code that runs on a terminal of some width."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+
+from jobs_project import ROOT
+
+
+def on_a_terminal(code: str, columns: int) -> str:
+    """Everything that a process writes to a terminal, as bytes come."""
+    process, terminal = pty.fork()
+    if process == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        os.environ.update(PYTHONPATH=str(ROOT), TERM="xterm-256color")
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    return all_from(process, terminal)
+
+
+def all_from(process: int, terminal: int) -> str:
+    """All that a process writes to a terminal until it ends, which must be well."""
+    said = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, said.decode()
+    return said.decode()

@@ -1,0 +1,245 @@
+"""Keys: other for all that can change a result, and the same for all that cannot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jobs_project import ROOT, empty_project, own_package, write
+from jobs_recorded import parts_with
+
+from shortloop.base.errors import InputError
+from shortloop.keys.hashing import canonical, digest
+from shortloop.keys.key import parts_of
+from shortloop.keys.methods import find_method
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = '''\
+"""A method."""
+
+from shortloop.near import near
+
+options = {"number": 0}
+
+
+def synthesis():
+    """What it does."""
+    return near(1)  # here
+'''
+FILES = {
+    "methods/a_toy.py": METHOD,
+    "shortloop/near.py": "from shortloop.far import far\n\n\ndef near(x):\n    return far(x)\n",
+    "shortloop/far.py": '"""Far."""\n\n\ndef far(x):\n    """Far."""\n    return x + 1  # one\n',
+    "shortloop/apart.py": "x = 1\n",
+}
+scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.text(max_size=2)
+plain = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=2), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.fixture
+def toy(package: Path) -> Path:
+    for name, text in FILES.items():
+        write(package, name, text)
+    return package
+
+
+def key_of(options: dict[str, Any] | None = None, inputs: dict[str, Any] | None = None) -> str:
+    return parts_of("toy", options or {}, inputs or {}).key()
+
+
+def same(one: Any, two: Any) -> bool:
+    """Equal in types too, in any order of keys."""
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    return type(one) is type(two) and repr(one) == repr(two)
+
+
+@given(plain, plain)
+def test_text_is_the_same_if_and_only_if_the_data_are(one: Any, two: Any) -> None:
+    assert (canonical(one) == canonical(two)) == same(one, two)
+    assert (digest(one) == digest(two)) == same(one, two)
+
+
+@given(st.dictionaries(st.text(max_size=3), plain, max_size=4), st.randoms())
+def test_the_order_of_options_does_not_matter(options: dict[str, Any], random: Any) -> None:
+    names = list(options)
+    random.shuffle(names)
+    shuffled = {name: options[name] for name in names}
+    assert parts_with(options=shuffled).key() == parts_with(options=options).key()
+
+
+@given(st.dictionaries(st.text(max_size=3), plain, min_size=1, max_size=4), plain, st.data())
+def test_any_other_option_is_another_key(options: dict[str, Any], value: Any, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(options)))
+    changed = {**options, name: value}
+    equal = same(options[name], value)
+    assert (parts_with(options=changed).key() == parts_with(options=options).key()) == equal
+
+
+KEYS = [
+    parts_with(),
+    parts_with(method="dev.toy"),
+    parts_with(method="methods.toys"),
+    parts_with(code={"methods.a_toy": "c2", "shortloop.a": "c1"}),
+    parts_with(code={"methods.a_toy": "c1"}),
+    parts_with(code={"methods.a_toy": "c1", "shortloop.a": "c2", "shortloop.b": "c2"}),
+    parts_with(versions={"python": "3.12.0", "accelerator": "2.1.0"}),
+    parts_with(versions={"python": "3.11.7", "accelerator": "2.1.1"}),
+    parts_with(options={"number": 2, "settings": {"C": [0.1, 1]}}),
+    parts_with(options={"number": 1, "settings": {"C": [1, 0.1]}}),
+    parts_with(options={"number": 1, "settings": {"C": [0.1, 1.0]}}),
+    parts_with(options={"number": 1, "settings": {"D": [0.1, 1]}}),
+    parts_with(options={"number": 1, "settings": {"C": [0.1, 1], "D": None}}),
+    parts_with(options={"number": True, "settings": {"C": [0.1, 1]}}),
+    parts_with(options={"number": "1", "settings": {"C": [0.1, 1]}}),
+    parts_with(options={"number": 1}),
+    parts_with(inputs={"previous": "i2", "all": ["i2", "i3"]}),
+    parts_with(inputs={"previous": "i1", "all": ["i3", "i2"]}),
+    parts_with(inputs={"previous": "i1", "all": ["i2", "i3", "i3"]}),
+    parts_with(inputs={"previous": "i1", "all": ["i2"]}),
+    parts_with(inputs={"all": ["i2", "i3"]}),
+    parts_with(inputs={"before": "i1", "all": ["i2", "i3"]}),
+]
+
+
+def test_no_two_of_many_jobs_have_the_same_key() -> None:
+    assert len({parts.key() for parts in KEYS}) == len(KEYS)
+    assert len({parts.key(without="number") for parts in KEYS[:8]}) == 8
+
+
+def test_a_key_without_an_option_is_that_of_all_its_values_and_of_nothing_else() -> None:
+    more = parts_with(options={"number": 7, "settings": {"C": [0.1, 1]}})
+    other = parts_with(options={"number": 7, "settings": {"C": [0.1]}})
+    assert parts_with().key(without="number") == more.key(without="number")
+    assert parts_with().key(without="number") != other.key(without="number")
+    assert parts_with().key(without="number") != parts_with().key(without="settings")
+    # A job that never had the option is not one of them.
+    assert parts_with(options={}).key() != parts_with(options={"number": 1}).key(without="number")
+
+
+def test_tuples_are_lists_as_in_the_records_of_exax(toy: Path) -> None:
+    assert key_of({"C": (1, (2, 3)), "more": {"D": ("a",)}}) == key_of(
+        {"C": [1, [2, 3]], "more": {"D": ["a"]}}
+    )
+
+
+def lines(old: str, new: str) -> Callable[[str], str]:
+    def changed(text: str) -> str:
+        assert old in text
+        return text.replace(old, new)
+
+    return changed
+
+
+OTHER = [
+    ("methods/a_toy.py", lines("near(1)", "near(2)")),
+    ("methods/a_toy.py", lines('"number": 0', '"number": 1')),
+    ("shortloop/near.py", lines("far(x)\n", "far(x) * 2\n")),
+    ("shortloop/far.py", lines("x + 1", "x - 1")),
+    ("shortloop/far.py", lines("def far(x)", "def far(x, y=0)")),
+    ("shortloop/__init__.py", lambda text: text + "x = 1\n"),
+]
+SAME = [
+    ("methods/a_toy.py", lines("# here", "# there")),
+    ("methods/a_toy.py", lines("A method.", "One method.")),
+    ("methods/a_toy.py", lines("What it does.", "Does it.")),
+    ("methods/a_toy.py", lines('{"number": 0}', "{\n    'number':0\n}")),
+    ("shortloop/near.py", lines("\n", "\r\n")),
+    ("shortloop/far.py", lines('    """Far."""\n', "")),
+    ("shortloop/far.py", lines("x + 1  # one", "(x+1)")),
+    ("shortloop/apart.py", lines("x = 1", "x = 2")),
+    ("shortloop/new.py", lambda text: "x = 1\n"),
+    ("methods/a_other.py", lambda text: "x = 1\n"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OTHER)))
+def test_another_code_is_another_key(toy: Path, number: int) -> None:
+    name, change = OTHER[number]
+    before = key_of()
+    write(toy, name, change((toy / name).read_text(encoding="utf-8")))
+    assert key_of() != before
+
+
+@pytest.mark.parametrize("number", range(len(SAME)))
+def test_what_is_written_otherwise_is_the_same_key(toy: Path, number: int) -> None:
+    name, change = SAME[number]
+    before = key_of()
+    file = toy / name
+    write(toy, name, change(file.read_text(encoding="utf-8") if file.exists() else ""))
+    assert key_of() == before
+
+
+def test_a_key_follows_edits_there_and_back(toy: Path) -> None:
+    before = key_of()
+    far = toy / "shortloop/far.py"
+    text = far.read_text(encoding="utf-8")
+    write(toy, "shortloop/far.py", text.replace("x + 1", "x + 2"))
+    between = key_of()
+    write(toy, "shortloop/far.py", text)
+    assert key_of() == before != between
+
+
+def test_an_edit_is_seen_though_size_and_time_are_put_back(toy: Path) -> None:
+    far = toy / "shortloop/far.py"
+    before, stat = key_of(), far.stat()
+    far.write_text(far.read_text(encoding="utf-8").replace("x + 1", "x + 2"), encoding="utf-8")
+    os.utime(far, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert key_of() != before
+
+
+def test_a_module_that_is_new_in_the_closure_is_another_key(toy: Path) -> None:
+    before = set(parts_of("toy", {}, {}).code)
+    write(toy, "shortloop/far.py", "from shortloop import apart\n\n\ndef far(x):\n    return x + 1\n")
+    assert set(parts_of("toy", {}, {}).code) - before == {"shortloop.apart"}
+
+
+def test_code_of_every_module_is_named(toy: Path) -> None:
+    assert set(parts_of("toy", {}, {}).code) == {
+        "methods.a_toy",
+        "shortloop.near",
+        "shortloop.far",
+    }
+
+
+def test_places_of_files_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        with contextmanager(own_package)(empty_project(tmp_path / name, monkeypatch), monkeypatch) as folder:
+            for file, text in FILES.items():
+                write(folder, file, text)
+            found.append(key_of({"number": 3}))
+    assert found[0] == found[1]
+
+
+def test_a_method_that_is_not_there_or_not_python_is_explained(toy: Path) -> None:
+    with pytest.raises(InputError, match="no such method"):
+        find_method("tyo")
+    write(toy, "shortloop/far.py", "def far(x:\n")
+    with pytest.raises(InputError) as caught:
+        key_of()
+    assert "far.py, line 1" in str(caught.value)
+
+
+def test_keys_of_real_methods_differ_in_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    methods = [file.stem.removeprefix("a_") for file in (ROOT / "methods").glob("a_*.py")]
+    codes = [digest(parts_of(method, {}, {}).code) for method in methods]
+    assert len(set(codes)) == len(methods) >= 9

@@ -1,0 +1,96 @@
+"""Methods lie in any package: of the project, of a package in it, or installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, forget_sources, write
+
+from shortloop.keys import methods, own_code
+from shortloop.keys.closure import closure
+from shortloop.keys.code import code_file, code_state
+from shortloop.keys.key import parts_of
+from shortloop.keys.methods import find_method, module_of
+
+project = pytest.fixture(empty_project)
+
+
+@pytest.fixture
+def packages(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with two method packages that have the same last name, one with exax's, and one installed."""
+    listed = "\tmy.methods auto-discover\n\taccelerator.standard_methods\n\ttheirs.methods auto-discover\n"
+    configuration = project / "accelerator.conf"
+    text = configuration.read_text(encoding="utf-8")
+    configuration.write_text(text.replace("\tmethods auto-discover\n", listed), encoding="utf-8")
+    site = project / "site"
+    for folder in ("my", "my/methods", "site/theirs", "site/theirs/methods"):
+        write(project, f"{folder}/__init__.py", "")
+    write(project, "my/methods/helper.py", "x = 1\n")
+    write(project, "my/methods/a_one.py", "from . import helper\ndepend_extra = (helper,)\n")
+    write(site, "theirs/methods/helper.py", "x = 1\n")
+    write(
+        site, "theirs/methods/a_two.py", "import numpy\n\nfrom . import helper\n\ndepend_extra = [helper]\n"
+    )
+    write(site, "theirs-1.0.dist-info/METADATA", "Name: theirs\nVersion: 1.0\n")
+    for path in (project, site):
+        monkeypatch.syspath_prepend(str(path))
+    monkeypatch.setattr(own_code, "_library_folders", lambda: (f"{site}/", f"{sys.prefix}/"))
+    monkeypatch.setattr(methods, "_methods", {})
+    methods.packages.cache_clear()
+    monkeypatch.setattr(methods, "packages", methods.packages.__wrapped__)
+    forget_sources(monkeypatch)
+    yield project
+    for name in [each for each in sys.modules if each.partition(".")[0] in ("my", "theirs")]:
+        del sys.modules[name]
+
+
+def test_a_method_in_a_package_of_a_package(packages: Path) -> None:
+    package, file = find_method("one")
+    assert (package, module_of(file)) == ("my.methods", "my.methods.a_one")
+    modules, libraries = closure(file)
+    assert set(modules) == {"my", "my.methods", "my.methods.helper"}
+    assert libraries == set()
+    parts = parts_of("one", {}, {})
+    assert parts.method == "my.methods.one"
+    assert set(parts.code) == {"my.methods.a_one", "my.methods.helper"}
+    assert parts.versions["accelerator"] == metadata.version("accelerator")
+    write(packages, "my/methods/helper.py", "x = 2\n")
+    assert parts_of("one", {}, {}) != parts
+
+
+def test_an_installed_method_counts_by_its_version(packages: Path) -> None:
+    file = find_method("two")[1]
+    assert closure(file) == ({}, {"theirs", "numpy"})
+    before = code_state(file)
+    assert before.libraries == {"theirs": "1.0", "numpy": metadata.version("numpy")}
+    assert "accelerator" in before.versions
+    assert set(before.code) == {"file helper.py"}  # it is declared
+    (packages / "site/theirs-1.0.dist-info").rename(packages / "site/theirs-1.1.dist-info")
+    write(packages, "site/theirs-1.1.dist-info/METADATA", "Name: theirs\nVersion: 1.1\n\n")
+    assert code_state(file).libraries["theirs"] == "1.1"
+
+
+def test_one_that_nobody_can_tell_the_version_of_counts_by_its_code(packages: Path) -> None:
+    (packages / "site/theirs-1.0.dist-info/METADATA").unlink()
+    (packages / "site/theirs-1.0.dist-info").rmdir()
+    before = parts_of("two", {}, {})
+    assert {"theirs.methods.a_two", "theirs.methods.helper"} <= before.code.keys()
+    write(packages, "site/theirs/methods/helper.py", "x = 2\n")
+    assert parts_of("two", {}, {}).code != before.code
+
+
+@pytest.mark.parametrize(
+    "method", ["csvimport", "dataset_type", "dataset_hashpart", "dataset_filter_columns"]
+)
+def test_methods_that_come_with_exax(packages: Path, method: str) -> None:
+    package, file = find_method(method)
+    assert module_of(file) == f"accelerator.standard_methods.a_{method}"
+    state = code_state(file)
+    assert state.modules == {}
+    assert state.versions["accelerator"] == metadata.version("accelerator")
+    assert {Path(name).name for name in state.code} <= {"file csvimport.py", "file dataset_type.py"}
+    assert code_file(file).name == f"{package}.a_{method}.txt"

@@ -1,0 +1,275 @@
+"""Units that fail: their errors are kept, the next run computes them alone, and all engines give the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from cases import first_cases
+from failing_project import FIT, PAGE, FailingProject
+from live_project import served, wait_for
+
+pytestmark = pytest.mark.live
+ENGINES = ("joblib:threading", "dask", "ray")
+ODD = ["raise", "memory", "odd", "long", "kill", "exit"]
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FailingProject]:
+    with served(FailingProject) as made:
+        yield made
+
+
+@pytest.fixture
+def project(shared: FailingProject) -> Iterator[FailingProject]:
+    """Jobs that nobody has built yet."""
+    shared.mend()
+    shared.give("fit")
+    shared.give("factors")
+    shared.write("page", PAGE)
+    asked = len(shared.first)
+    shared.first.append("")
+    shared.ask(partitions=[f"P{asked}"], shift=asked)
+    yield shared
+    wait_for(lambda: not shared.processes())
+
+
+def test_failed_units_leave_errors_and_are_computed_again_alone(project: FailingProject) -> None:
+    project.fault("factors", 3, "raise")
+    project.fault("fit", 5, "raise")
+    said = project.run_well()
+    fit, factors, page = (project.loaded(name) for name in ("fit", "factors", "page"))
+    assert f"fit: 1 of 12 units failed: g5; `shortloop show {fit.job}`" in said
+    assert f"factors P0: 1 of 12 units failed: 3; `shortloop show {factors.job}`" in said
+    assert fit.errors == {"g5": "ZeroDivisionError: a fault"}
+    assert factors.errors == {3: "ZeroDivisionError: a fault"}
+    assert factors.facts == {"failed": [3]}
+    values = factors.arrays["values"]
+    assert np.isnan(values[3]).all()
+    assert np.isfinite(np.delete(values, 3, 0)).all()
+    assert np.isnan(fit["line"][5]).all()
+    assert np.isnan(fit["n"][5])
+    assert fit["name"][5] == ""
+    rows = fit["rows"].set_index("unit")
+    assert rows.index.tolist()[9:13] == ["g4", "g5", "g6", "g6"]
+    assert rows.loc["g5", "unit_error"] == "ZeroDivisionError: a fault"
+    assert rows.loc["g5"].drop("unit_error").isna().all()
+    assert rows.loc["g6", "unit_error"].isna().all()
+    assert {str(kind) for kind in rows.dtypes} >= {"Int64", "boolean", "float64", "string"}
+    assert fit.to_frame().equals(fit["rows"])
+    assert [fit["kept"][name] for name in ("g4", "g5", "g6")] == [{1: {"g4"}}, None, {1: {"g6"}}]
+    assert page["errors"] == [["g5", "ZeroDivisionError: a fault"]]
+    shown = " ".join(project.shortloop("show", fit.job).stdout.split())
+    assert "1 of 12 units failed" in shown
+    assert "unit g5 ZeroDivisionError: a fault" in shown
+
+    jobs = [*project.jobs()]
+    begun = len(project.computed())
+    said = project.run_well()
+    assert sorted(project.computed()[begun:]) == ["factors 3", "fit 5"]
+    assert "0 jobs built, 4 reused" in said
+    assert re.findall("fits g[0-9]+", said) == ["fits g5"]  # as it is shown live
+    assert f"fit: 1 of 12 units failed: g5; `shortloop show {fit.job}`" in said
+    assert [*project.jobs()] == jobs
+
+    project.mend()
+    said = project.run_well()
+    assert sorted(project.computed()) == ["factors 3", "fit 5"]
+    assert "1 of 12 units computed; units of it failed" in said
+    assert "3 jobs built, 1 reused" in said
+    assert not project.loaded("fit").errors
+    fit_files, factor_files = (project.files(project.last(name)) for name in ("fit", "factors"))
+    project.mend()
+    assert "0 jobs built, 4 reused" in project.run_well()
+    assert not project.computed()
+    for stage in ("fit", "factors"):
+        done = project.shortloop("run", "x", "--force", stage)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert project.files(project.last("fit")) == fit_files
+    assert project.files(project.last("factors")) == factor_files
+
+
+def test_jobs_below_wait_for_units_that_are_computed_again(project: FailingProject) -> None:
+    project.fault("fit", 5, "raise")
+    project.run_well()
+    project.mend()
+    project.write("page", PAGE.replace('"rows":', '"all_rows":'))
+    jobs = {*project.jobs()}
+    said = project.run_well()
+    assert "2 jobs built, 2 reused" in said
+    assert {project.last("fit"), project.last("page")} == {*project.jobs()} - jobs
+    assert not project.loaded("page")["errors"]
+
+
+def test_a_cell_that_is_run_again_computes_failed_units_again(project: FailingProject) -> None:
+    project.fault("fit", 5, "raise")
+    cell = (
+        "from shortloop.notebook import Session; ax = Session(); "
+        "numbers = ax.build('numbers', file=ax.file('numbers.txt')); "
+        f"print(ax.build('fit', numbers=numbers, shift={1000 + len(project.first)}).errors)"
+    )
+    error = "{'g5': 'ZeroDivisionError: a fault'}"
+    for expected, computed in [(error, 12), (error, 1), ("{}", 1), ("{}", 0)]:
+        if expected == "{}" and computed:
+            project.mend()
+        before = len(project.computed())
+        done = project.shell(sys.executable, "-c", cell)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.splitlines()[-1] == expected
+        assert len(project.computed()) == before + computed
+
+
+@first_cases(1, "engine", ("joblib", "slices", *ENGINES))
+def test_whatever_computes_units_leaves_the_same(project: FailingProject, engine: str) -> None:
+    for unit, what in enumerate(ODD):
+        project.fault("fit", unit, what)
+        project.fault("factors", unit, what)
+    project.run_well(engine)
+    fit, factors = project.loaded("fit"), project.loaded("factors")
+    expected = [
+        "ZeroDivisionError: a fault",
+        "MemoryError",
+        "Odd: its message cannot be read",
+        f"ValueError: {'x' * 287}…",
+        "the process that computed it ended: signal 9 (SIGKILL)",
+        "the process that computed it ended: exit with status 7",
+    ]
+    found = [each.partition(", each time")[0] for each in fit.errors.values()]
+    assert found == expected
+    assert [*fit.errors] == [f"g{unit}" for unit in range(6)]
+    assert [*factors.errors] == [*range(6)]
+    project.mend()
+    project.run_well(engine)
+    assert sorted(project.computed()) == sorted(
+        f"{kind} {unit}" for kind in ("fit", "factors") for unit in range(6)
+    )
+    files = project.files(project.last("factors"))
+    project.shortloop("run", "x", "--force", "factors")
+    assert project.files(project.last("factors")) == files
+
+
+def test_a_unit_is_computed_again_as_often_as_its_stage_says(project: FailingProject) -> None:
+    project.give("fit", retries=2, on_error="stop")
+    for unit, what in enumerate(["once raise", "once kill", "once exit"]):
+        project.fault("fit", unit, what)
+    project.run_well()
+    record = project.record(project.last("fit"))
+    assert ["g0", ["ZeroDivisionError: a fault"]] in record["attempts"]
+    assert "errors" not in record
+    project.give("fit", retries=7, on_error="stop", timeout="2 h")
+    assert "0 jobs built, 4 reused" in project.run_well()
+    project.mend()
+    project.ask(groups=100, shift=100)
+    project.fault("fit", 50, "raise")
+    done = project.go("slices")
+    assert done.returncode == 1
+    assert "computed 8 times: ZeroDivisionError: a fault; " in done.stdout + done.stderr
+    assert project.computed().count("fit 50") == 8
+
+
+@first_cases(1, "engine", ("slices", "joblib", *ENGINES))
+def test_a_unit_that_takes_too_long_is_ended(project: FailingProject, engine: str) -> None:
+    project.give("fit", timeout=1.5)
+    project.fault("fit", 1, "sleep")
+    project.fault("fit", 2, "ignore")
+    project.run_well(engine)
+    said = "TimeoutError: took over 1.5 s"
+    assert project.loaded("fit").errors == {"g1": said, "g2": said}
+    planned = project.shortloop("plan", "x").stdout
+    assert "reused 1 × fit: units of it failed, and are computed again" in planned
+    assert "all 4 jobs are cached; failed units of 1 would be computed again" in planned
+    project.mend()
+    project.give("fit", timeout="5 min", retries=1)
+    project.run_well(engine)
+    assert sorted(project.computed()) == ["fit 1", "fit 2"]
+
+
+@first_cases(1, "engine", ("slices", "joblib"))
+def test_a_unit_that_does_not_end_when_told_to_is_killed(project: FailingProject, engine: str) -> None:
+    project.give("fit", timeout=1.5)
+    project.fault("fit", 1, "stuck")
+    project.run_well(engine)
+    said = "TimeoutError: took over 1.5 s, and did not end when it was told to"
+    assert project.loaded("fit").errors == {"g1": said}
+
+
+@first_cases(1, "what", ("interrupt", "leave"))
+def test_what_ends_a_run_is_not_kept(project: FailingProject, what: str) -> None:
+    project.fault("fit", 4, what)
+    done = project.go("slices")
+    assert done.returncode == 1
+    assert {"interrupt": "KeyboardInterrupt", "leave": "SystemExit: 3"}[what] in done.stdout + done.stderr
+    project.mend()
+    project.run_well()
+    assert not project.loaded("fit").errors
+
+
+def test_a_job_of_which_all_units_fail_fails(project: FailingProject) -> None:
+    project.ask(groups=3, shift=200)
+    for unit in range(3):
+        project.fault("fit", unit, "raise")
+    done = project.go("slices")
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "all units failed (3); g0 of fit:" in said
+    assert "ZeroDivisionError: a fault" in said
+    project.mend()
+    project.run_well()
+    assert sorted(project.computed()) == ["fit 0", "fit 1", "fit 2"]
+
+
+@first_cases(1, "stage", ("factors", "fit"))
+def test_a_job_that_was_killed_forgets_what_failed(project: FailingProject, stage: str) -> None:
+    """What failed before is computed again, and not taken for a value that is missing."""
+    project.fault(stage, 2, "raise")
+    project.fault(stage, 11, "hold")
+    running = project.start("slices")
+    wait_for(lambda: f"{stage} 11" in project.computed())
+    lines = (project.faults / "computed").read_text().splitlines()
+    (held,) = [int(line.split()[2]) for line in lines if line.startswith(f"{stage} 11 ")]
+    os.killpg(os.getpgid(held), signal.SIGKILL)  # all of the job
+    running.communicate(timeout=60)
+    project.mend()
+    project.give(stage, timeout="2 h")  # which is part of no key
+    project.run_well()
+    again = {each for each in project.computed() if each.startswith(stage)}
+    assert {f"{stage} 2", f"{stage} 11"} <= again
+    assert len(again) < 12  # some were handed out with the unit that was held
+    assert not project.loaded(stage).errors
+    assert np.isfinite(project.loaded("factors").arrays["values"]).all()
+    assert np.isfinite(project.loaded("fit")["line"]).all()
+
+
+def test_no_job_grows_from_one_with_failed_units(project: FailingProject) -> None:
+    project.ask(draws=4)
+    project.run_well(script="grow")
+    project.mend()
+    project.fault("draws", 5, "raise")
+    project.ask(draws=8)
+    project.run_well(script="grow")
+    assert sorted(project.computed()) == [f"draws {unit}" for unit in (4, 5, 6, 7)]
+    assert project.loaded("draws").errors == {1: "ZeroDivisionError: a fault"}
+    project.mend()
+    project.ask(draws=9)
+    project.run_well(script="grow")
+    assert sorted(project.computed()) == [f"draws {unit}" for unit in (4, 5, 6, 7, 8)]
+    assert project.loaded("draws").arrays["numbers"].tolist() == [10.0 * unit for unit in range(9)]
+    project.mend()
+    project.ask(draws=8)
+    project.run_well(script="grow")
+    assert project.loaded("draws").arrays["numbers"].tolist() == [10.0 * unit for unit in range(8)]
+
+
+def test_settings_that_cannot_be_are_refused_where_they_are_written(project: FailingProject) -> None:
+    project.write("fit", FIT.replace("timeout=None", 'timeout="5 parsecs"'))
+    done = project.go("slices")
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1
+    assert "timeout of a stage cannot be this" in said
+    assert "a_fit.py" in said
+    assert "found: '5 parsecs'" in said

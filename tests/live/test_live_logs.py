@@ -1,0 +1,303 @@
+"""What stages print is shown while they run, kept with the job and by unit, and found again."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cases import first_cases
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from on_a_terminal import all_from
+
+pytestmark = pytest.mark.live
+
+LOUD = '''\
+"""Units that print."""
+
+import logging
+import os
+import subprocess
+import time
+import warnings
+from pathlib import Path
+
+from shortloop import stage
+
+log = logging.getLogger(__name__)
+
+
+def groups(count: int = 6):
+    for number in range(count):
+        yield f"g{number}", number
+
+
+@stage(units=groups)
+def loud(number, unit: str, salt: int, talks: bool = True, fails: str = "", killed: bool = False):
+    if talks and number != 3:
+        print(f"print of {unit} 漢字")
+        log.info("info of %s", unit)
+        log.warning("careful %s", unit)
+        warnings.warn(f"odd {number}")
+        subprocess.run(["echo", f"program of {unit}"], check=True)
+    wait = Path(os.environ["FOLDER"], "hold")
+    while wait.exists() and number == 5:
+        wait.with_name("held").touch()
+        time.sleep(0.01)
+    if unit == fails and killed:
+        os.kill(os.getpid(), 9)
+    if unit == fails:
+        raise ValueError("as asked")
+    return {"x": number + salt}
+'''
+PLAIN = '''\
+"""A stage without units."""
+
+from shortloop import Job, stage
+
+
+@stage
+def plain(loud: Job, threads: bool = False):
+    from tqdm import tqdm
+
+    for _ in tqdm(range(3), desc="plain"):
+        pass
+    print("end of plain")
+    return {"x": loud["x"].sum()}
+'''
+THREADED = '''\
+"""Units of a job that has threads."""
+
+import threading
+import time
+
+from shortloop import stage
+
+
+def groups(count: int = 6):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    for number in range(count):
+        yield f"t{number}", number
+
+
+@stage(units=groups)
+def threaded(number, unit: str, salt: int):
+    print(f"print of {unit}")
+    return {"x": number}
+'''
+SCRIPT = """\
+import json
+import os
+from pathlib import Path
+
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    asked = json.loads(Path(os.environ["FOLDER"], "asked.json").read_text())
+    if asked.pop("threaded", False):
+        return run.build("threaded", **asked)
+    loud = run.build("loud", partition="A", **asked)
+    return run.build("plain", loud=loud)
+"""
+
+
+class LogsProject(EmptyProject):
+    """Loud jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name, text in {"loud": LOUD, "plain": PLAIN, "threaded": THREADED}.items():
+            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+        (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
+        self._salt = 0
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(FOLDER=str(self.folder), PYTHONIOENCODING="utf-8", **more)
+
+    def ask(self, **options: object) -> None:
+        self._salt += 1  # so that the job and its units are new
+        asked = {"salt": self._salt, **options}
+        (self.folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+
+    def go(self, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.shortloop("run", *flags, "loud", **environment)
+
+    def logs(self, *arguments: str) -> str:
+        done = self.shortloop("logs", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def newest(self, stage: str) -> Path:
+        found = [
+            (int(file.parent.name.rpartition("-")[2]), file.parent)
+            for file in (self.folder / "workdirs/main").glob("main-[0-9]*/setup.json")
+            if json.loads(file.read_text(encoding="utf-8"))["method"] == stage
+        ]
+        return max(found)[1]
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[LogsProject]:
+    with served(LogsProject) as made:
+        yield made
+
+
+@first_cases(1, "engine", ["slices", "joblib", "dask"])
+def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> None:
+    project.ask()
+    done = project.go(SHORTLOOP_ENGINE=engine)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    for unit in ("g0", "g5"):
+        assert f"loud A | print of {unit} 漢字" in lines
+        assert f"loud A | program of {unit}" in lines
+        assert [line for line in lines if line.endswith(f"WARNING methods.a_loud: careful {unit}")]
+    assert "info of" not in done.stdout
+    assert done.stdout.count("UserWarning") == 1, done.stdout
+    assert "plain | end of plain" in lines
+    assert len([line for line in lines if "3/3" in line]) == 1
+    assert not [line for line in lines if re.search(r"\| .*\| print of", line)]
+    job = re.findall(r"built loud +A +(main-\d+)", done.stdout)[0]
+    found = project.logs(job, "--unit", "g0").splitlines()
+    assert found[0] == "print of g0 漢字"
+    assert re.fullmatch(r"20\S+ \S+ INFO methods.a_loud: info of g0", found[1])
+    assert found[2].endswith("WARNING methods.a_loud: careful g0")
+    assert found[-1] == "program of g0"
+    whole = project.logs(job).splitlines()
+    assert "g5 | print of g5 漢字" in whole
+    assert not [line for line in whole if not re.match(r"g\d | ", line)]
+
+
+def test_a_run_that_builds_nothing_shows_nothing(project: LogsProject) -> None:
+    project.ask()
+    assert project.go().returncode == 0
+    again = project.go()
+    assert "2 reused" in again.stdout
+    assert " | " not in again.stdout
+
+
+def test_verbose_shows_all_records(project: LogsProject) -> None:
+    project.ask()
+    assert "INFO methods.a_loud: info of g0" in project.go("--verbose").stdout
+
+
+def test_what_is_printed_is_no_part_of_the_result(project: LogsProject) -> None:
+    """A job that prints, and one that does not, are the same to the next stage."""
+    project.ask()
+    assert project.go().returncode == 0
+    asked = json.loads((project.folder / "asked.json").read_text())
+    contents = [json.loads((project.newest("loud") / "manifest.json").read_text())["content"]]
+    (project.folder / "asked.json").write_text(json.dumps({**asked, "talks": False}))
+    silent = project.go()
+    assert " | " not in silent.stdout
+    assert "1 job built, 1 reused" in silent.stdout
+    contents.append(json.loads((project.newest("loud") / "manifest.json").read_text())["content"])
+    assert contents[0] == contents[1]
+    assert not (project.newest("loud") / "OUTPUT").exists()
+
+
+@first_cases(1, "engine", ["slices", "joblib"])
+def test_a_job_that_fails_keeps_what_it_printed(project: LogsProject, engine: str) -> None:
+    project.ask(fails="g1")
+    failed = project.go(SHORTLOOP_ENGINE=engine)
+    assert failed.returncode == 1
+    job = project.newest("loud").name
+    said = failed.stdout + failed.stderr
+    assert f"shortloop logs {job}" in said
+    assert said.count("ValueError: as asked") == 1, said
+    assert "loud A | print of g1" in failed.stdout
+    assert project.logs(job, "--unit", "g1").startswith("print of g1")
+    assert project.logs("loud", "--partition", "A") == project.logs(job)  # the newest of the stage
+    assert "deathening" not in project.logs(job) + said
+
+
+def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: LogsProject) -> None:
+    project.ask()
+    (project.folder / "hold").touch()
+    environment = project.environment()
+    run = subprocess.Popen(
+        [SHORTLOOP, "run", "loud"],
+        cwd=project.folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    wait_for((project.folder / "held").exists)
+    job = project.newest("loud").name
+    follow = subprocess.Popen(
+        [SHORTLOOP, "logs", "-f", job], cwd=project.folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert follow.stdout is not None
+    assert run.stdout is not None
+    for stream, wanted in ((follow.stdout, "print of g5 漢字"), (run.stdout, "loud A | print of g5 漢字")):
+        while (line := stream.readline()).rstrip("\n") != wanted:
+            assert line, "it ended"
+    assert follow.poll() is None
+    assert "g0 | print of g0 漢字" in project.logs(job)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=PATIENCE)
+    follow.communicate(timeout=PATIENCE)
+    assert follow.returncode == 0
+    for name in ("hold", "held"):
+        (project.folder / name).unlink()
+    assert "print of g5 漢字" in project.logs(job)
+
+
+def test_a_job_whose_process_is_killed_keeps_what_it_printed(project: LogsProject) -> None:
+    project.ask(fails="g1", killed=True)
+    failed = project.go()
+    assert failed.returncode == 1
+    job = project.newest("loud").name
+    assert f"`shortloop logs {job}` shows what it printed" in failed.stdout + failed.stderr
+    assert "print of g1 漢字" in project.logs(job)
+
+
+def test_units_in_processes_of_their_own(project: LogsProject) -> None:
+    project.ask(threaded=True)
+    done = project.go()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "threaded | print of t0" in done.stdout.splitlines()
+    assert project.logs("threaded", "--unit", "t3") == "print of t3\n"
+
+
+def test_mistakes_are_named(project: LogsProject) -> None:
+    project.ask()
+    assert project.go().returncode == 0
+    job = project.newest("loud").name
+    wrong = project.shortloop("logs", job, "--unit", "g3")
+    assert wrong.returncode == 1
+    assert "no output from this unit" in wrong.stderr
+    assert "g0" in wrong.stderr
+    wrong = project.shortloop("logs", "none")
+    assert wrong.returncode == 1
+    assert "a job id, or loud, plain" in wrong.stderr
+
+
+def on_a_terminal(project: LogsProject) -> str:
+    """All that a run writes to a terminal of 80 columns."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(project.folder)
+        environment = {**project.environment(), "TERM": "xterm-256color", "COLUMNS": "80"}
+        os.execve(SHORTLOOP, [str(SHORTLOOP), "run", "loud"], environment)
+    return all_from(process, terminal)
+
+
+def test_on_a_terminal_lines_are_above_the_bar(project: LogsProject) -> None:
+    project.ask()
+    said = on_a_terminal(project)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said).replace("\r", "\n")
+    assert "loud A | print of g0 漢字\n" in shown
+    # Each line is written where the bar was, and the bar again below it.
+    after = shown[shown.rindex("loud A | print of g") :]
+    assert re.search(r"\n[^\n|]*(loud A|plain)[^\n|]*/2", after), after
+    assert "\x1b[2K" in said

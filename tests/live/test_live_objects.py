@@ -1,0 +1,370 @@
+"""Any object is a result, on a real server: it comes back equal in the next stage and in another process, and
+what reads it hangs on the code and the libraries that it needs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kernel import Kernel
+from live_project import PATIENCE, EmptyProject, served
+
+from shortloop.stages.results import Result, open_result
+
+pytestmark = pytest.mark.live
+
+TYPES = """\
+import enum
+from dataclasses import dataclass, field
+
+
+class Side(enum.Enum):
+    LEFT = 1
+    RIGHT = 2
+
+
+@dataclass
+class Summary:
+    side: Side
+    names: set = field(default_factory=set)
+
+    def size(self):
+        return len(self.names)
+"""
+MODELS = '''\
+"""Two models of each participant."""
+
+from shortloop import stage
+
+
+def participants(count: int):
+    import numpy as np
+    import pandas as pd
+
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+        yield f"P{number}", frame.assign(y=(frame["a"] + rng.normal(size=60) > 0).astype(int))
+
+
+@stage(units=participants)
+def models(rows, unit: str):
+    import numpy as np
+    import statsmodels.formula.api as smf
+    from own_types import Side, Summary
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X = rows[["a", "b", "c"]].to_numpy()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, rows["y"])
+    return {
+        "model": model,
+        "line": smf.ols("c ~ a + np.exp(b)", rows).fit(),
+        "summary": Summary(Side.LEFT, {f"{unit}-{each}" for each in "abcdef"}),
+        "counts": {1: "one", (2, "b"): None},
+        "chances": model.predict_proba(X)[:, 1],
+        "fitted": smf.ols("c ~ a + np.exp(b)", rows).fit().predict(rows).to_numpy(),
+    }
+'''
+READS = '''\
+"""Reads models, and names neither their libraries nor the module of the project that they need."""
+
+from shortloop import Job, stage
+
+
+@stage
+def reads(models: Job):
+    import numpy as np
+    import pandas as pd
+
+    again, lines, sizes = [], [], {}
+    for number, unit in enumerate(models.facts["units"]):
+        rng = np.random.default_rng(number)
+        frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+        again.append(models["model"][unit].predict_proba(frame.to_numpy())[:, 1])
+        lines.append(models["line"][unit].predict(frame).to_numpy())
+        sizes[unit] = models["summary"][unit].size()
+    return {"chances": np.array(again), "fitted": np.array(lines), "sizes": sizes}
+'''
+KINDS = '''\
+"""Facts of every kind."""
+
+import datetime
+import decimal
+import pathlib
+
+from shortloop import stage
+
+
+@stage
+def kinds(broken: str):
+    import numpy as np
+    import pandas as pd
+    from own_types import Side, Summary
+
+    if broken == "lambda":
+        return {"n": 1, "settings": {"key": [1, lambda x: x]}}
+    if broken == "local":
+        class Local:
+            pass
+
+        return {"thing": Local()}
+    return {
+        "day": datetime.date(2026, 1, 2),
+        "sets": {"a": {"x", "y", "z"}, "b": frozenset([1, 2])},
+        "price": decimal.Decimal("1.10"),
+        "place": pathlib.Path("a/b"),
+        "short": b"bytes",
+        "by_number": {1: 0.5, 2: float("nan")},
+        "stamp": pd.Timestamp("2026-01-02", tz="Europe/Berlin"),
+        "series": pd.Series([1.0, None], index=["a", "b"], name="s"),
+        "objects": np.array(["a", None, {1}], dtype=object),
+        "summary": Summary(Side.RIGHT, {"q", "r"}),
+    }
+'''
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop import pipeline
+
+ASKED = Path(__file__).parents[1] / "asked.json"
+
+
+@pipeline
+def main(run):
+    asked = json.loads(ASKED.read_text())
+    kinds = run.build("kinds", broken=asked.get("broken", ""))
+    models = run.build("models", count=asked.get("count", 3))
+    return run.build("reads", models=models)
+"""
+
+
+class ObjectsProject(EmptyProject):
+    """Stages that leave objects, and one that reads them."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name, text in {"models": MODELS, "reads": READS, "kinds": KINDS}.items():
+            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+        (folder / "own_types.py").write_text(TYPES, encoding="utf-8")
+        (folder / "build_scripts" / "build_objects.py").write_text(SCRIPT, encoding="utf-8")
+        self.ask()
+
+    def ask(self, **asked: object) -> None:
+        (self.folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+
+    def go(self, *more: str) -> str:
+        """Run it, which must work; what it said."""
+        done = self.shortloop("run", "objects", *more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def last(self, stage: str) -> Result:
+        """The job of a stage in the last run."""
+        jobs = json.loads((self.folder / "results/objects/summary.json").read_text(encoding="utf-8"))["jobs"]
+        (job,) = [each["job"] for each in jobs if each["stage"] == stage]
+        return open_result(self.folder / "workdirs/main" / job)
+
+
+def in_python(project: EmptyProject, code: str, below: str = "") -> subprocess.CompletedProcess[str]:
+    """Run code as a user would, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project.folder / below,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[ObjectsProject]:
+    with served(ObjectsProject) as made:
+        yield made
+
+
+def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
+    project: ObjectsProject,
+) -> None:
+    """The stage that reads them has the module of the project in its key, and the libraries."""
+    project.go()
+    models, reads = project.last("models"), project.last("reads")
+    assert (reads["chances"] == models["chances"]).all()
+    assert (reads["fitted"] == models["fitted"]).all()
+    assert reads["sizes"] == {"P0": 6, "P1": 6, "P2": 6}
+    parts = json.loads((reads.path / "manifest.json").read_text(encoding="utf-8"))["parts"]
+    assert {"sklearn", "statsmodels", "pandas"} <= parts["versions"].keys()
+    assert "own_types" in parts["code"]
+    assert "methods.a_models" not in parts["code"]
+
+
+def test_an_edit_of_the_class_of_an_object_builds_what_reads_it(project: ObjectsProject) -> None:
+    project.go()
+    file = project.folder / "own_types.py"
+    file.write_text(TYPES.replace("return len(self.names)", "return 10 * len(self.names)"), encoding="utf-8")
+    said = project.go()
+    assert project.last("reads")["sizes"] == {"P0": 60, "P1": 60, "P2": 60}
+    assert "built reads" in re.sub(" +", " ", said)
+    file.write_text(TYPES, encoding="utf-8")
+
+
+def test_a_later_process_reads_all_kinds_of_objects(project: ObjectsProject) -> None:
+    """Also from a folder below, where nothing but the project says where its modules are."""
+    project.go()
+    kinds, models = project.last("kinds").job, project.last("models").job
+    code = f"""
+import shortloop, datetime, decimal, pathlib, math
+kinds = shortloop.load({kinds!r})
+facts = kinds.facts
+assert facts["day"] == datetime.date(2026, 1, 2)
+assert facts["sets"] == {{"a": {{"x", "y", "z"}}, "b": frozenset([1, 2])}}
+assert repr(facts["price"]) == "Decimal('1.10')" and facts["place"] == pathlib.Path("a/b")
+assert facts["short"] == b"bytes" and facts["by_number"][1] == 0.5 and math.isnan(facts["by_number"][2])
+import pandas as pd
+assert facts["stamp"] == pd.Timestamp("2026-01-02", tz="Europe/Berlin")
+pd.testing.assert_series_equal(kinds["series"], pd.Series([1.0, None], index=["a", "b"], name="s"))
+assert kinds["objects"].tolist() == ["a", None, {{1}}]
+summary = kinds["summary"]
+assert (type(summary).__module__, summary.side.name, summary.names) == ("own_types", "RIGHT", {{"q", "r"}})
+models = shortloop.load({models!r})
+assert [*models["model"]] == ["P0", "P1", "P2"] and models["counts"]["P1"] == {{1: "one", (2, "b"): None}}
+print(type(models["model"]["P2"]).__name__, models["line"]["P0"].params.round(3).to_dict())
+"""
+    done = in_python(project, code, "methods")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Pipeline {'Intercept': ")
+    assert "Warning" not in done.stderr
+
+
+def test_objects_built_again_come_out_the_same(project: ObjectsProject) -> None:
+    """Each server orders sets in its own way."""
+    project.go()
+    before = project.last("kinds"), project.last("models")
+    project.stop_server()
+    project.start_server()
+    said = project.go("--force", "kinds", "--force", "models")
+    after = project.last("kinds"), project.last("models")
+    for one, two in zip(before, after, strict=True):
+        assert one.job != two.job
+        contents = [json.loads((each.path / "manifest.json").read_text())["content"] for each in (one, two)]
+        assert contents[0] == contents[1], said
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (
+            "lambda",
+            ["kinds returns a value that cannot be stored", "settings['key'][1]", "with a name at the top"],
+        ),
+        (
+            "local",
+            ["kinds returns a value that cannot be stored", "thing", "define Local at the top of a module"],
+        ),
+    ],
+)
+def test_what_nobody_could_read_back_is_refused_in_the_job(
+    project: ObjectsProject, broken: str, words: list[str]
+) -> None:
+    project.ask(broken=broken)
+    done = project.shortloop("run", "objects")
+    project.ask()
+    assert done.returncode != 0
+    for each in words:
+        assert each in done.stdout + done.stderr
+
+
+def test_show_lists_objects(project: ObjectsProject) -> None:
+    project.go()
+    shown = project.shortloop("show", project.last("models").job, COLUMNS="160").stdout
+    assert re.search(r"model +sklearn.pipeline.Pipeline +3 units; the first: Pipeline\(", shown), shown
+
+
+def test_units_that_read_the_same_keep_their_objects(project: ObjectsProject) -> None:
+    project.ask(count=3)
+    project.go()
+    before = project.last("models")
+    project.ask(count=4)
+    said = project.go()
+    assert "1 of 4 units computed" in said
+    after = project.last("models")
+    assert [*after["model"]] == ["P0", "P1", "P2", "P3"]
+    assert (before.path / "model.pkl").read_bytes() == (after.path / "model.pkl").read_bytes()[
+        : (before.path / "model.pkl").stat().st_size
+    ]
+    project.ask()
+
+
+def test_a_run_that_changes_nothing_builds_nothing_and_a_plan_knows_it(project: ObjectsProject) -> None:
+    project.go()
+    planned = project.shortloop("plan", "objects").stdout
+    assert "build" not in [word for line in planned.splitlines()[1:] for word in line.split()], planned
+    project.go()
+    summary = json.loads((project.folder / "results/objects/summary.json").read_text(encoding="utf-8"))
+    assert summary["built"] == 0
+
+
+def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProject) -> None:
+    """All else of its jobs is read as ever."""
+    project.go()
+    models = project.last("models")
+    job = models.job.replace("main", "foreign")
+    folder = project.folder / "elsewhere"
+    shutil.copytree(models.path, folder / job)
+    with served(EmptyProject) as other:
+        conf = other.folder / "accelerator.conf"
+        text = conf.read_text(encoding="utf-8")
+        conf.write_text(text.replace("workdirs:\n", f"workdirs:\n\tforeign {folder}\n"), encoding="utf-8")
+        code = (
+            "import shortloop; job = shortloop.load(WHICH); print(job['chances'].shape, job['counts']['P0'])"
+        )
+        refused = in_python(other, code.replace("WHICH", repr(job)))
+        assert "is not read, as somebody else may have written it" in refused.stderr
+        assert f"not in this project, {other.folder}" in refused.stderr
+        done = in_python(other, code.replace("WHICH", f"{job!r}, trusted=True"))
+        assert (done.returncode, done.stdout) == (0, "(3, 60) {1: 'one', (2, 'b'): None}\n"), done.stderr
+        plain = in_python(other, f"import shortloop; print(shortloop.load({job!r})['chances'].shape)")
+        assert (plain.returncode, plain.stdout) == (0, "(3, 60)\n"), plain.stderr
+
+
+CELLS = """
+from dataclasses import dataclass
+import shortloop
+from own_types import Side, Summary
+from shortloop.notebook import Session
+
+ax = Session()
+
+@dataclass
+class Own:
+    x: int
+
+@ax.stage
+def good(n: int):
+    from sklearn.linear_model import LinearRegression
+    return {"summary": Summary(Side.LEFT, {"a"}), "model": LinearRegression().fit([[1.0], [2.0]], [n, 2 * n])}
+
+@ax.stage
+def bad(n: int):
+    return {"own": Own(n)}
+"""
+
+
+def test_stages_of_notebooks_leave_objects_but_not_of_classes_of_their_cells(project: ObjectsProject) -> None:
+    with Kernel(project.folder, project.environment()) as kernel:
+        kernel.run(CELLS)
+        said = kernel.run("job = ax.build(good, n=3)\nprint(job['summary'], job['model'].predict([[4.0]]))")
+        assert "Summary(side=<Side.LEFT: 1>, names={'a'}) [12.]" in said
+        assert kernel.run("print(job['summary'] == Summary(Side.LEFT, {'a'}))").strip() == "True"
+        error = kernel.fails("ax.build(bad, n=3)")
+        assert "define Own at the top of a module of the project" in error

@@ -1,0 +1,201 @@
+"""`shortloop run` goes on without a server where all jobs are there, and does all else as ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_project import PATIENCE, SHORTLOOP, EmptyProject
+
+pytestmark = pytest.mark.live
+
+METHOD = '''\
+"""What is in a file, times a number."""
+
+from methods.steps import times
+from shortloop import File, stage
+
+
+@stage
+def product(file: File, by: int = 1):
+    return {"value": times(float(file.path.read_text()), by)}
+'''
+HELPER = "def times(value, by):\n    return 2 * value * by\n"
+DECORATED = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    print("the pipeline is asked")
+    return run.build("product", file=run.file("number.txt"))
+"""
+OWN = """\
+from pathlib import Path
+
+from shortloop.run.executor import run_pipeline
+
+
+def main(urd):
+    with Path(NAMED).open("a") as stream:
+        stream.write("called\\n")
+    return run_pipeline(urd, lambda run: run.build("product", file=run.file("number.txt")), name="own")
+"""
+
+
+class Reusing(EmptyProject):
+    """One job of a file, by a method with a helper."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        calls = str(folder / "calls")
+        for name, text in (
+            ("methods/a_product.py", METHOD),
+            ("methods/steps.py", HELPER),
+            ("build_scripts/build_one.py", DECORATED),
+            ("build_scripts/build_own.py", OWN.replace("NAMED", repr(calls))),
+            ("number.txt", "3.0"),
+        ):
+            (folder / name).write_text(text, encoding="utf-8")
+
+    def go(self, *arguments: str) -> str:
+        """What a run says, which must work."""
+        done = self.shortloop("run", *(arguments or ("one",)))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stderr == ""
+        return done.stdout
+
+    def value(self) -> float:
+        """What the last run has built or found."""
+        (file,) = (self.folder / "results").glob("one/summary.json")
+        job = json.loads(file.read_text(encoding="utf-8"))["jobs"][-1]["job"]
+        record: dict[str, Any] = json.loads((self.folder / "workdirs/main" / job / "record.json").read_text())
+        return float(record["facts"]["value"])
+
+    def jobs(self) -> set[str]:
+        """All folders of exax's jobs, those of build scripts among them."""
+        return {each.name for each in (self.folder / "workdirs/main").glob("main-[0-9]*")}
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """A command that goes on; what it says is in one stream."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment(),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@pytest.fixture
+def project() -> Iterator[Reusing]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        yield Reusing(Path(folder))
+
+
+def test_a_run_that_builds_nothing_asks_exax_for_nothing(project: Reusing) -> None:
+    assert "1 job built, 0 reused" in project.go()
+    before = project.jobs()
+    said = project.go()
+    assert "0 jobs built, 1 reused" in said
+    assert said.count("the pipeline is asked") == 1  # as where nothing is built on a server
+    assert project.jobs() == before
+    assert project.value() == 6.0
+    runs = sorted((project.folder / "workdirs/.runs").glob("*.json"))
+    ended = [json.loads(file.read_text()) for file in runs]
+    assert [(each["script"], each["exit"], len(each["jobs"])) for each in ended] == [("build_one", 0, 1)] * 2
+    for file in (project.folder / "results/one").iterdir():
+        file.unlink()
+    project.go()
+    assert project.value() == 6.0
+
+
+HOLD = """\
+import sys
+from shortloop.store.locks import only_run
+with only_run("another"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_an_edit_while_a_run_waits_for_another_counts(project: Reusing) -> None:
+    """The plan is made when the run has the lock."""
+    project.go()
+    holder = project.start(sys.executable, "-c", HOLD)
+    assert holder.stdout is not None
+    assert holder.stdin is not None
+    assert holder.stdout.readline() == "held\n"
+    waiting = project.start(str(SHORTLOOP), "run", "one")
+    assert waiting.stdout is not None
+    said = ""
+    while "waiting for another run to end" not in said:
+        line = waiting.stdout.readline()
+        assert line, said
+        said += line
+    (project.folder / "methods/steps.py").write_text(HELPER.replace("2 *", "5 *"), encoding="utf-8")
+    time.sleep(1)
+    holder.communicate("\n", timeout=PATIENCE)
+    said += waiting.communicate(timeout=PATIENCE)[0]
+    assert "1 job built, 0 reused" in said
+    assert project.value() == 15.0
+
+
+def test_what_changes_is_built_however_soon(project: Reusing) -> None:
+    helper, number = project.folder / "methods/steps.py", project.folder / "number.txt"
+    project.go()
+    for by, expected in ((3, 9.0), (4, 12.0), (3, 9.0)):
+        before = helper.stat()
+        helper.write_text(HELPER.replace("2", str(by)), encoding="utf-8")
+        os.utime(helper, ns=(before.st_atime_ns, before.st_mtime_ns))
+        project.go()
+        assert project.value() == expected
+    number.write_text("5.0", encoding="utf-8")
+    assert "1 job built" in project.go()
+    assert project.value() == 15.0
+    assert "1 job built" in project.go("one", "--force", "product")
+    project.shortloop("run", "one", "--only", "product")
+
+
+def test_a_result_that_was_altered_is_built_again(project: Reusing) -> None:
+    project.go()
+    (made,) = (project.folder / "workdirs/main").glob("main-[0-9]*/record.json")
+    made.write_text(made.read_text().replace("6.0", "7.0"), encoding="utf-8")
+    assert "1 job built" in project.go()
+    assert project.value() == 6.0
+    assert "0 jobs built" in project.go()
+
+
+def test_a_main_of_ones_own_is_called_once(project: Reusing) -> None:
+    project.go()
+    project.go("own")
+    project.go("own")
+    assert (project.folder / "calls").read_text() == "called\n" * 2
+
+
+def test_what_is_wrong_is_said_once(project: Reusing) -> None:
+    project.go()
+    script = project.folder / "build_scripts/build_one.py"
+    script.write_text(DECORATED.replace("number.txt", "gone.txt"), encoding="utf-8")
+    done = project.shortloop("run", "one")
+    assert done.returncode == 1
+    assert (done.stdout + done.stderr).count("gone.txt") == 1
+    script.write_text(
+        DECORATED.replace("    print", "    raise ValueError('no')\n    print"), encoding="utf-8"
+    )
+    done = project.shortloop("run", "one")
+    assert done.returncode == 1
+    assert (done.stdout + done.stderr).count("ValueError: no") == 1
+    script.write_text("import nothing_of_that_name\n", encoding="utf-8")
+    assert project.shortloop("run", "one").returncode == 1

@@ -1,0 +1,525 @@
+"""Independent jobs run at the same time: with the ids, keys and bits of jobs that run one after the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_project import end
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from toy_project import server_processes
+
+pytestmark = pytest.mark.live
+ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
+
+MEET = '''\
+"""A job that waits until another one runs."""
+
+import os
+import time
+from pathlib import Path
+
+from shortloop import stage
+
+
+@stage
+def meet(name: str, other: str = "", seconds: float = 60.0):
+    board = Path(os.environ["BOARD"])
+    (board / name).touch()
+    deadline = time.monotonic() + seconds
+    while other and not (board / other).exists():
+        if time.monotonic() > deadline:
+            return {"met": False, "name": name}
+        time.sleep(0.01)
+    if (board / f"fail-{name}").exists():
+        raise ValueError(f"{name} was told to fail")
+    return {"met": True, "name": name}
+'''
+UNITS = '''\
+"""Units that are computed."""
+
+import numpy as np
+
+from shortloop import Job, stage
+
+
+def seeds(count: int, of: Job | None = None):
+    return {f"u{number}": number for number in range(count)}
+
+
+@stage(units=seeds)
+def units(seed, count: int, scale: float = 1.0, of: Job | None = None):
+    values = np.linalg.svd(np.random.default_rng(seed).standard_normal((30, 20)), compute_uv=False)
+    return {"value": float(values @ values[::-1]) * scale}
+'''
+TOTAL = '''\
+"""All values."""
+
+from shortloop import Job, stage
+
+
+@stage
+def total(parts: list[Job], factor: float = 1.0):
+    return {"total": factor * sum(float(each["value"].sum()) for each in parts)}
+'''
+CHOSEN = '''\
+"""Which one is the largest."""
+
+from shortloop import Job, stage
+
+
+@stage
+def chosen(parts: list[Job]):
+    return {"name": max(parts, key=lambda each: each["value"].sum()).partition}
+'''
+
+REFUSING = '''\
+"""A job that refuses all it is given."""
+
+from shortloop import stage
+from shortloop.base.errors import InputError
+
+
+@stage
+def refusing(number: int):
+    raise InputError("no such number", found=number, hint="give another")
+'''
+
+
+class Project(EmptyProject):
+    """Jobs that say on a board that they run."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name, text in {"meet": MEET, "units": UNITS, "total": TOTAL, "chosen": CHOSEN}.items():
+            (folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
+        self.board = folder / "board"
+        self.board.mkdir()
+        self.asked = 0
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(BOARD=str(self.folder / "board"), **more)
+
+    def script(self, lines: str) -> str:
+        """A new build script of these lines; its name."""
+        self.asked += 1
+        body = "\n".join(f"    {line}" for line in lines.strip().splitlines())
+        head = "import shortloop.prepare  # noqa: F401\nfrom shortloop import pipeline\n\n\n@pipeline\n"
+        file = self.folder / f"build_scripts/build_s{self.asked}.py"
+        file.write_text(f'"""A script."""\n\n{head}def main(run):\n{body}\n', encoding="utf-8")
+        return f"s{self.asked}"
+
+    def go(self, script: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.shortloop("run", script, *more, **environment)
+
+    def start(self, script: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(SHORTLOOP), "run", script],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def said(self, job: str) -> tuple[str, str, str]:
+        """Id, key and content of a job."""
+        file = self.folder / "workdirs/main" / job / "manifest.json"
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+        return job, manifest["key"], manifest["content"]
+
+    def cost(self, job: str) -> dict[str, float]:
+        file = self.folder / "workdirs/main" / job / "manifest.json"
+        found: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))["cost"]
+        return found
+
+    def facts(self, job: str) -> dict[str, object]:
+        text = (self.folder / "workdirs/main" / job / "record.json").read_text(encoding="utf-8")
+        found: dict[str, object] = json.loads(text)["facts"]
+        return found
+
+
+def built(said: str) -> dict[tuple[str, str], str]:
+    """Ids by stage and partition."""
+    found = re.findall(r"\] built (\S+) +(\S*) +(main-\d+) ", said)
+    return {(stage, partition): job for stage, partition, job in found}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Project]:
+    with served(Project) as made:
+        yield made
+
+
+@pytest.fixture
+def project(shared: Project) -> Iterator[Project]:
+    yield shared
+    for file in shared.board.iterdir():
+        file.unlink()
+
+
+def several_cores() -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("jobs run one after the other on one core")
+
+
+@pytest.mark.parametrize("engine", ["slices", *ENGINES])
+def test_jobs_without_units_run_at_the_same_time(project: Project, engine: str) -> None:
+    several_cores()
+    script = project.script(f"""
+a = run.build("meet", partition="a", name="a-{engine}", other="b-{engine}")
+b = run.build("meet", partition="b", name="b-{engine}", other="a-{engine}")
+return b
+""")
+    done = project.go(script, SHORTLOOP_ENGINE=engine)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {project.facts(job)["met"] for job in built(done.stdout).values()} == {True}
+
+
+CHAINS = """
+parts = []
+for name, count in [("p", 8), ("q", 5), ("r", 13), ("s", 8)]:
+    first = run.build("units", partition=name, count=count, scale=SCALE)
+    second = run.build("units", partition=name + "2", count=count + 2, scale=SCALE, of=first)
+    parts += [second]
+    run.build("meet", partition=name, name=f"{name}-SCALE")
+return run.build("total", parts=parts)
+"""
+
+
+@pytest.mark.parametrize(
+    "others", [["joblib"], pytest.param(["dask", "ray", "joblib:threading"], marks=pytest.mark.slow)]
+)
+def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: list[str]) -> None:
+    found = {}
+    for slices, engine in [(each, "slices") for each in "15"] + [("2", each) for each in others]:
+        with served(Project, SHORTLOOP_SLICES=slices) as project:
+            script = project.script(CHAINS.replace("SCALE", "1.5"))
+            done = project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine)
+            assert done.returncode == 0, done.stdout + done.stderr
+            jobs = built(done.stdout)
+            assert len(jobs) == 13
+            found[slices, engine] = {
+                name: (
+                    job,
+                    json.loads(manifest.read_text())["key"],
+                    json.loads(manifest.read_text())["content"],
+                )
+                for name, job in sorted(jobs.items())
+                for manifest in [project.folder / "workdirs/main" / job / "manifest.json"]
+            }
+    first, *more = found.values()
+    assert more == [first] * len(more)
+    assert sorted(int(job.removeprefix("main-")) for job, _, _ in first.values()) == [*range(1, 14)]
+
+
+def test_what_needs_nothing_that_failed_is_built(project: Project) -> None:
+    (project.board / "fail-x1").touch()
+    (project.board / "fail-x4").touch()
+    lines = """
+parts = [run.build("meet", partition=f"x{i}", name=f"x{i}") for i in range(6)]
+more = run.build("units", partition="k", count=4, scale=3.25)
+return run.build("total", parts=[more])
+"""
+    script = project.script(lines)
+    done = project.go(script)
+    assert done.returncode == 1
+    made = {partition or stage for stage, partition in built(done.stdout)}
+    assert made == {"x0", "x2", "x3", "x5", "k", "total"}
+    assert "meet x1 failed:" in done.stdout + done.stderr
+    assert "ValueError: x4 was told to fail" in done.stdout + done.stderr
+    assert "2 jobs failed: meet x1, meet x4" in done.stdout
+    for file in project.board.glob("fail-*"):
+        file.unlink()
+    again = project.go(script)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert {partition for _, partition in built(again.stdout)} == {"x1", "x4"}
+
+
+def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None:
+    (project.folder / "methods/a_refusing.py").write_text(REFUSING, encoding="utf-8")
+    lines = 'return [run.build("refusing", partition=f"r{i}", number=i) for i in range(3)][-1]'
+    done = project.go(project.script(lines))
+    assert done.returncode == 1
+    assert "3 jobs failed: refusing r0, refusing r1, refusing r2" in done.stdout
+    said = done.stdout + done.stderr
+    assert said.count("no such number\n") == 3
+    assert [said.count(f"  found:        {number}\n") for number in range(3)] == [1, 1, 1]
+
+
+def test_what_needs_what_failed_is_named(project: Project) -> None:
+    (project.board / "fail-y1").touch()
+    script = project.script("""
+first = run.build("meet", partition="y1", name="y1")
+part = run.build("units", partition="y1", count=3, scale=4.25, of=first)
+other = run.build("units", partition="y2", count=3, scale=4.25)
+return run.build("total", parts=[part, other])
+""")
+    done = project.go(script)
+    assert done.returncode == 1
+    assert {*built(done.stdout)} == {("units", "y2")}
+    assert "2 jobs not built, because they need what failed: units y1, total" in done.stdout
+    assert "jobs failed" not in done.stdout
+    (job,) = built(done.stdout).values()  # the third of four in the plan; the last number is free again
+    again = project.go(script)
+    assert f"running as job main-{int(job.removeprefix('main-')) + 1}\n" in again.stdout
+
+
+def test_a_run_may_end_with_the_first_that_fails(project: Project) -> None:
+    (project.board / "fail-z0").touch()
+    script = project.script("""
+parts = [run.build("meet", partition=f"z{i}", name=f"z{i}") for i in range(20)]
+return parts[-1]
+""")
+    done = project.go(script, "--fail-fast")
+    assert done.returncode == 1
+    assert len(built(done.stdout)) < 10
+    assert "not built, because of --fail-fast" in done.stdout
+
+
+def test_a_pipeline_may_go_on_without_what_failed(project: Project) -> None:
+    (project.board / "fail-w1").touch()
+    script = project.script("""
+from accelerator.error import JobError
+parts = []
+for name in ("w0", "w1", "w2"):
+    try:
+        parts.append(run.build("meet", partition=name, name=name))
+    except JobError:
+        pass
+return parts[-1]
+""")
+    done = project.go(script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {partition for _, partition in built(done.stdout)} == {"w0", "w2"}
+
+
+def test_results_may_say_what_comes_next(project: Project) -> None:
+    lines = """
+parts = [run.build("units", partition=name, count=number, scale=SCALE)
+         for number, name in enumerate("abc", 3)]
+best = run.build("chosen", parts=parts)
+name = best.result().facts["name"]
+best = run.build("units", partition=name * 2, count=6, scale=SCALE, of=best)
+return run.build("total", parts=[best, *parts])
+"""
+    for scale, name in [("1.75", "cc"), ("-1.75", "aa")]:
+        done = project.go(project.script(lines.replace("SCALE", scale)))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert ("units", name) in built(done.stdout)
+        assert len(built(done.stdout)) == 6
+
+
+def test_a_pipeline_may_build_from_a_thread_of_its_own(project: Project) -> None:
+    script = project.script("""
+from concurrent.futures import ThreadPoolExecutor
+
+with ThreadPoolExecutor(1) as pool:
+    parts = [*pool.map(lambda name: run.build("units", partition=name, count=3, scale=7.5), "ab")]
+return run.build("total", parts=parts)
+""")
+    done = project.go(script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(built(done.stdout)) == 3
+
+
+def test_what_is_asked_for_twice_is_built_once(project: Project) -> None:
+    script = project.script("""
+first = run.build("meet", partition="twice", name="twice")
+again = run.build("meet", partition="twice", name="twice")
+return run.build("units", partition="twice", count=3, scale=5.5, of=again)
+""")
+    done = project.go(script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall("built meet", done.stdout)) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_all_jobs_of_a_run_that_is_ended_end(project: Project, number: int) -> None:
+    several_cores()
+    name = f"e{number}"
+    script = project.script(f"""
+done = run.build("meet", partition="{name}", name="{name}-done")
+a = run.build("meet", partition="{name}a", name="{name}-a", other="never", seconds=600.0)
+b = run.build("meet", partition="{name}b", name="{name}-b", other="never", seconds=600.0)
+return b
+""")
+    running = project.start(script)
+    wait_for(lambda: {f"{name}-done", f"{name}-a", f"{name}-b"} <= {*os.listdir(project.board)})
+    end(running, number)
+    said = running.communicate(timeout=PATIENCE)
+    assert "Traceback" not in said[1]
+    assert "failed" not in said[1]
+    after = f'return run.build("meet", partition="after{name}", name="after-{name}")'
+    done = project.go(project.script(after))  # which waits until no job is running
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = project.go(script, "--until", "meet", "--partition", name)
+    assert kept.returncode == 0, kept.stdout + kept.stderr
+    assert not built(kept.stdout)
+
+
+FLAKY = '''\
+"""Fails the first times."""
+
+import os
+import time
+from pathlib import Path
+
+from shortloop import stage
+
+
+@stage(retries=2, timeout="2 s")
+def flaky(name: str, bad: int, slow: int = 0):
+    board = Path(os.environ["BOARD"])
+    tries = len([*board.glob(f"{name}-*")])
+    (board / f"{name}-{tries}").touch()
+    if tries < slow:
+        time.sleep(600)
+    if tries < bad:
+        raise ConnectionError(f"try {tries}")
+    return {"tries": 0}
+'''
+
+
+@pytest.mark.parametrize(("bad", "slow"), [(2, 0), (0, 1)])
+def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, bad: int, slow: int) -> None:
+    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
+    name = f"f{bad}{slow}"
+    asked = f'return run.build("flaky", partition="{name}", name="{name}", bad={bad}, slow={slow})'
+    done = project.go(project.script(asked))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (job,) = built(done.stdout).values()
+    tries = 1 + bad + slow
+    assert len([*project.board.glob(f"{name}-*")]) == tries
+    said = done.stdout + done.stderr
+    assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
+    assert (f"flaky {name} has taken 2 s, the timeout of its stage" in said) == (slow > 0)
+    assert project.cost(job)["attempts"] == tries
+
+
+TALK = '''\
+"""A job that says who it is, and may fail the first time."""
+
+import os
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+@stage(retries=1)
+def talk(name: str, fails: bool = False, of: Job | None = None):
+    print(f"I am {name}", flush=True)
+    tried = Path(os.environ["BOARD"]) / f"tried-{name}"
+    if fails and not tried.exists():
+        tried.touch()
+        raise ConnectionError(name)
+    return {"name": name}
+'''
+
+
+def test_a_job_that_is_tried_again_shares_its_number_with_none(project: Project) -> None:
+    """Results decide on jobs that were not planned when it got another number."""
+    (project.folder / "methods/a_talk.py").write_text(TALK, encoding="utf-8")
+    asked = """
+one = run.build("talk", partition="one", name="one", fails=True)
+two = run.build("talk", partition="two", name=f"two after {one.result()['name']}", of=one)
+return run.build("talk", partition="three", name=f"three after {two.result()['name']}", of=two)
+"""
+    done = project.go(project.script(asked))
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [line.split() for line in done.stdout.splitlines() if " | I am " in line]
+    assert [(words[1], words[5]) for words in said] == [(n, n) for n in ("one", "one", "two", "three")]
+    assert len({*built(done.stdout).values()}) == 3
+
+
+def test_a_job_that_fails_each_time_fails(project: Project) -> None:
+    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
+    done = project.go(project.script('return run.build("flaky", name="never", bad=9)'))
+    assert done.returncode == 1
+    assert len([*project.board.glob("never-*")]) == 3
+
+
+def test_a_job_that_takes_too_long_fails(project: Project) -> None:
+    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
+    done = project.go(project.script('return run.build("flaky", name="ages", bad=0, slow=9)'))
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "a job took longer than its stage allows" in said
+    assert "over 2 s" in said
+
+
+HANGS = '''\
+"""A job that hangs the first times."""
+
+import os
+import time
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+@stage(retries=1, timeout="3 s")
+def hangs(name: str, times: int, of: Job | None = None):
+    board = Path(os.environ["BOARD"])
+    tries = len([*board.glob(f"{name}-*")])
+    print(f"try {tries}", flush=True)
+    (board / f"{name}-{tries}").touch()
+    time.sleep(30 if tries < times else 0)
+    return {"tries": 0}
+'''
+
+
+def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) -> None:
+    """It runs in another folder then: what it prints is shown from there, and its time-out looks there."""
+    (project.folder / "methods/a_hangs.py").write_text(HANGS, encoding="utf-8")
+    running = project.start(project.script('return run.build("hangs", name="cut", times=2)'))
+    wait_for((project.board / "cut-0").exists)
+    os.kill(server_processes(project.folder)["runner"][0], signal.SIGKILL)
+    said, errors = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said + errors
+    assert "was cut off from outside; it starts again" in said
+    shown = [line for line in said.splitlines() if line.startswith("hangs | ")]
+    assert shown == ["hangs | try 0", "hangs | try 1", "hangs | try 2"]
+    assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
+
+
+def test_the_time_that_a_job_waits_to_begin_does_not_count(project: Project) -> None:
+    """Its method was edited, and is loaded anew only when the jobs that are running have ended."""
+    method = project.folder / "methods/a_hangs.py"
+    method.write_text(HANGS, encoding="utf-8")
+    script = project.script("""
+run.build("meet", partition="long", name="long", other="never", seconds=5.0)
+done = run.build("meet", partition="wait", name="wait", other="edited")
+return run.build("hangs", name="late", times=1, of=done)
+""")
+    running = project.start(script)
+    wait_for(lambda: {"long", "wait"} <= {*os.listdir(project.board)})
+    method.write_text(HANGS.replace("try", "attempt"), encoding="utf-8")
+    (project.board / "edited").touch()
+    said, errors = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said + errors
+    assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
+    assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
+
+
+def test_a_job_that_needs_much_runs_alone(project: Project) -> None:
+    several_cores()
+    text = MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace("def meet", "def alone")
+    (project.folder / "methods/a_alone.py").write_text(text, encoding="utf-8")
+    done = project.go(
+        project.script("""
+for i in range(2):
+    part = run.build("alone", partition=f"m{i}", name=f"m{i}", other=f"m{1 - i}", seconds=2.0)
+return part
+""")
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    met = [project.facts(job)["met"] for job in built(done.stdout).values()]
+    assert met == [False, True]  # the second finds what the first has left

@@ -1,0 +1,156 @@
+"""Jobs that follow others of their method run in processes forked before, and are what they would be."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+
+pytestmark = pytest.mark.live
+
+LINK = '''\
+"""A job of a chain, which says when and by whom its module was imported."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from methods.shared import VALUE
+from shortloop import Job, stage
+
+IMPORTED, PROCESS = time.time(), os.getpid()
+print("imported by", PROCESS)
+
+
+@stage
+def link(number: int, run: int, of: Job | None = None):
+    board = Path(os.environ["BOARD"])
+    (board / f"began-{number}").touch()
+    while (board / f"hold-{number}").exists():
+        time.sleep(0.01)
+    print("link", number)
+    return {"imported": IMPORTED, "is_own": PROCESS == os.getpid(), "value": VALUE}
+'''
+CHAIN = '''\
+"""A chain of jobs."""
+
+import shortloop.prepare  # noqa: F401
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    last = None
+    for number in range(5):
+        last = run.build("link", number=number, run=RUN, of=last)
+    return last
+'''
+
+
+class Project(EmptyProject):
+    """A chain of jobs of one method."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.board = folder / "board"
+        self.board.mkdir()
+        (folder / "methods/a_link.py").write_text(LINK, encoding="utf-8")
+        self.share(1)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(BOARD=str(self.folder / "board"), **more)
+
+    def share(self, value: int) -> None:
+        (self.folder / "methods/shared.py").write_text(f"VALUE = {value}\n", encoding="utf-8")
+
+    def begin(self, number: int) -> subprocess.Popen[str]:
+        """Start a run of a new chain."""
+        script = self.folder / "build_scripts/build_chain.py"
+        script.write_text(CHAIN.replace("RUN", str(number)), encoding="utf-8")
+        return subprocess.Popen(
+            [str(SHORTLOOP), "run", "chain"],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def facts(self, job: str) -> dict[str, Any]:
+        text = (self.folder / "workdirs/main" / job / "record.json").read_text(encoding="utf-8")
+        found: dict[str, Any] = json.loads(text)["facts"]
+        return found
+
+    def processes(self) -> list[int]:
+        """Those that work in the project, but for exax's board, which outlives a server that is killed."""
+        found = []
+        for each in filter(str.isdecimal, os.listdir("/proc")):
+            with suppress(OSError):
+                is_board = b"board" in Path(f"/proc/{each}/cmdline").read_bytes()
+                if not is_board and Path(os.readlink(f"/proc/{each}/cwd")).is_relative_to(self.folder):
+                    found.append(int(each))
+        return found
+
+
+def built(said: str) -> list[str]:
+    return re.findall(r"\] built link +(main-\d+) ", said)
+
+
+@pytest.fixture
+def project() -> Iterator[Project]:
+    with served(Project) as made:
+        yield made
+
+
+def test_later_jobs_of_a_chain_were_begun_before_and_have_imported_their_method_themselves(
+    project: Project,
+) -> None:
+    said, _ = project.begin(1).communicate(timeout=PATIENCE)
+    jobs = built(said)
+    assert len(jobs) == 5, said
+    early = 0
+    for number, job in enumerate(jobs):
+        folder, facts = project.folder / "workdirs/main" / job, project.facts(job)
+        post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
+        early += facts["imported"] < post["starttime"]
+        assert facts["is_own"] is True
+        assert (folder / "OUTPUT/synthesis").read_text(encoding="utf-8") == f"link {number}\n"
+    assert early >= 2
+
+
+def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) -> None:
+    (project.board / "hold-2").touch()
+    run = project.begin(2)
+    wait_for((project.board / "began-2").exists)
+    project.share(2)
+    (project.board / "hold-2").unlink()
+    said, _ = run.communicate(timeout=PATIENCE)
+    assert "was edited while" in said
+    jobs = built(said)
+    assert [project.facts(job)["value"] for job in jobs] == [1, 1, 2, 2, 2], said
+    said, _ = project.begin(2).communicate(timeout=PATIENCE)
+    assert {project.facts(job)["value"] for job in built(said)} == {2}
+    last = (project.folder / "workdirs/main/main-LATEST").resolve().name
+    assert project.facts(last)["value"] == 2
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_none_outlives_its_server(project: Project, how: int) -> None:
+    (project.board / "hold-3").touch()
+    run = project.begin(3)
+    wait_for((project.board / "began-3").exists)
+    server = project.server
+    assert server is not None
+    os.kill(server.pid, how)
+    run.communicate(timeout=PATIENCE)
+    wait_for(lambda: not project.processes())

@@ -1,0 +1,432 @@
+"""What of a notebook a stage takes with it: what it uses, as it is now, nothing that its key does not say."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from notebook_cells import Cells
+
+from shortloop.base.errors import InputError
+from shortloop.keys.source import normalised
+
+WRAPPING = """\
+import functools
+def twice(f):
+    @functools.wraps(f)
+    def g(x):
+        return 2 * f(x)
+    return g
+"""
+FIT = "@ax.stage\ndef fit(x: int):\n    return {'y': helper(x)}"
+
+
+def said(cells: Cells) -> str:
+    return normalised(ast.parse(cells.written().text))
+
+
+def refused(*texts: str) -> str:
+    with pytest.raises(InputError) as caught:
+        Cells(*texts).written()
+    return caught.value.message
+
+
+def test_all_that_it_uses_comes_with_it_and_nothing_else() -> None:
+    cells = Cells(
+        "import math\nimport json, re\nfrom os.path import join as put",
+        "K = 2\nUNUSED = 3\nTABLE = {'a': [1, (2,)], 'b': {3, 1}}",
+        "def other(): return UNUSED\ndef helper(x):\n    return deeper(x) + K",
+        "def deeper(x):\n    return math.floor(x) * len(TABLE['a']) + len(put('a', 'b'))",
+        FIT,
+    )
+    text = cells.written().text
+    assert "UNUSED" not in text
+    assert "json" not in text
+    assert "other" not in text
+    assert "from os.path import join as put" in text
+    assert cells.called(5) == cells.space["fit"](5) == {"y": 15}
+
+
+def test_libraries_are_imported_where_they_are_used() -> None:
+    """To load a method must stay quick, whatever a notebook imports at its top."""
+    cells = Cells(
+        "import numpy as np", '@ax.stage\ndef fit(x: int):\n    """What."""\n    return {"y": np.sum(x)}'
+    )
+    lines = cells.written().text.splitlines()
+    assert lines[-2:] == ["    import numpy as np", '    return {"y": np.sum(x)}']
+    assert not [line for line in lines if line.startswith("import")]
+    assert cells.called(3) == {"y": 3}
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "@ax.stage\ndef fit(x: int): return {'y': np.sum(x)}",
+        "@ax.stage\ndef fit(x: int):\n\treturn {'y': np.sum(x)}",
+        "@ax.stage\ndef fit(x: int): \\\n  return {'y': np.sum(x)}",
+        "if True:\n    @ax.stage\n    def fit(x: int):\n        return {'y': np.sum(x)}",
+        "@ax.stage\ndef fit(x: int):\n    class A:\n        y = np.sum(x)\n    return {'y': A.y}",
+        "@ax.stage\ndef fit(x: int):\n    def f():\n        return np.sum(x)\n    return {'y': f()}",
+        "@ax.stage\ndef fit(x: int):\n    return {'y': [np.sum(each) for each in [x]][0]}",
+        "@ax.stage\ndef fit(x: int):\n    return {'y': (lambda: np.sum(x))()}",
+        "@ax.stage\ndef fit(x: int, größe: int = 1):\n    'ä'; return {'y': np.sum(x * größe)}",
+        "@ax . stage\n\n# c\ndef fit(\n  x: int,  # ä\n  *,\n  y: int = -1,\n):\n  return {'y': np.sum(x)}",
+        "@ax.stage\ndef fit(x: 'int') -> dict:\n    s = '''\n  @ax.stage\n'''\n    return {'y': np.sum(x)}",
+    ],
+)
+def test_a_function_is_written_as_it_stands(fit: str) -> None:
+    assert Cells("import numpy as np", fit).called(3) == {"y": 3}
+
+
+def test_comments_and_other_cells_change_nothing() -> None:
+    texts = ["import math", "K = 2", "def helper(x):\n    return x + K", FIT]
+    first = said(Cells(*texts))
+    assert (
+        said(
+            Cells("import math # used\nother = 1", "K = 1 + 1", texts[2].replace("x + K", "x  +  K # k"), FIT)
+        )
+        == first
+    )
+    assert said(Cells(FIT, texts[2], "K = 2")) == first
+    assert said(Cells("K = 3", texts[2], FIT)) != first
+    assert said(Cells("K = 2", texts[2].replace("+", "-"), FIT)) != first
+    assert said(Cells(texts[1], texts[2], FIT, "def helper(x):\n    return x")) != first
+
+
+def test_the_text_is_the_same_in_every_process() -> None:
+    values = {"a", "b", "c", "long enough"}
+    cells = Cells("def helper(x):\n    return x in K", FIT)
+    cells.space["K"] = values
+    assert "frozenset" not in cells.written().text
+    assert "set(['a', 'b', 'c', 'long enough'])" in cells.written().text
+    cells.space["K"] = [float("nan"), float("-inf"), 1e-300]
+    assert "float('nan')" in cells.written().text
+    assert cells.called(1e-300) == {"y": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("big", "import numpy as np\nbig = np.zeros(3)", "numpy.ndarray"),
+        ("big", "import numpy as np\nbig = np.float64(3)", "numpy.float64"),
+        ("big", "import pandas as pd\nbig = pd.DataFrame({'a': [1]})", "pandas"),
+        ("big", "big = list(range(10_000))", "a list"),
+        ("big", "big = open(__import__('os').devnull)", "TextIOWrapper"),
+        ("big", "import re\nbig = re.compile('a')", "Pattern"),
+        ("big", "from functools import partial\nbig = partial(int, base=2)", "partial"),
+        ("big", "class A: pass\nbig = A()", "a A"),
+        ("big", "class A(int): pass\nbig = [A(3)]", "a list"),
+        ("big", "big = []\nbig.append(big)", "a list"),
+        ("ax", "", "the session"),
+        ("get_ipython", "get_ipython = len", "magics"),
+        ("_", "_ = 3", "IPython"),
+        ("Out", "Out = {}", "IPython"),
+    ],
+)
+def test_a_value_that_is_no_constant_is_refused_by_name(name: str, value: str, found: str) -> None:
+    message = refused(value, f"def helper(x):\n    return {name}", FIT)
+    assert f"{name}, " in message
+    assert found in message
+    assert "field:        helper" in message
+    assert "what to do:" in message
+
+
+def test_a_value_is_refused_where_only_a_default_or_a_nested_function_uses_it() -> None:
+    big = "import numpy as np\nbig = np.zeros(3)"
+    assert "big" in refused(big, "def helper(x, y=big):\n    return x", FIT)
+    assert "big" in refused(
+        big, "def helper(x):\n    def f():\n        return [big for _ in x]\n    return f", FIT
+    )
+    assert "big" in refused(big, "class helper:\n    y = big\n    def __init__(self, x): pass", FIT)
+    assert "big" in refused(big, "helper = lambda x: big", FIT)
+
+
+def test_a_name_that_is_not_there_is_said_at_once() -> None:
+    assert "found:        gone" in refused("def helper(x):\n    return gone", FIT)
+    cells = Cells("def helper(x):\n    return x", FIT)
+    del cells.space["helper"]
+    with pytest.raises(InputError, match="helper"):
+        cells.written()
+
+
+def test_shadowed_names_are_those_of_the_notebook() -> None:
+    assert Cells("import numpy as np\nsum = np.prod", "def helper(x):\n    return sum([x, x])", FIT).called(
+        3
+    ) == {"y": 9}
+    assert Cells("def max(x): return -x", "def helper(x):\n    return max(x)", FIT).called(3) == {"y": -3}
+    # Names of its own are no names of the notebook.
+    assert Cells("import numpy as np\nx = np.zeros(2)", "def helper(x):\n    return x", FIT).called(3) == {
+        "y": 3
+    }
+
+
+def test_a_loop_gives_what_it_gave_last() -> None:
+    cells = Cells("for k in (1, 2):\n    def helper(x):\n        return x * k", FIT)
+    assert cells.called(3) == {"y": 6}
+    cells.run("k = 5")
+    assert cells.called(3) == cells.space["fit"](3) == {"y": 15}
+    cells = Cells("for k in (1, 2):\n    def helper(x, k=k):\n        return x * k\nk = 7", FIT)
+    assert cells.called(3) == cells.space["fit"](3) == {"y": 6}
+
+
+def test_closures_are_refused() -> None:
+    made = "def make(k):\n    def f(x):\n        return x * k\n    return f\nhelper = make(3)"
+    assert "its own k" in refused(made, FIT)
+    assert "its own k" in refused("helper = [lambda x: x * k for k in (1, 2)][0]", FIT)
+    free = "def make():\n    def f(x):\n        return x * 2\n    return f\nhelper = make()"
+    assert Cells(free, FIT).called(3) == {"y": 6}
+
+
+def test_lambdas() -> None:
+    cells = Cells("K = 2\nhelper = lambda x, k=K: x * k\nK = 5", FIT)
+    assert cells.called(3) == cells.space["fit"](3) == {"y": 6}
+    assert "not available" in refused("helper, other = lambda x: x, lambda x: -x", FIT)
+
+
+def test_other_names_of_a_function() -> None:
+    cells = Cells(
+        "def f(x):\n    return x + 1\nold = f",
+        "def f(x):\n    return old(x) * 10",
+        "def helper(x):\n    return f(x)",
+        FIT,
+    )
+    assert cells.called(3) == cells.space["fit"](3) == {"y": 40}
+    cells = Cells(
+        "def f(x):\n    return x + 1\nz_old = f",
+        "def f(x):\n    return 1",
+        "def helper(x):\n    return f(x) + z_old(x)",
+        FIT,
+    )
+    assert cells.called(3) == cells.space["fit"](3) == {"y": 5}
+
+
+def test_functions_that_call_each_other() -> None:
+    cells = Cells(
+        "def helper(x):\n    return x if x < 1 else odd(x - 1)", "def odd(x):\n    return helper(x - 1)", FIT
+    )
+    assert cells.called(4) == {"y": 0}
+
+
+def test_decorators() -> None:
+    wrapping = WRAPPING
+    cells = Cells(wrapping, "@twice\ndef helper(x):\n    return x", FIT)
+    assert cells.called(3) == {"y": 6}
+    cells.run(wrapping.replace("2 *", "3 *"))
+    with pytest.raises(InputError, match="edited after it was used"):
+        cells.written()
+    cells.run("@twice\ndef helper(x):\n    return x")
+    assert cells.called(3) == {"y": 9}
+    assert Cells(
+        "import functools", "@functools.lru_cache(maxsize=2)\ndef helper(x):\n    return x", FIT
+    ).called(3) == {"y": 3}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (WRAPPING,
+         "def helper(x):\n    return x\nhelper = twice(helper)"),
+        ("def twice(f):\n    def g(x): return -f(x)\n    return g", "@twice\ndef helper(x):\n    return x"),
+        ("import functools", "@functools.singledispatch\ndef helper(x):\n    return x",
+         "@helper.register\ndef _(x: int):\n    return -x"),
+        ("def helper(x):\n    return helper.k\nhelper.k = 3",),
+        ("import functools\nN = 3", "@functools.lru_cache(maxsize=N)\ndef helper(x):\n    return x"),
+        ("import numpy as np", "helper = np.vectorize(lambda x: x)"),
+    ],
+)  # fmt: skip
+def test_a_function_that_is_not_what_its_text_says_is_refused(texts: tuple[str, ...]) -> None:
+    refused(*texts, FIT)
+
+
+def test_classes() -> None:
+    point = "@dataclass\nclass Point:\n    x: int\n    y: int = 2"
+    assert Cells(
+        "from dataclasses import dataclass", point, "def helper(x):\n    return Point(x).y", FIT
+    ).called(3) == {"y": 2}
+    cells = Cells(
+        "class A:\n    def f(self, x):\n        return x",
+        "class B(A):\n    def f(self, x):\n        return super().f(x) + K",
+        "K = 2",
+        "def helper(x):\n    return B().f(x)",
+        FIT,
+    )
+    assert cells.called(3) == {"y": 5}
+    cells.run("class A:\n    def f(self, x):\n        return 10 * x")
+    with pytest.raises(InputError, match="source of a notebook class"):  # B is still made from the other A
+        cells.written()
+    cells.run(cells.run_cells[2][1])
+    assert cells.called(3) == {"y": 32}
+    first = cells.written().text
+    cells.run("K = 3")
+    assert cells.written().text != first
+    assert "may have been another one" in refused(
+        "K = 2\nclass A:\n    k = K", "def helper(x):\n    return A.k", FIT
+    )
+    assert "may have been another one" in refused(
+        "K = 2\nclass A:\n    K = K", "def helper(x):\n    return A.K", FIT
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("from enum import Enum\nclass A(Enum):\n    a = 1\n    b = 2\ndef helper(x): return A.b.value", 2),
+        ("from typing import NamedTuple\nclass A(NamedTuple):\n b: int = 2\ndef helper(x): return A().b", 2),
+        ("class A:\n    @property\n    def y(self): return K\nK = 4\ndef helper(x): return A().y", 4),
+        ("class A:\n    @staticmethod\n    def f(x): return x + 1\ndef helper(x): return A.f(x)", 4),
+        ("from __future__ import annotations\ndef helper(x: nothing): return x", 3),
+        ("def helper(x, k=1): return k\nhelper.__defaults__ = (5,)", 5),
+        ("def helper(x, *, k=1): return k\nhelper.__kwdefaults__ = {'k': 5}", 5),
+        ("def helper(x, known={}):\n    known[x] = 1\n    return len(known)", 1),
+    ],
+)
+def test_what_it_is_now_is_what_it_is_in_a_job(text: str, given: object) -> None:
+    cells = Cells(text, FIT)
+    assert cells.called(3) == cells.space["fit"](3) == {"y": given}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("class A:\n    v = 1\nclass B(A): pass", "class A:\n    v = 2\ndef helper(x): return B.v"),
+        ("class A:\n    v = 1\n", "A.v = 5\ndef helper(x): return A.v"),
+        ("class A:\n    def f(self): return 1\n", "A.v = 5\ndef helper(x): return A.v"),
+        ("class A:\n    def f(self): return 1\n", "A.f = lambda self: 9\ndef helper(x): return A().f()"),
+        ("count = 0\ndef helper(x):\n    global count\n    count += 1\n    return count",),
+    ],
+)
+def test_what_was_changed_from_outside_is_refused(texts: tuple[str, ...]) -> None:
+    refused(*texts, FIT)
+
+
+def test_a_class_of_a_cell_that_failed_is_not_taken() -> None:
+    cells = Cells("class A:\n    k = 1", "def helper(x):\n    return A.k", FIT)
+    with pytest.raises(ZeroDivisionError):
+        cells.run("1 / 0\nclass A:\n    k = 2")
+    assert cells.called(3) == {"y": 1}
+
+
+def test_imports_that_name_less_than_they_use() -> None:
+    assert (
+        "import xml.etree.ElementTree as"
+        in Cells(
+            "import xml.etree.ElementTree",
+            "def helper(x):\n    return xml.etree.ElementTree.fromstring('<a/>').tag",
+            FIT,
+        )
+        .written()
+        .text
+    )
+    assert Cells("from math import *", "def helper(x):\n    return floor(x + pi)", FIT).called(3) == {"y": 6}
+    assert (
+        "from math import pi"
+        in Cells("from math import pi", "def helper(x):\n    return pi", FIT).written().text
+    )
+    assert (
+        "pi = 3"
+        in Cells("from math import pi", "pi = 3", "def helper(x):\n    return pi", FIT).written().text
+    )
+
+
+def test_a_module_is_used_as_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A constant of a module stays a name of it, so that an edit there is seen."""
+    (tmp_path / "own_module.py").write_text("K = 2\ndef f(x):\n    return x\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    cells = Cells("from own_module import K, f", "def helper(x):\n    return f(x) + K", FIT)
+    assert "    from own_module import K\n    from own_module import f\n" in cells.written().text
+    cells.run("import importlib, own_module\nimportlib.reload(own_module)")
+    assert "    from own_module import K\n    from own_module import f\n" in cells.written().text
+    monkeypatch.delitem(sys.modules, "own_module")
+
+
+def test_modules_beside_the_notebook_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "accelerator.conf").touch()
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "beside_module.py").write_text("def f(x):\n    return x\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "deep")
+    monkeypatch.syspath_prepend(tmp_path / "deep")
+    message = refused("import beside_module", "def helper(x):\n    return beside_module.f(x)", FIT)
+    assert "do not look for modules beside a notebook" in message
+    monkeypatch.delitem(sys.modules, "beside_module")
+
+
+def test_two_stages_in_a_cell_and_stages_that_call_each_other() -> None:
+    both = "@ax.stage\ndef helper(x: int):\n    return x + 1\n\n" + FIT
+    cells = Cells(both)
+    assert cells.called(3) == {"y": 4}
+    assert cells.written("helper").name == "helper"
+    assert cells.written().text.count("_shortloop_stage") == 2  # the import, and one stage
+
+
+def test_units() -> None:
+    firms = "def firms(panel: Job):\n    return {K: [1]}"
+    fit = "@ax.stage(\n    units=firms,\n)\ndef fit(rows, degree: int = 1):\n    return {'y': degree}"
+    cells = Cells("K = 'a'", firms, fit)
+    assert "@_shortloop_stage(units=firms)" in cells.written().text
+    before = cells.written().text
+    cells.run(firms.replace("[1]", "[2]"))  # as of any other helper, the one that it is now
+    assert cells.written().text != before
+    cells.run("del firms")
+    assert "units_of_fit" in cells.written().text
+
+
+def test_settings_of_a_stage_are_written_and_are_in_no_key() -> None:
+    firms = "def firms(panel: Job):\n    return {'a': [1]}"
+    fit = "@ax.stage(units=firms, on_error='keep'{0})\ndef fit(rows):\n    return {{'y': 1.0}}"
+    plain, more = (Cells(firms, fit.format(given)) for given in ("", ", retries=2, timeout='5 min', cores=2"))
+    assert "(units=firms, cores=2, retries=2, timeout=300.0, on_error='keep')" in more.written().text
+    assert said(plain) == said(more)
+    alone = Cells("@ax.stage(cores=2)\ndef fit(x: int):\n    return {'y': x}")
+    assert "@_shortloop_stage(cores=2)" in alone.written().text
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (("def fit(x: int):\n    return {}",), "@ax.stage"),
+        ((WRAPPING, "@twice\n@ax.stage\ndef fit(x: int):\n    return {}"), "@ax.stage"),
+        (("@ax.stage\nasync def fit(x: int):\n    return {}",), "async"),
+        (("@ax.stage\ndef größe(x: int):\n    return {}\nfit = größe",), "letters of English"),
+        (("fit = ax.stage(lambda: {})",), "letters of English"),
+    ],
+)  # fmt: skip
+def test_what_is_no_stage_is_refused(texts: tuple[str, ...], found: str) -> None:
+    assert found in refused(*texts)
+
+
+def test_types_of_parameters() -> None:
+    cells = Cells(
+        "from typing import Literal\nKind = Literal['fast', 'slow']\nfast = object()",
+        "@ax.stage\ndef fit(x: int, kind: Kind = 'fast', job: 'Job | None' = None,\n"
+        "        more: \"Literal['fast']\" = 'fast'):\n    return {'y': x}",
+    )
+    assert "Kind = Literal['fast', 'slow']" in cells.written().text
+    assert cells.called(3) == {"y": 3}
+    future = Cells(
+        "from __future__ import annotations\n@ax.stage\ndef fit(x: int, job: Job | None = None):\n  return {}"
+    )
+    assert "from __future__ import annotations" in future.written().text
+    assert "from shortloop import Job" in future.written().text
+
+
+def test_lines_are_those_of_cells() -> None:
+    cells = Cells("import math\n\ndef helper(x):\n    return math.sqrt(x)", "# first\n" + FIT)
+    module = cells.written()
+    text = module.text.splitlines()
+    found = {place: text[number - 1].strip() for number, place in module.lines.items()}
+    assert found["<cell 2>", 4] == "return math.sqrt(x)"
+    assert found["<cell 3>", 4] == "return {'y': helper(x)}"
+
+
+def test_a_very_long_cell() -> None:
+    many = "\n".join(f"def f{number}(x):\n    return x + {number}" for number in range(3000))
+    assert Cells(many, "def helper(x):\n    return f2999(x)", FIT).called(1) == {"y": 3000}
+
+
+def test_a_function_without_a_text_is_refused() -> None:
+    cells = Cells(FIT)
+    exec("def helper(x):\n    return x", cells.space)
+    with pytest.raises(InputError, match="not available"):
+        cells.written()

@@ -1,0 +1,159 @@
+"""Why a job was built, followed up to what somebody changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_jobs import ToyJobs, toy_project, with_code
+
+from shortloop.base.errors import InputError
+from shortloop.plan.explain.causes import Explained, explain, same_cause
+from shortloop.store.store import Store
+
+STEP = with_code(steps="def step(x):\n    return x + 2")
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
+    monkeypatch.chdir(toy_project(tmp_path))
+    return ToyJobs(tmp_path)
+
+
+def why(job: str, against: str = "") -> Explained:
+    with Store() as store:
+        return explain(store, job, against)
+
+
+def words(explained: Explained) -> list[str]:
+    return [cause.words for cause in explained.causes]
+
+
+def test_it_is_compared_with_the_job_in_its_place_before(jobs: ToyJobs) -> None:
+    jobs.make(options={"seed": 1})
+    jobs.make(options={"seed": 2})
+    jobs.make(options={"seed": 3}, previous="main-0")
+    found = why("main-2")
+    assert (found.before, found.in_place) == ("main-0", True)
+    assert words(found) == ["option seed: 1 → 3"]
+
+
+def test_without_one_it_is_compared_with_the_most_similar_older_one(jobs: ToyJobs) -> None:
+    jobs.make(options={"seed": 1, "folds": 5})
+    jobs.make(options={"seed": 1, "folds": 10})
+    jobs.make(options={"seed": 2, "folds": 10}, code=STEP)
+    jobs.make("B", options={"seed": 2, "folds": 10})
+    jobs.make(options={"seed": 2, "folds": 10})
+    jobs.make(options={"seed": 2, "folds": 10}, code=STEP)
+    found = why("main-4")
+    assert (found.before, found.in_place) == ("main-2", False)
+    assert words(found) == ["code of steps.step (shortloop/steps.py)"]
+
+
+def test_jobs_made_from_others_are_compared_among_themselves(jobs: ToyJobs) -> None:
+    """Of a plain source with those of a plain source, though others are as similar."""
+    kinds = [jobs.make(method=kind) for kind in ("plain", "rich", "plain")]
+    jobs.make(above={"source": kinds[0]})
+    jobs.make(above={"source": kinds[1]}, options={"seed": 2})
+    jobs.make(above={"source": kinds[2]}, options={"seed": 2})
+    assert why("main-5").before == "main-3"
+
+
+def test_the_first_of_its_kind_has_nothing_to_be_compared_with(jobs: ToyJobs) -> None:
+    jobs.make("B")
+    jobs.make("A")
+    assert (why("main-1").before, why("main-1").causes) == ("", [])
+
+
+def test_code_comes_with_the_lines_that_changed(jobs: ToyJobs) -> None:
+    jobs.make()
+    jobs.make(code=STEP, previous="main-0")
+    (cause,) = why("main-1").causes
+    assert cause.words == "code of steps.step (shortloop/steps.py)"
+    assert {"-    return x + 1", "+    return x + 2"} <= set(cause.diff)
+
+
+def test_an_input_is_followed_to_its_own_cause(jobs: ToyJobs) -> None:
+    old = jobs.make()
+    middle = jobs.make(method="middle", above={"scores": old})
+    jobs.make(method="last", above={"middle": middle})
+    new = jobs.make(code=STEP, left=1)
+    jobs.make(method="unlike")
+    middle = jobs.make(method="middle", above={"scores": new}, left=1)
+    jobs.make(method="last", above={"middle": middle}, previous="main-2")
+    (cause,) = why("main-6").causes
+    assert cause.words == "middle: main-1 → main-5 came out different"
+    (above,) = cause.above
+    assert words(above) == ["scores: main-0 → main-3 came out different"]
+    (above,) = above.causes[0].above
+    assert words(above) == ["code of steps.step (shortloop/steps.py)"]
+
+
+def test_an_input_that_was_made_again_and_came_out_the_same_is_no_cause(jobs: ToyJobs) -> None:
+    one = jobs.make(method="last", above={"scores": jobs.make()})
+    jobs.make(method="last", above={"scores": jobs.make(code=STEP)}, options={"x": 1}, previous=one.job)
+    assert words(why("main-3")) == ["option x: none → 1"]
+
+
+def test_inputs_in_another_order(jobs: ToyJobs) -> None:
+    """Only those count that are others, wherever they are."""
+    old = [jobs.make(name) for name in "ABC"]
+    new = jobs.make("D", left=1)
+    before = jobs.make(None, method="last", above={"all": old})
+    turned = jobs.make(None, method="last", above={"all": [old[1], old[0], old[2]]}, previous=before.job)
+    assert words(why(turned.job)) == ["all: the order of 3 jobs changed"]
+    moved = jobs.make(None, method="last", above={"all": [old[1], old[2], new]}, previous=before.job)
+    assert words(why(moved.job)) == ["all: 1 of 3 jobs came out different"]
+
+
+def test_many_inputs_with_one_cause_are_told_once(jobs: ToyJobs) -> None:
+    old = [jobs.make(name) for name in "ABCD"]
+    jobs.make(None, method="group", above={"all": old})
+    new = [jobs.make(name, code=STEP, left=1) for name in "ABC"]
+    other = jobs.make("D", options={"seed": 2}, left=1)
+    jobs.make(None, method="group", above={"all": [*new, other]}, previous="main-4")
+    (cause,) = why("main-9").causes
+    assert cause.words == "all: 4 of 4 jobs came out different"
+    assert [(each.manifest.job, number) for each, number in zip(cause.above, cause.alike)] == [
+        ("main-5", 3),
+        ("main-8", 1),
+    ]
+
+
+def test_a_partition_more_is_counted(jobs: ToyJobs) -> None:
+    old = [jobs.make(name, left=place) for place, name in enumerate("AB")]
+    jobs.make(None, method="group", above={"all": old})
+    new = jobs.make("C", left=5)
+    jobs.make(None, method="group", above={"all": [*old, new]}, previous="main-2")
+    assert words(why("main-4")) == ["all: 2 → 3 jobs; 0 are gone or different, 1 are new or different"]
+
+
+def test_jobs_are_grouped_by_cause_and_stage(jobs: ToyJobs) -> None:
+    for name in "AB":
+        jobs.make(name)
+    for name in "AB":
+        jobs.make(name, code=STEP)
+    jobs.make("A", method="other", code=STEP)
+    groups = same_cause([why(f"main-{number}") for number in (2, 3, 4)])
+    assert [[each.manifest.job for each in group] for group in groups] == [["main-2", "main-3"], ["main-4"]]
+
+
+def test_jobs_of_several_runs_are_told_apart(jobs: ToyJobs) -> None:
+    for settings in ("small", "large"):
+        jobs.make("A", settings=settings)
+    for settings in ("small", "large"):
+        jobs.make("A", settings=settings, code=STEP)
+    groups = same_cause([why("main-2"), why("main-3")])
+    assert [[each.manifest.job for each in group] for group in groups] == [["main-2"], ["main-3"]]
+
+
+def test_two_jobs_can_be_compared_directly(jobs: ToyJobs) -> None:
+    jobs.make("A", options={"seed": 1})
+    jobs.make("B", options={"seed": 1})
+    assert words(why("main-1", against="main-0")) == ["option partition: A → B"]
+
+
+def test_a_job_without_a_manifest_cannot_be_explained(jobs: ToyJobs) -> None:
+    jobs.unrecorded(finished=True)
+    with pytest.raises(InputError, match="no record"):
+        why("main-0")

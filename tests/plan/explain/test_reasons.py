@@ -1,0 +1,171 @@
+"""The one-line reason to build a job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jobs_project import write
+from toy_jobs import ToyJobs, toy_project, with_code
+
+from shortloop.plan.explain import code_changes, reasons
+from shortloop.plan.explain.reasons import NEW, reason_to_build
+from shortloop.plan.pipeline import Built
+from shortloop.store.inputs import register
+from shortloop.store.manifest import Manifest
+from shortloop.store.store import Store
+
+NOW = with_code(steps="def step(x):\n    return x + 2\n\ndef other():\n    pass", more="LIMIT = 1")
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
+    monkeypatch.chdir(toy_project(tmp_path))
+    monkeypatch.setattr(reasons, "_names", {})
+    for name in ("steps", "more"):
+        write(tmp_path, f"shortloop/{name}.py", NOW[f"shortloop.{name}"])
+    monkeypatch.setattr(
+        reasons,
+        "code_now",
+        lambda method, more: {
+            name: (text, tmp_path / f"{name.replace('.', '/')}.py") for name, text in NOW.items()
+        },
+    )
+    return ToyJobs(tmp_path)
+
+
+def reason(jobs: ToyJobs, old: Manifest, new: Manifest, **above: Built | list[Built]) -> str:
+    with Store() as store:
+        return reason_to_build(store, new.parts, old, above)
+
+
+def built(manifest: Manifest) -> Built:
+    return Built(
+        manifest.job, manifest.parts.method.rpartition(".")[2], manifest.partition, content=manifest.content
+    )
+
+
+def test_without_a_job_before_it_is_new(jobs: ToyJobs) -> None:
+    with Store() as store:
+        assert reason_to_build(store, jobs.make().parts, None, {}) == NEW == "new"
+
+
+def test_the_same_key_means_that_the_result_is_gone(jobs: ToyJobs) -> None:
+    one = jobs.make()
+    assert reason(jobs, one, one) == "its result is gone"
+
+
+def test_options_are_named_with_what_is_inside(jobs: ToyJobs) -> None:
+    one = jobs.make(options={"estimator": {"C": [1], "tol": 0.1}, "seed": 1})
+    two = jobs.make(options={"estimator": {"C": [1, 2], "tol": 0.1}, "seed": 1})
+    assert reason(jobs, one, two) == "option estimator.C: [1] → [1, 2]"
+
+
+def test_what_changed_comes_before_what_came_and_went(jobs: ToyJobs) -> None:
+    one = jobs.make(options={"estimator": {"C": [1], "kind": "svm", "tol": 1}})
+    two = jobs.make(options={"estimator": {"a": 3, "kind": "lda"}})
+    assert (
+        reason(jobs, one, two) == "option estimator.kind: svm → lda; option estimator.a: none → 3 and 2 more"
+    )
+
+
+def test_a_long_value_is_cut(jobs: ToyJobs) -> None:
+    one, two = jobs.make(options={"grid": list(range(100))}), jobs.make(options={"grid": [1]})
+    assert len(reason(jobs, one, two)) < 100
+
+
+def test_code_is_named_by_function_and_file(jobs: ToyJobs) -> None:
+    one, two = jobs.make(), jobs.make(code={**NOW})
+    assert reason(jobs, one, two) == (
+        "code of steps.step, steps.other (shortloop/steps.py); "
+        "code of more (shortloop/more.py), which it did not use before"
+    )
+    assert reason(jobs, two, one).endswith("code of more (shortloop/more.py), which it does not use any more")
+
+
+def test_code_of_a_job_whose_code_is_gone_is_named_by_file(jobs: ToyJobs) -> None:
+    one, two = jobs.make(), jobs.make(code=with_code(steps=NOW["shortloop.steps"]))
+    (jobs.folder(one.job) / "method.tar.gz").unlink()
+    assert reason(jobs, one, two) == "code of steps (shortloop/steps.py)"
+
+
+def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    ones = [jobs.make(name) for name in "ABC"]
+    twos = [jobs.make(name, code=with_code(steps=NOW["shortloop.steps"])) for name in "ABC"]
+    read: list[Path] = []
+
+    def kept_code(folder: Path) -> dict[str, str]:
+        read.append(folder)
+        return code_changes.kept_code(folder)
+
+    monkeypatch.setattr(reasons, "kept_code", kept_code)
+    said = {reason(jobs, one, two) for one, two in zip(ones, twos)}
+    assert said == {"code of steps.step, steps.other (shortloop/steps.py)"}
+    assert read == [jobs.folder(ones[0].job)]
+
+
+def test_files_are_named(jobs: ToyJobs) -> None:
+    files = [jobs.project / name for name in ("a.npz", "b.npz")]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    a, b = register(files)
+    files[0].write_bytes(b"changed")
+    (changed,) = register(files[:1])
+    one = jobs.make(options={"files": {"study": [a, b], "test": [a]}})
+    for new, said in [
+        ({"study": [changed, b], "test": [a]}, "file a.npz was changed"),
+        ({"study": [b, b], "test": [a]}, "file a.npz → b.npz"),
+        ({"study": [a], "test": [a]}, "file b.npz is not there any more"),
+        ({"study": [a, b, changed], "test": [a]}, "file a.npz is new"),
+        ({"study": [a, b], "test": "0" * 64}, "file a.npz → 000000000000…"),
+    ]:
+        assert reason(jobs, one, jobs.make(options={"files": new})) == said
+
+
+def test_an_input_is_named_by_both_jobs(jobs: ToyJobs) -> None:
+    old, new = jobs.make(left=1), jobs.make(left=2)
+    one, two = jobs.make(above={"scores": old}), jobs.make(above={"scores": new})
+    assert reason(jobs, one, two, scores=built(new)) == "scores main-0 → main-1 came out different"
+
+
+def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
+    old = [jobs.make(name, left=1) for name in "ABC"]
+    new = [jobs.make(name, left=2) for name in "ABC"]
+
+    def said(*now: Manifest) -> str:
+        two = jobs.make(None, above={"all": list(now)})
+        return reason(jobs, one, two, all=[built(each) for each in now])
+
+    one = jobs.make(None, above={"all": old})
+    assert said(old[0], new[1], old[2]) == "scores B main-1 → main-4 came out different"
+    assert said(*new) == "3 of 3 scores jobs came out different"
+    # One that has another name takes another place, and moves those between.
+    assert said(old[1], old[2], new[0]) == "scores A main-0 → main-3 came out different"
+    assert said(old[1], old[2], old[0]) == "the order of 3 scores jobs changed"
+    assert said(*old[:2]) == "all: 3 → 2 jobs"
+
+
+def test_an_input_that_comes_or_goes_is_named(jobs: ToyJobs) -> None:
+    above = jobs.make()
+    one, two = jobs.make(), jobs.make(above={"applied": above})
+    assert reason(jobs, one, two, applied=built(above)) == "applied is given now"
+    assert reason(jobs, two, one) == "applied is not given any more"
+
+
+def test_what_is_not_known_yet_is_no_reason(jobs: ToyJobs) -> None:
+    above = jobs.make()
+    one, two = jobs.make(above={"scores": above}), jobs.make(options={"seed": 2}, above={"scores": above})
+    planned = replace(two, parts=replace(two.parts, inputs={"scores": ""}))
+    assert reason(jobs, one, planned, scores=Built("", "scores", "A")) == "option seed: none → 2"
+
+
+def test_a_damaged_job_is_the_reason(jobs: ToyJobs) -> None:
+    manifest = jobs.make()
+    jobs.damage(manifest.job)
+    with Store() as store:
+        assert store.find(manifest.key) is None
+        assert (
+            reason_to_build(store, manifest.parts, manifest, {})
+            == "main-0 was damaged: scores.npy was altered"
+        )

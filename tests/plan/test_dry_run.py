@@ -1,0 +1,123 @@
+"""Planning a build script: its pipelines are planned, nothing is built, and no server is asked."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from jobs_project import own_package, write
+from toy_jobs import CONFIGURATION
+
+from shortloop.base.errors import InputError
+from shortloop.plan.dry_run import DryRun, dry_run
+from shortloop.plan.pipeline import BUILD
+
+package = pytest.fixture(own_package)
+
+NUMBERS = itertools.count()
+METHOD = "jobs = ('first',)\n\n\ndef synthesis():\n    pass\n"
+SCRIPT = """\
+from shortloop.run.executor import run_pipeline
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, finish, name="chain")
+
+
+def pipeline(run):
+    first = run.build("first", partition="A")
+    return run.build("second", partition="A", first=first)
+
+
+def finish(run, last, seconds):
+    raise AssertionError("nothing was run")
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write_script(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Writes a build script; each into a package of its own name, as Python keeps those it imported."""
+    scripts = f"scripts_{next(NUMBERS)}"
+    conf = CONFIGURATION.replace("methods auto-discover", f"methods auto-discover\n\t{scripts} auto-discover")
+    write(package, "accelerator.conf", conf)
+    write(package, f"{scripts}/__init__.py", "")
+    for method in ("first", "second"):
+        write(package, f"methods/a_{method}.py", METHOD)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def written(text: str) -> str:
+        write(package, f"{scripts}/build_chain.py", text)
+        return f"{scripts}.chain"
+
+    yield written
+    for name in [name for name in sys.modules if name.startswith(scripts)]:
+        del sys.modules[name]
+
+
+def test_a_pipeline_is_planned(write_script: Callable[[str], str]) -> None:
+    planned = dry_run(write_script(SCRIPT))
+    (plan,) = planned.plans
+    assert [(job.stage, job.partition, job.plan, job.reason) for job in plan.jobs] == [
+        ("first", "A", BUILD, "new"),
+        ("second", "A", BUILD, "new"),
+    ]
+    assert planned.seconds == {}
+
+
+def test_several_pipelines_are_planned(write_script: Callable[[str], str]) -> None:
+    twice = SCRIPT.replace(
+        "return run_pipeline", "run_pipeline(urd, pipeline, name='one')\n    return run_pipeline"
+    )
+    assert [plan.name for plan in dry_run(write_script(twice)).plans] == ["one", "chain"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "return run_pipeline(",
+            "urd.begin('list')\n    return run_pipeline(",
+            ("urd.begin", "cannot be planned"),
+        ),
+        ('return run_pipeline(urd, pipeline, finish, name="chain")', "return 0", ("runs no pipeline",)),
+    ],
+)
+def test_a_script_that_does_more_cannot_be_planned(
+    write_script: Callable[[str], str], old: str, new: str, words: tuple[str, ...]
+) -> None:
+    script = write_script(SCRIPT.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        dry_run(script)
+    for word in words:
+        assert word in caught.value.message
+
+
+def test_a_missing_script_is_named(write_script: Callable[[str], str]) -> None:
+    with pytest.raises(InputError, match="no such build script"):
+        dry_run("nothing_of_the_kind")
+
+
+def test_a_script_that_fails_fails(write_script: Callable[[str], str]) -> None:
+    script = write_script(SCRIPT.replace("return run_pipeline", "return 3 or run_pipeline"))
+    with pytest.raises(SystemExit) as caught:
+        dry_run(script)
+    assert caught.value.code == 3
+
+
+def test_mistakes_of_a_pipeline_are_the_users(write_script: Callable[[str], str]) -> None:
+    with pytest.raises(InputError, match="no such method"):
+        dry_run(write_script(SCRIPT.replace('"second"', '"third"')))
+
+
+def test_a_dry_run_says_what_it_cannot_do() -> None:
+    with pytest.raises(InputError, match="run_pipeline"):
+        DryRun().build("train")

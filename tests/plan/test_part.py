@@ -1,0 +1,214 @@
+"""Which jobs of a pipeline a selection means, what of them is planned, and what a run builds."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from jobs_exax import Exax
+from jobs_project import empty_project, own_package, write
+
+from shortloop.base.errors import InputError
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.part import ASKED, Part, choose
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
+from shortloop.plan.planner import Planner
+from shortloop.plan.selection import Selection
+from shortloop.run.build_jobs import Executor
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = "options = {'number': 0, 'seen': 0}\njobs = (['of'],)\n\n\ndef synthesis():\n    pass\n"
+
+
+class Graph:
+    """Jobs made from any of those before them, built by an exax that is none."""
+
+    def __init__(self, project: Path, nodes: list[tuple[str, str | None, list[int]]]) -> None:
+        self.nodes = nodes
+        self.exax = Exax(project)
+        self.seen = dict.fromkeys(range(len(nodes)), 0)
+        for stage, _, _ in nodes:
+            write(project, f"methods/a_{stage}.py", METHOD)
+
+    def pipeline(self, run: Run) -> Built:
+        made: list[Built] = []
+        for number, (stage, partition, of) in enumerate(self.nodes):
+            above = [made[each] for each in of]
+            made.append(
+                run.build(stage, partition=partition, of=above, number=number, seen=self.seen[number])
+            )
+        return made[-1]
+
+    def choose(self, **asked: str | tuple[str, ...]) -> Part:
+        with Store() as store:
+            plan = Planner(Lookup(store, "graph"))
+            self.pipeline(plan)
+            return choose(Selection(**asked), plan, store.index)  # type: ignore[arg-type]
+
+    def run(self, part: Part) -> list[int]:
+        """The jobs that were built, by number."""
+        self.exax.asked.clear()
+        with Store() as store:
+            lookup = Lookup(store, "graph")
+            run = Executor(lookup, self.exax, lambda event: None, part=part)
+            self.pipeline(run)
+            store.index.put_in_places(lookup.places)
+        assert [job for job in run.done if job.fresh] == [job for job in run.jobs if job.fresh]
+        return [int(options["number"]) for _, options, _ in self.exax.asked]
+
+    def in_places(self) -> dict[int, str]:
+        with Store() as store:
+            places = store.index.places()
+        return {self._number(place.stage, place.partition): job for place, job in places.items()}
+
+    def _number(self, stage: str, partition: str | None) -> int:
+        (found,) = [n for n, node in enumerate(self.nodes) if node[:2] == (stage, partition)]
+        return found
+
+
+DIAMOND: list[tuple[str, str | None, list[int]]] = [
+    ("read", "A", []),
+    ("read", "B", []),
+    ("fit", "A", [0]),
+    ("fit", "B", [1]),
+    ("check", None, [0, 1]),
+    ("all", None, [2, 3]),
+]
+
+
+@pytest.fixture
+def graph(package: Path) -> Graph:
+    return Graph(package, DIAMOND)
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ({"until": "read"}, [0, 1]),
+        ({"until": "fit"}, [0, 1, 2, 3]),
+        ({"until": "fit", "partition": "B"}, [1, 3]),
+        ({"until": "check"}, [0, 1, 4]),
+        ({"until": "all"}, [0, 1, 2, 3, 5]),
+    ],
+)
+def test_up_to_a_stage(graph: Graph, asked: dict[str, str], chosen: list[int]) -> None:
+    part = graph.choose(**asked)
+    assert [job.plan for job in part.plan] == [BUILD] * len(chosen)
+    assert graph.run(part) == chosen
+    assert sorted(graph.in_places()) == chosen
+    assert graph.run(part) == []
+
+
+def test_any_part_of_any_graph(package: Path) -> None:
+    """What is built is what is asked for and was not there; what is left out keeps its job, in any order."""
+    rng = random.Random(0)
+    for attempt in range(4):
+        nodes: list[tuple[str, str | None, list[int]]] = [
+            (f"s{attempt}x{n % 4}", f"p{n // 4}", rng.sample(range(n), min(n, rng.randrange(3))))
+            for n in range(10)
+        ]
+        graph = Graph(package, nodes)
+        graph.exax.numbers = 100 * (attempt + 1)
+        there: set[int] = set()
+        for _ in range(4):
+            stage, partition, _ = rng.choice(nodes)
+            of_stage = {n for n, node in enumerate(nodes) if node[0] == stage}
+            meant = {n for n in of_stage if nodes[n][1] == partition}
+            wanted = set(meant)
+            for number in sorted(range(10), reverse=True):
+                if number in wanted:
+                    wanted |= set(nodes[number][2])
+            before = graph.in_places()
+            built = graph.run(graph.choose(until=stage, partition=str(partition)))
+            assert set(built) == wanted - there
+            there |= wanted
+            after = graph.in_places()
+            assert {n: job for n, job in after.items() if n not in wanted} == {
+                n: job for n, job in before.items() if n not in wanted
+            }
+        with Store() as store:
+            store.index.ended("graph", ())
+
+
+def test_one_stage_alone(graph: Graph) -> None:
+    with pytest.raises(InputError, match="missing: read A, read B"):
+        graph.choose(only="fit")
+    graph.run(graph.choose(until="read"))
+    assert graph.run(graph.choose(only="fit", partition="A")) == [2]
+    with pytest.raises(InputError, match="missing: fit B"):
+        graph.choose(only="all")
+    assert graph.run(graph.choose(only="check")) == [4]
+
+
+def test_what_is_above_must_be_as_it_is_now(graph: Graph) -> None:
+    graph.run(graph.choose())
+    graph.seen[0] = 1
+    with pytest.raises(InputError, match=r"missing: read A, fit A\n"):
+        graph.choose(only="all")
+    assert graph.run(graph.choose(only="fit", partition="B")) == []
+
+
+def test_a_run_that_finds_something_missing_says_so(graph: Graph) -> None:
+    """As when a file was changed between the plan and the run, which alone reads it."""
+    graph.run(graph.choose())
+    part = graph.choose(only="fit")
+    graph.seen[1] = 1
+    with pytest.raises(InputError, match=r"missing: read B\n"):
+        graph.run(part)
+
+
+def test_nothing_is_made_from_a_job_that_rejected_its_input(graph: Graph) -> None:
+    graph.exax.problems = {"read B": "no such numbers"}
+    with pytest.raises(InputError, match="no such numbers"):
+        graph.run(graph.choose())
+    for stage in ("fit", "check"):
+        with pytest.raises(InputError, match="no such numbers"):
+            graph.choose(only=stage)
+    assert graph.run(graph.choose(only="fit", partition="A")) == [2]
+
+
+def test_a_pipeline_that_asks_for_others_than_planned(graph: Graph) -> None:
+    part = graph.choose(until="fit")
+    graph.nodes = DIAMOND[1:]
+    with pytest.raises(InputError, match="other jobs than when it was planned"):
+        graph.run(part)
+
+
+def test_once_more_of_a_stage_and_of_a_job(graph: Graph) -> None:
+    graph.run(graph.choose())
+    job = graph.in_places()[2]
+    part = graph.choose(force=("read", job))
+    assert [(each.plan, each.reason) for each in part.plan] == [
+        (BUILD, ASKED),
+        (BUILD, ASKED),
+        (BUILD, ASKED),
+        (PERHAPS, "if read comes out different"),
+        (PERHAPS, "if read comes out different"),
+        (PERHAPS, "if fit comes out different"),
+    ]
+    assert graph.run(part) == [0, 1, 2]
+    assert graph.in_places()[2] != job
+    assert graph.run(graph.choose()) == []
+
+
+def test_once_more_within_a_part(graph: Graph) -> None:
+    graph.run(graph.choose())
+    part = graph.choose(only="fit", partition="A", force=("fit",))
+    assert [(each.stage, each.partition, each.plan) for each in part.plan] == [("fit", "A", BUILD)]
+    assert graph.run(part) == [2]
+    with pytest.raises(InputError, match="not part of this run"):
+        graph.choose(only="fit", partition="A", force=(graph.in_places()[3],))
+
+
+def test_a_job_that_is_built_anyway_may_be_named(graph: Graph) -> None:
+    """By the id that it has in the last run."""
+    graph.run(graph.choose())
+    graph.seen[4] = 1
+    part = graph.choose(force=(graph.in_places()[4],))
+    assert [job.plan for job in part.plan] == [REUSE] * 4 + [BUILD, REUSE]
+    assert part.plan[4].reason == "option seen: 0 → 1"
+    assert graph.run(part) == [4]

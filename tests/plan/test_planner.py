@@ -1,0 +1,302 @@
+"""What a plan says would be done, and what a run then does, after one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs_project import empty_project, own_package, write
+from jobs_runs import Runs
+
+from shortloop.base.errors import InputError
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = """\
+options = {{"partition": "", "count": 0}}
+jobs = ({above!r}, "before")
+grows = {grows!r}
+
+
+def synthesis():
+    from shortloop.{name} import f
+"""
+
+
+GROWS = {"second": "count"}
+
+
+class Chain:
+    """One job of each partition in each of two stages, and one of all; run without a server."""
+
+    def __init__(self, project: Path) -> None:
+        for name in ("first", "second", "last"):
+            above = ["above"] if name == "last" else "above"
+            method = METHOD.format(name=name, above=above, grows=GROWS.get(name, ""))
+            write(project, f"methods/a_{name}.py", method)
+            write(project, f"shortloop/{name}.py", "def f(): return 1\n")
+        self.project = project
+        self.runs = Runs(project)
+        self.exax = self.runs.exax
+        self.partitions = ["A", "B"]
+        self.options: dict[str, dict[str, Any]] = {"first": {}, "second": {"count": 10}, "last": {}}
+
+    def pipeline(self, run: Run) -> Built:
+        seconds = []
+        for name in self.partitions:
+            first = run.build("first", partition=name, **self.options["first"])
+            seconds.append(run.build("second", partition=name, above=first, **self.options["second"]))
+        return run.build("last", above=seconds, **self.options["last"])
+
+    def plan(self) -> dict[str, tuple[str, str]]:
+        """What would be done, and why, by stage and partition."""
+        return {_name(job): (job.plan, job.reason) for job in self.runs.plan(self.pipeline).jobs}
+
+    def run(self) -> dict[str, str]:
+        """What was built, and why."""
+        return {_name(job): job.reason for job in self.runs.run(self.pipeline).jobs if job.fresh}
+
+
+def _name(job: Built) -> str:
+    return f"{job.stage} {job.partition or ''}".strip()
+
+
+@pytest.fixture
+def chain(package: Path) -> Chain:
+    made = Chain(package)
+    assert made.run() == dict.fromkeys(ALL, "new")
+    return made
+
+
+ALL = ["first A", "second A", "first B", "second B", "last"]
+
+
+def test_at_first_all_is_new(package: Path) -> None:
+    assert Chain(package).plan() == dict.fromkeys(ALL, (BUILD, "new"))
+
+
+def test_without_a_change_all_is_reused(chain: Chain) -> None:
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+    assert chain.run() == {}
+
+
+def test_an_option(chain: Chain) -> None:
+    chain.options["first"] = {"count": 3}
+    plan = chain.plan()
+    assert plan["first A"] == plan["first B"] == (BUILD, "option count: none → 3")
+    assert plan["second A"] == (PERHAPS, "if first comes out different")
+    assert plan["last"] == (PERHAPS, "if second comes out different")
+    assert list(chain.run()) == ALL
+
+
+def test_an_option_below_is_no_perhaps(chain: Chain) -> None:
+    chain.options["first"] = {"count": 3}
+    chain.options["last"] = {"count": 4}
+    plan = chain.plan()
+    assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, BUILD, PERHAPS, BUILD]
+    assert plan["last"][1] == "option count: none → 4"
+
+
+def test_code_that_leaves_the_same_builds_that_stage_alone(chain: Chain) -> None:
+    """Early cut-off: what these jobs leave does not depend on the code."""
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    plan = chain.plan()
+    assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, BUILD, PERHAPS, PERHAPS]
+    assert "first" in plan["first A"][1]
+    built = chain.run()
+    assert list(built) == ["first A", "first B"]
+    assert built["first A"].startswith("code of first")
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+
+
+def test_an_edit_there_and_back_builds_nothing_again(chain: Chain) -> None:
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    assert len(chain.run()) == 2
+    write(chain.project, "shortloop/first.py", "def f(): return 1  # as before\n")
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+    assert chain.run() == {}
+
+
+def test_a_setting_that_is_put_back_while_a_job_above_may_come_out_the_same(chain: Chain) -> None:
+    """What was made with it is used again, if that is so."""
+    chain.options["last"] = {"count": 4}
+    assert list(chain.run()) == ["last"]
+    chain.options["last"] = {}
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    plan = chain.plan()
+    assert plan["last"] == (PERHAPS, "if second comes out different")
+    assert list(chain.run()) == ["first A", "first B"]
+
+
+def test_a_setting_that_was_never_made_is_built_whatever_comes_out_above(chain: Chain) -> None:
+    chain.options["last"] = {"count": 4}
+    assert list(chain.run()) == ["last"]
+    chain.options["last"] = {"count": 5}
+    write(chain.project, "shortloop/first.py", "def f(): return 2\n")
+    assert chain.plan()["last"] == (BUILD, "option count: 4 → 5")
+    assert list(chain.run()) == ["first A", "first B", "last"]
+
+
+def test_one_partition_more_and_one_less(chain: Chain) -> None:
+    chain.partitions = ["A", "B", "C"]
+    plan = chain.plan()
+    assert plan["first A"] == plan["second B"] == (REUSE, "")
+    assert plan["first C"] == plan["second C"] == (BUILD, "new")
+    assert plan["last"][0] == BUILD
+    assert list(chain.run()) == ["first C", "second C", "last"]
+    chain.partitions = ["A", "B"]
+    assert chain.run() == {}
+    chain.partitions = ["B", "A"]
+    assert list(chain.run()) == ["last"]  # the order of its inputs may count
+
+
+def damage(folder: Path) -> None:
+    (folder / "record.json").write_text("{}", encoding="utf-8")
+
+
+def delete(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [(damage, "was damaged: record.json"), (delete, "its folder is gone")]
+)
+def test_a_job_that_is_lost_is_made_again_and_nothing_below(
+    chain: Chain, change: Callable[[Path], None], said: str
+) -> None:
+    change(chain.project / "workdirs/main/main-0")
+    plan = chain.plan()
+    assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, REUSE, REUSE, PERHAPS]
+    assert list(chain.run()) == ["first A"]
+    assert chain.plan() == dict.fromkeys(ALL, (REUSE, ""))
+    assert said in plan["first A"][1]
+
+
+def test_a_job_grows_from_the_largest_that_is_there(chain: Chain) -> None:
+    asked = chain.exax.asked
+
+    def before() -> list[str | None]:
+        return [jobs.get("before") for method, _, jobs in asked if method == "second"][-2:]
+
+    assert before() == [None, None]
+    for count in (30, 20):
+        chain.options["second"] = {"count": count}
+        chain.run()
+    largest = [job for job, options in _made(chain) if options["count"] == 30]
+    assert before() == largest
+    write(chain.project, "shortloop/second.py", "def f(): return 2\n")
+    chain.options["second"] = {"count": 40}
+    chain.run()
+    assert before() == [None, None]  # nothing grows from what other code left
+
+
+def _made(chain: Chain) -> list[tuple[str, dict[str, Any]]]:
+    with Store() as store:
+        manifests = [store.manifest_of(job) for job in chain.exax.made.values()]
+    return [
+        (manifest.job, manifest.parts.options)
+        for manifest in manifests
+        if manifest and manifest.parts.method.endswith("second")
+    ]
+
+
+def test_a_job_grows_from_none_that_rejected_its_input(package: Path) -> None:
+    made = Chain(package)
+    made.exax.problems = {"second A": "bad"}
+    with pytest.raises(InputError, match="bad"):
+        made.run()
+    made.exax.problems = {}
+    made.options["second"] = {"count": 20}
+    made.run()
+    assert [jobs.get("before") for method, _, jobs in made.exax.asked if method == "second"] == [None] * 3
+
+
+FIT = """\
+options = {"spec": {}, "count": 0}
+jobs = ("panel",)
+siblings = ("spec.name",)
+
+
+def synthesis():
+    from shortloop.fit import f
+"""
+
+
+class Fits:
+    """Several specifications, fitted to one panel; all in one list at the end."""
+
+    def __init__(self, project: Path) -> None:
+        write(project, "methods/a_panel.py", "options = {}\n\n\ndef synthesis():\n    pass\n")
+        write(project, "methods/a_fit.py", FIT)
+        write(project, "shortloop/fit.py", "def f(): return 1\n")
+        self.runs = Runs(project)
+        self.specs = ["x", "y"]
+        self.count = 1
+
+    def pipeline(self, run: Run) -> Built:
+        panel = run.build("panel")
+        for name in self.specs:
+            last = run.build("fit", spec={"name": name}, count=self.count, panel=panel)
+        return last
+
+    def plan(self) -> list[tuple[str, str]]:
+        return [(job.plan, job.reason) for job in self.runs.plan(self.pipeline).jobs[1:]]
+
+    def run(self) -> list[Built]:
+        return self.runs.run(self.pipeline).jobs[1:]
+
+
+@pytest.fixture
+def fits(package: Path) -> Fits:
+    made = Fits(package)
+    assert [job.fresh for job in made.run()] == [True, True]
+    return made
+
+
+def test_two_siblings_that_swap_are_reused(fits: Fits) -> None:
+    fits.specs = ["y", "x"]
+    assert fits.plan() == [(REUSE, "")] * 2
+    assert [job.job for job in fits.run()] == ["main-2", "main-1"]
+    assert fits.plan() == [(REUSE, "")] * 2
+
+
+def test_a_sibling_is_compared_with_itself(fits: Fits) -> None:
+    fits.specs, fits.count = ["y", "x"], 2
+    assert fits.plan() == [(BUILD, "option count: 1 → 2")] * 2
+    assert [job.reason for job in fits.run()] == ["option count: 1 → 2"] * 2
+    with Store() as store:
+        manifests = [store.manifest_of(f"main-{number}") for number in (3, 4)]
+    assert [manifest.previous for manifest in manifests if manifest] == ["main-2", "main-1"]
+
+
+def test_a_sibling_more_is_new_and_one_less_is_forgotten(fits: Fits) -> None:
+    fits.specs = ["z", "x", "y"]
+    assert fits.plan() == [(BUILD, "new"), (REUSE, ""), (REUSE, "")]
+    fits.specs = ["y"]
+    assert fits.plan() == [(REUSE, "")]
+
+
+def test_a_plan_of_what_no_stage_takes_is_refused(package: Path) -> None:
+    made = Fits(package)
+    with pytest.raises(InputError, match="wrong arguments for the stage fit"):
+        made.runs.plan(lambda run: run.build("fit", spce={}))
+
+
+def test_files_of_a_plan_may_be_unknown(package: Path) -> None:
+    runs = Runs(package)
+    files = [write(package, f"{name}.csv", name) for name in "ab"]
+
+    def pipeline(run: Run) -> Built:
+        assert [file.path for file in run.files(files)] == files
+        assert run.file(files[0]).content == ""
+        return run.build("panel")
+
+    write(package, "methods/a_panel.py", "options = {}\n\n\ndef synthesis():\n    pass\n")
+    assert runs.plan(pipeline).unread == 3

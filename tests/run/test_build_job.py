@@ -1,0 +1,252 @@
+"""Making one job: what exax hands out is used only if it is what was ordered."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blake3 import blake3
+from jobs_exax import Exax
+from jobs_project import empty_project, own_package, write
+from toy_jobs import make_outdated
+
+from shortloop.base.errors import InputError
+from shortloop.exax import client
+from shortloop.plan.explain.code_changes import code_now, kept_code
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.pipeline import Built
+from shortloop.plan.planner import Planner
+from shortloop.project.project import FINISHED, SET_ASIDE
+from shortloop.run.build_jobs import Executor
+from shortloop.store.manifest import MANIFEST, read_manifest
+from shortloop.store.notes import NOTED
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = """\
+options = {"a": 0, "b": 0}
+
+
+def synthesis():
+    import shortloop.a
+"""
+
+
+class Toy:
+    """One job of one method, by an exax that can be asked."""
+
+    def __init__(self, project: Path) -> None:
+        write(project, "methods/a_toy.py", METHOD)
+        write(project, "shortloop/a.py", "x = 1\n")
+        self.project = project
+        self.exax = Exax(project)
+        time.sleep(0.02)  # a tick of the file system's clock: the code is older than all jobs
+
+    def build(self, **options: Any) -> Built:
+        with Store() as store:
+            return Executor(Lookup(store, "toy"), self.exax, lambda event: None).build("toy", **options)
+
+    def forget(self, *, manifests: bool) -> None:
+        """As if the last run had been cut off before all was written."""
+        for file in (self.project / "workdirs/main/.shortloop").glob("*.sqlite*"):
+            file.unlink()
+        if manifests:
+            for file in (self.project / "workdirs/main").glob(f"*/{MANIFEST}"):
+                file.unlink()
+                (file.parent / NOTED).write_text(self.exax.notes[file.parent], encoding="utf-8")
+
+
+@pytest.fixture
+def toy(package: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    monkeypatch.setattr(client, "reload_methods", lambda: None)  # this exax always has them as they are
+    return Toy(package)
+
+
+def test_code_that_exax_does_not_keep_is_kept_with_the_job(toy: Toy) -> None:
+    write(toy.project, "shortloop/named.py", "import shortloop.a, shortloop.below  # a comment\n")
+    write(toy.project, "shortloop/below.py", "def low(x):\n    return x\n")
+    with_them, without = toy.build(modules=["shortloop.named"]), toy.build()
+    its_own = kept_code(without.path)  # it does not say its code, with `code_of`
+    assert its_own.keys() == {"methods.a_toy", "shortloop.a"}
+    assert kept_code(with_them.path) == its_own | {
+        "shortloop.below": "def low(x):\n    return x",
+        "shortloop.named": "import shortloop.a, shortloop.below",
+    }
+    assert with_them.content == without.content
+    manifest = read_manifest(with_them.path)
+    assert manifest is not None
+    assert code_now("toy", ["shortloop.named"]).keys() == manifest.parts.code.keys()
+
+
+def test_a_recorded_job_that_the_index_lost_is_reused(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(manifests=False)
+    again = toy.build()
+    assert (again.job, again.fresh, again.content) == (first.job, False, first.content)
+
+
+def test_a_finished_job_that_was_not_recorded_is_taken_over(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(manifests=True)
+    again = toy.build()
+    assert (again.job, again.fresh, again.content) == (first.job, False, first.content)
+    manifest = read_manifest(again.path)
+    assert manifest is not None
+    assert manifest.content == first.content
+    assert len(toy.exax.made) == 1
+
+
+def test_not_if_it_was_made_before_the_machine_started(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut may have cut its files short."""
+    first = toy.build()
+    post = first.path / FINISHED
+    loaded = json.loads(post.read_text(encoding="utf-8"))
+    assert client.made_since_boot(first.path)
+    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    started = time.time() - uptime - 1
+    post.write_text(json.dumps({**loaded, "starttime": started}), encoding="utf-8")
+    assert not client.made_since_boot(first.path)
+    post.write_text(json.dumps(loaded), encoding="utf-8")  # its code is newer than that
+    monkeypatch.setattr(client, "made_since_boot", lambda folder: False)
+    toy.forget(manifests=True)
+    again = toy.build()
+    assert again.fresh
+    assert again.job != first.job
+
+
+def test_also_if_a_file_of_its_code_was_written_since(toy: Toy) -> None:
+    """What it has loaded is known."""
+    first = toy.build()
+    toy.forget(manifests=True)
+    write(toy.project, "shortloop/a.py", "x = 1\n")
+    assert toy.build().job == first.job
+
+
+def test_not_if_nobody_knows_what_it_has_loaded(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(manifests=True)
+    (first.path / NOTED).unlink()
+    assert toy.build().job != first.job
+
+
+def test_not_if_its_manifest_is_damaged(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(manifests=False)
+    os.truncate(first.path / MANIFEST, 50)
+    again = toy.build()
+    assert again.fresh
+    assert again.job != first.job
+
+
+def test_not_if_it_was_recorded_and_damaged_since(toy: Toy) -> None:
+    first = toy.build()
+    toy.forget(manifests=False)
+    (first.path / "record.json").write_text("{}", encoding="utf-8")
+    assert toy.build().job != first.job
+
+
+@pytest.mark.parametrize("how", ["before", "manifest", "record"])
+def test_not_if_another_version_kept_it_in_another_format(toy: Toy, how: str) -> None:
+    """Though exax still hands it out, and all else of it fits."""
+    first = toy.build()
+    make_outdated(first.path, how)
+    (first.path / NOTED).write_text(toy.exax.notes[first.path], encoding="utf-8")
+    toy.forget(manifests=False)
+    again = toy.build()
+    assert (again.fresh, again.job != first.job) == (True, True)
+    assert (first.path / FINISHED).is_file()
+
+
+def test_a_set_aside_job_that_a_running_exax_still_hands_out(toy: Toy) -> None:
+    first = toy.build()
+    (first.path / FINISHED).rename(first.path / SET_ASIDE)
+    toy.forget(manifests=False)
+    again = toy.build()
+    assert again.fresh
+    assert again.job != first.job
+
+
+def test_code_that_changes_while_the_job_runs(toy: Toy) -> None:
+    """It is made again with the code as it is; what came of the code before is kept as that."""
+
+    def edit() -> None:
+        toy.exax.while_running = lambda: None
+        write(toy.project, "shortloop/a.py", "x = 22\n")
+
+    toy.exax.while_running = edit
+    built = toy.build()
+    assert built.fresh
+    assert toy.exax.numbers == 2
+    again = toy.build()
+    assert (again.job, again.fresh) == (built.job, False)
+    write(toy.project, "shortloop/a.py", "x = 1\n")
+    assert toy.build().job == "main-0"
+
+
+def test_code_that_is_loaded_after_it_changed(toy: Toy) -> None:
+    """What the mixture left is used by nobody, also if the code is put back before the job ends."""
+
+    def swap() -> None:
+        toy.exax.while_running = lambda: None
+        write(toy.project, "shortloop/a.py", "x = 22\n")
+        late = {"shortloop.a": (str(toy.project / "shortloop/a.py"), blake3(b"x = 22\n").hexdigest())}
+        notes = toy.project / "workdirs/main/main-0" / NOTED
+        notes.write_text(notes.read_text(encoding="utf-8") + json.dumps({"loaded": late}), encoding="utf-8")
+        write(toy.project, "shortloop/a.py", "x = 1\n")
+
+    toy.exax.while_running = swap
+    assert toy.build().job == "main-1"
+    mixed = toy.project / "workdirs/main/main-0"
+    assert (mixed / SET_ASIDE).is_file()
+    assert not (mixed / MANIFEST).exists()
+
+
+def test_code_that_goes_on_changing(toy: Toy) -> None:
+    number = iter(range(10))
+    toy.exax.while_running = lambda: write(toy.project, "shortloop/a.py", f"x = 10{next(number)}\n")
+    with pytest.raises(InputError, match="keeps changing") as raised:
+        toy.build()
+    assert raised.value.found
+    assert toy.exax.numbers == 3
+
+
+def test_a_remark_in_the_code_while_the_job_runs_costs_nothing(toy: Toy) -> None:
+    toy.exax.while_running = lambda: write(toy.project, "shortloop/a.py", "x = 1  # a remark\n")
+    assert toy.build().job == "main-0"
+
+
+def test_a_job_of_methods_that_exax_had_not_loaded_again(toy: Toy) -> None:
+    """What it has loaded is of before the edit, as in a server that nobody told."""
+    old, older = toy.exax.loaded, write(toy.project, "older.py", "x = 0\n")
+
+    def stale(method: str) -> list[tuple[str, Path]]:
+        toy.exax.loaded = old  # type: ignore[method-assign]
+        return [("shortloop.a", older)]
+
+    toy.exax.loaded = stale  # type: ignore[method-assign]
+    built = toy.build()
+    assert built.job == "main-1"
+    assert not (toy.project / "workdirs/main/main-0" / FINISHED).exists()
+
+
+def test_every_job_is_kept_with_what_made_it(toy: Toy) -> None:
+    built = toy.build(b=2, a=1)
+    manifest = read_manifest(built.path)
+    assert manifest is not None
+    assert (manifest.job, manifest.reason, manifest.pipeline) == (built.job, "new", "toy")
+    assert manifest.parts.options == {"a": 1, "b": 2}
+    assert manifest.cost["seconds"] == 0.25
+    assert manifest.cost["bytes"] == sum(size for size, _ in manifest.files.values())
+    assert manifest.key == manifest.parts.key()
+
+
+def test_a_plan_makes_nothing(toy: Toy) -> None:
+    with Store() as store:
+        assert Planner(Lookup(store, "toy")).build("toy").plan == "build"
+    assert toy.exax.asked == []

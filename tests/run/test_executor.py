@@ -1,0 +1,168 @@
+"""A run: its jobs, and what it tells, in order, whoever listens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project, own_package, write
+from jobs_runs import Runs
+
+from shortloop.base.errors import InputError
+from shortloop.exax.patches import preload
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.pipeline import REUSE, Built, Run
+from shortloop.plan.planner import Planner
+from shortloop.run.events import Ended, Event, Reading, Started
+from shortloop.run.progress import Progress
+from shortloop.stages.inputs import File
+from shortloop.store.inputs import content_of, locate
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+package = pytest.fixture(own_package)
+
+METHOD = """\
+from shortloop.keys.code import code_of
+
+depend_extra = code_of(__file__)
+options = {"number": 0, "files": [], "partition": None}
+jobs = ("first", ["all"])
+
+
+def synthesis():
+    pass
+"""
+
+
+@pytest.fixture
+def runs(package: Path) -> Runs:
+    for name in ("first", "second"):
+        write(package, f"methods/a_{name}.py", METHOD)
+    write(package, "a.csv", "1,2")
+    return Runs(package)
+
+
+def pipeline(run: Run) -> Built:
+    files = run.files([Path("a.csv").resolve()])
+    firsts = [run.build("first", partition=name, files=files) for name in "AB"]
+    return run.build("second", all=firsts, number=1)
+
+
+def test_what_happens_is_told_in_order(runs: Runs) -> None:
+    run = runs.run(pipeline)
+    first, second, last = run.jobs
+    reading, *others = runs.told
+    assert isinstance(reading, Reading)
+    assert (reading.files, reading.done, reading.total) == (1, 3, 3)
+    assert others == [
+        Started("first", "A"),
+        Ended(first),
+        Started("first", "B"),
+        Ended(second),
+        Started("second", None),
+        Ended(last),
+    ]
+    assert [job.job for job in run.jobs] == ["main-0", "main-1", "main-2"]
+    assert all(job.fresh and job.reason == "new" and job.plan == "" for job in run.jobs)
+
+
+def test_the_same_is_told_of_jobs_that_are_there(runs: Runs) -> None:
+    runs.run(pipeline)
+    runs.told.clear()
+    run = runs.run(pipeline)
+    assert [type(event) for event in runs.told if not isinstance(event, Reading)] == [Started, Ended] * 3
+    assert not any(job.fresh or job.reason for job in run.jobs)
+    assert {job.plan for job in run.jobs} == {REUSE}
+
+
+def test_a_job_that_refuses_its_input_has_ended(runs: Runs) -> None:
+    runs.exax.problems = {"first B": "no such numbers"}
+    with pytest.raises(InputError, match="no such numbers"):
+        runs.run(pipeline)
+    *_, last = runs.told
+    assert isinstance(last, Ended)
+    assert (last.built.job, last.built.partition, last.built.rejected) == ("main-1", "B", True)
+    runs.exax.problems = {}
+    with pytest.raises(InputError, match="no such numbers"):  # the same bytes give the same answer
+        runs.run(pipeline)
+    assert len(runs.exax.asked) == 2
+
+
+def test_a_pipeline_may_catch_that_a_job_refused_its_input(runs: Runs) -> None:
+    """A plan ends there; what it raises is no error, which the pipeline would take for one of the job."""
+
+    def tolerant(run: Run) -> Built:
+        good = []
+        for name in "AB":
+            try:
+                good.append(run.build("first", partition=name))
+                good[-1].result()
+            except Exception:
+                good = good[:1]
+        return run.build("second", all=good)
+
+    runs.exax.problems = {"first B": "no such numbers"}
+    assert len(runs.run(tolerant).jobs) == 3
+    with Store() as store:
+        plan = Planner(Lookup(store, runs.name))
+        plan.follow(tolerant)
+    assert plan.waits_for is plan.jobs[-1]
+    assert [(job.partition, job.rejected) for job in plan.jobs] == [("A", False), ("B", True)]
+    assert not any(job.fresh for job in runs.run(tolerant).jobs)
+
+
+def test_a_listener_that_fails_ends_the_run(runs: Runs) -> None:
+    def fails(event: Event) -> None:
+        if event == Started("second", None):
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        runs.run(pipeline, fails)
+    assert [job.fresh for job in runs.run(pipeline).jobs] == [False, False, True]
+
+
+def test_progress_is_a_listener(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(runs.plan(pipeline).jobs, {}) as progress:
+        runs.run(pipeline, progress.on)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:4] for line in lines] == [
+        ["[1/3]", "built", "first", "A"],
+        ["[2/3]", "built", "first", "B"],
+        ["[3/3]", "built", "second", "main-2"],
+    ]
+    with Progress(runs.plan(pipeline).jobs, {}) as progress:
+        runs.run(pipeline, progress.on)
+    assert capsys.readouterr().out == ""
+
+
+def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
+    found: list[File] = []
+
+    def reads(run: Run) -> Built:
+        found.extend([run.file(Path("a.csv").resolve()), *run.files([])])
+        return run.build("first", files=found, partition="A")
+
+    runs.run(reads)
+    assert found == [File(content_of([Path("a.csv").resolve()])[0], Path("a.csv").resolve(), "a.csv")]
+    assert locate(found[0].content) == found[0].path
+    ((_, options, _),) = runs.exax.asked
+    assert options == {"files": [f"{found[0].content} a.csv"], "partition": "A"}
+
+
+def test_a_file_that_cannot_be_read_is_named(runs: Runs) -> None:
+    def reads(run: Run) -> Built:
+        return run.build("first", files=[run.file(Path("no.csv").resolve())])
+
+    with pytest.raises(InputError, match="a file cannot be read") as caught:
+        runs.run(reads)
+    assert str(caught.value.file).endswith("no.csv")
+    assert runs.exax.asked == []
+
+
+def test_jobs_are_announced_before_they_are_built(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[tuple[str, tuple[str, ...]]] = []
+    monkeypatch.setattr(preload, "announce", lambda *of: announced.append(of))
+    runs.run(pipeline)
+    runs.run(pipeline)
+    assert announced == [("first", ()), ("first", ()), ("second", ())]

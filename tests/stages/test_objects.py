@@ -1,0 +1,162 @@
+"""Objects of a job are read when they are asked for, where nothing speaks against it; other versions of their
+libraries are named."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from shortloop.base.errors import InputError, TransientError
+from shortloop.stages.output import write_output
+from shortloop.stages.records import RECORD
+from shortloop.stages.results import Result, Where, open_result
+from shortloop.stages.rows import pack, stacked, unpack
+from shortloop.stages.stage import Finished, Outputs, Stage
+from shortloop.stages.task import Task
+from shortloop.store.labelled import said_facts
+
+
+class Ends(Stage):
+    finished: Finished
+
+    def finish(self, out: Outputs) -> Finished:
+        return self.finished
+
+
+@pytest.fixture(autouse=True)
+def no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def left(folder: Path, facts: dict[str, Any], where: Where | None = None) -> Result:
+    """A job that leaves facts."""
+    folder.mkdir()
+    stage = Ends()
+    stage.finished = Finished(facts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_output(stage, Task("ends", "", "", None, {}, {}), {}, [])
+    return open_result(folder, where)
+
+
+MODEL = LinearRegression().fit(np.arange(6.0).reshape(3, 2), [1.0, 2.0, 4.0])
+
+
+def test_facts_that_are_objects_come_back_beside_plain_ones(tmp_path: Path) -> None:
+    series = pd.Series([1.0, 2.0], index=["a", "b"])
+    found = left(tmp_path / "main-1", {"n": 1, "model": MODEL, "series": series})
+    assert found.names() == ["n", "model", "series"]
+    assert found.facts["n"] == 1
+    pd.testing.assert_series_equal(found.facts["series"], series)
+    assert found["model"].predict([[1.0, 2.0]]) == MODEL.predict([[1.0, 2.0]])
+    assert found["model"] is not found["model"]  # who changes it changes nothing here
+    assert type(pickle.loads((found.path / "model.pkl").read_bytes())) is LinearRegression
+    described = found.record["objects"]["model"]
+    assert (described["type"], described["text"]) == (
+        "sklearn.linear_model._base.LinearRegression",
+        "LinearRegression()",
+    )
+
+
+def test_where_facts_are_shown_an_object_is_its_repr(tmp_path: Path) -> None:
+    """As in `summary.json` and in attributes of xarray."""
+    found = left(tmp_path / "main-1", {"n": 1, "model": MODEL})
+    assert said_facts(found.record) == {"n": 1, "model": "LinearRegression()"}
+
+
+def test_plain_facts_are_no_objects(tmp_path: Path) -> None:
+    found = left(tmp_path / "main-1", {"n": 1, "days": {1: 0.5}, "names": {"a", "b"}})
+    assert "objects" not in found.record
+    assert [each.name for each in found.path.iterdir()] == [RECORD]
+
+
+def test_a_long_repr_is_cut_and_has_no_addresses(tmp_path: Path) -> None:
+    class_of = np.array([object()] * 1000, dtype=object)
+    text = left(tmp_path / "main-1", {"x": class_of}).record["objects"]["x"]["text"]
+    assert len(text) <= 200
+    assert "0x" not in text
+
+
+def test_objects_of_units_are_read_one_by_one(tmp_path: Path) -> None:
+    names = ["a", ("b", 2), 3, None]
+    rows = [unpack(pack({"model": {1: number}, "none": None}, "unit")) for number in range(4)]
+    arrays, tables, objects = stacked(names, rows, "fit")
+    assert not arrays
+    assert not tables
+    found = left(tmp_path / "main-1", {"units": names, **objects})
+    models = found["model"]
+    assert [*models] == names
+    assert [models[name] for name in names] == [{1: 0}, {1: 1}, {1: 2}, {1: 3}]
+    assert models[np.int64(3)] == {1: 2}
+    assert dict(found.facts["none"]) == dict.fromkeys(names)
+    assert repr(models) == "<objects of 4 units: ['a', ('b', 2), 3, None]>"
+    with pytest.raises(KeyError, match="other; there are"):
+        models["other"]
+
+
+def test_units_that_give_objects_and_numbers_are_refused() -> None:
+    rows = [unpack(pack({"x": each}, "unit")) for each in (1.0, None)]
+    with pytest.raises(InputError, match="units of fit give x of other types") as caught:
+        stacked(["a", "b"], rows, "fit")
+    assert "NoneType of unit b" in caught.value.message
+    assert "nan for a number" in caught.value.message
+
+
+def of_another_user(found: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root alone can give files away; all others become another user."""
+    if os.geteuid() == 0:
+        for file in found.path.iterdir():
+            os.chown(file, 54321, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 54321)
+
+
+def test_what_another_user_wrote_is_read_only_if_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = left(tmp_path / "main-1", {"n": 1, "model": MODEL, "day": {"x"}})
+    of_another_user(found, monkeypatch)
+    assert (found["n"], found["day"]) == (1, {"x"})
+    with pytest.raises(TransientError, match="is not read, as somebody else may have written it") as caught:
+        found["model"]
+    assert 'shortloop.load("main-1", trusted=True)' in caught.value.message
+    told = open_result(found.path, Where(trusted=True))
+    assert type(told["model"]) is LinearRegression
+
+
+def test_other_versions_of_its_libraries_are_named(tmp_path: Path) -> None:
+    found = left(tmp_path / "main-1", {"model": MODEL})
+    record = json.loads((found.path / RECORD).read_text())
+    record["objects"]["model"]["versions"]["sklearn"] = "0.1"
+    (found.path / RECORD).write_text(json.dumps(record))
+    with pytest.warns(
+        UserWarning, match=r"main-1, model: written with sklearn 0\.1, read with sklearn [\d.]+\."
+    ):
+        open_result(found.path)["model"]
+
+
+def test_an_object_that_cannot_be_read_here_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "module_of_objects.py").write_text("class Own:\n    pass\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    from module_of_objects import Own  # type: ignore[import-not-found]
+
+    found = left(tmp_path / "main-1", {"own": Own()})
+    assert type(found["own"]) is Own
+    monkeypatch.undo()
+    monkeypatch.delitem(__import__("sys").modules, "module_of_objects")
+    with pytest.raises(TransientError, match="No module named 'module_of_objects'"):
+        found["own"]

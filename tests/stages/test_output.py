@@ -1,0 +1,334 @@
+"""What a stage leaves: arrays that its units fill, more of them at the end, files, and the record."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from in_process import do_job, files_of, keep_file
+from matplotlib.figure import Figure
+from toy_stages import Growing, Numbers, Powers, task_of
+
+from shortloop.base.mapped_array import Span
+from shortloop.stages.output import compute_unit, lay_out, write_output
+from shortloop.stages.records import Outside, create_array
+from shortloop.stages.results import Result, Where, open_result
+from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
+from shortloop.stages.task import Task, open_stage
+from shortloop.stages.threads import Pool
+from shortloop.stages.unit_values import keep_unit
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    """A job of three numbers."""
+    file = tmp_path / "numbers.txt"
+    file.write_text("1 2 3", encoding="utf-8")
+    task = task_of(Numbers, {"file": "c1"}, {}, where=Where({"c1": file}))
+    return do_job(task, tmp_path / "main-1").path
+
+
+def powers(numbers: Path, count: int, **more: Any) -> Task:
+    jobs: dict[str, Any] = {"numbers": str(numbers), "others": [], "offset": None}
+    return task_of(Powers, {"count": count, "style": {"name": "x"}}, jobs, **more)
+
+
+def test_what_units_and_the_end_leave(numbers: Path, tmp_path: Path) -> None:
+    result = do_job(powers(numbers, 4, versions={"numpy": "2"}), tmp_path / "main-2")
+    expected = np.array([1.0, 2, 3]) ** np.arange(4)[:, np.newaxis]
+    np.testing.assert_array_equal(result.arrays["powers"], expected)
+    np.testing.assert_array_equal(result.arrays["largest"], np.array([[1, 3, 9, 27]], "f4"), strict=True)
+    np.testing.assert_array_equal(result.arrays["means"], expected.mean(axis=1))
+    assert result.arrays["total"] == expected.sum()
+    assert result.facts == {"rows": 3}
+    files = {file for file in files_of(result.path) if not file.endswith(".npy")}
+    assert files == {"record.json", "report/all.txt", *(f"pages/{number}.txt" for number in range(4))}
+    assert result.record["versions"] == {"numpy": "2"}
+    assert (result.stage, result.partition, result.problem) == ("powers", None, None)
+
+
+def test_the_record_says_what_each_array_is(numbers: Path, tmp_path: Path) -> None:
+    described = do_job(powers(numbers, 2), tmp_path / "main-2").record["arrays"]
+    assert described["largest"] == {
+        "axes": "one × powers",
+        "description": "largest power",
+        "unit": "m",
+        "shape": [1, 2],
+        "dtype": "float32",
+    }
+    assert list(described) == ["powers", "largest", "means", "total"]
+
+
+@pytest.mark.parametrize(("before", "count"), [(0, 3), (2, 5), (5, 2), (3, 3)])
+def test_grown_or_at_once_is_the_same(numbers: Path, tmp_path: Path, before: int, count: int) -> None:
+    jobs = {"numbers": str(numbers)}
+    do_job(task_of(Growing, {"count": before}, jobs), tmp_path / "main-2")
+    task = task_of(Growing, {"count": count}, jobs)
+    grown = do_job(dataclasses.replace(task, before=str(tmp_path / "main-2")), tmp_path / "main-3")
+    assert files_of(grown.path) == files_of(do_job(task, tmp_path / "main-4").path)
+
+
+class Square(Growing):
+    """Whose outputs do not all have a row for each of what it grows in."""
+
+    def outputs(self) -> dict[str, Out]:
+        return {**super().outputs(), "square": Out((2, 2), "f8", "rows × rows", "")}
+
+
+class Pages(Growing):
+    """Whose units give files."""
+
+    def compute(self, unit: int) -> Any:
+        return {**super().compute(unit), "page.txt": b"x"}
+
+
+@pytest.mark.parametrize(("stage", "said"), [(Square, "square has the shape"), (Pages, "gives files")])
+def test_what_could_not_be_taken_over_is_refused(
+    numbers: Path, tmp_path: Path, stage: type[Growing], said: str
+) -> None:
+    """Also where nothing is: a job that grows from this one would have zeros in its first rows."""
+    task = Task("x", "", "", None, {"count": 3}, {"numbers": str(numbers)})
+    made = stage()
+    made.count, made.numbers = 3, open_result(numbers)
+    with pytest.raises(ValueError, match=said):
+        keep_unit(
+            made, 0, compute_unit(made, 0), lay_out(made, task, lambda name, *of: np.zeros(*of)), keep_file
+        )
+
+
+class Placed(Stage):
+    """Units whose place in their arrays differs."""
+
+    INDEX: Any = None
+
+    def outputs(self) -> dict[str, Out]:
+        return {"a": Out((4, 3), "i2", "x × y", "it"), "b": Out((4,), "?", "x", "it")}
+
+    def index(self, unit: int) -> Any:
+        return self.INDEX
+
+
+@pytest.mark.parametrize(
+    ("index", "values", "a", "b"),
+    [
+        (2, {"a": [1, 2, 3], "b": True}, [[0] * 3, [0] * 3, [1, 2, 3], [0] * 3], [0, 0, 1, 0]),
+        ({"a": slice(1, 3)}, {"a": np.ones((2, 3), int)}, [[0] * 3, [1] * 3, [1] * 3, [0] * 3], [0] * 4),
+        (
+            {"a": (slice(None), 1), "b": 0},
+            {"a": [1, 2, 3, 4], "b": True},
+            [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]],
+            [1, 0, 0, 0],
+        ),
+        ({"a": (0, 0)}, {"a": 5}, [[5, 0, 0], [0] * 3, [0] * 3, [0] * 3], [0] * 4),
+    ],
+)
+def test_a_unit_is_put_where_it_belongs(
+    index: Index | Mapping[str, Index], values: dict[str, Any], a: list[list[int]], b: list[int]
+) -> None:
+    stage = Placed()
+    stage.INDEX = index
+    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    arrays = {name: np.zeros(out.shape, out.dtype) for name, out in stage.outputs().items()}
+    keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+    np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
+    np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
+
+
+class WithoutCompute(Stage):
+    def units(self) -> int:
+        return 1
+
+
+class WithoutKey(CollectingStage):
+    unit_fields = ()
+
+
+def test_a_stage_that_lacks_what_it_needs_says_so() -> None:
+    with pytest.raises(NotImplementedError, match="WithoutCompute has units, and no `compute`"):
+        compute_unit(WithoutCompute(), 0)
+    with pytest.raises(TypeError, match=r"WithoutKey.*unit_key"):
+        WithoutKey()  # type: ignore[abstract]
+
+
+def test_bytes_become_files() -> None:
+    stage = Placed()
+    stage.INDEX = {"b": 0}
+    stage.compute = lambda unit: {"figures/1.svg": b"<svg/>", "b": True}  # type: ignore[method-assign]
+    arrays = {"b": np.zeros(4, bool)}
+    files: dict[str, bytes] = {}
+    keep_unit(stage, 0, compute_unit(stage, 0), arrays, files.__setitem__)
+    assert files == {"figures/1.svg": b"<svg/>"}
+    assert arrays["b"].tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"c": 1}, "gives c; it is to fill a, b"),
+        ({}, "gives nothing; it is to fill a, b"),
+        (None, "gives NoneType, not outputs by name"),
+        ({"a": 5}, r"gives a as int64 \(\); its output is int16 \(3,\)"),  # NumPy would repeat it
+        ({"a": [[1, 2, 3]]}, "gives a as"),
+        ({"a": [1.5, 2.5, 3.5]}, "gives a as float64"),  # and cut these off
+        ({"b": 1}, "its output is bool"),
+        ({"a": [1, 2, 40_000]}, "gives a with values that int16 cannot hold"),
+        ({"a": b"abc"}, r"gives a as \|S3 \(\)"),  # the name of an output is none of a file
+    ],
+)
+def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
+    stage = Placed()
+    stage.INDEX = dict.fromkeys(values, 0) if values and "c" not in values else 0
+    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    arrays = {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}
+    with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
+        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+    assert not arrays["a"].any()
+
+
+@pytest.mark.parametrize("given", ["a", "b"])
+def test_a_unit_fills_all_that_it_is_to_fill(given: str) -> None:
+    stage = Placed()
+    stage.INDEX = 0
+    stage.compute = lambda unit: {given: [1, 2, 3] if given == "a" else True}  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match=f"gives {given}; it is to fill a, b"):
+        keep_unit(
+            stage, 0, compute_unit(stage, 0), {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}, keep_file
+        )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "is_held"),
+    [
+        ("U3", "abc", True),
+        ("U3", "abcd", False),
+        ("S3", b"abcd", False),
+        ("f4", 1e300, False),
+        ("f4", np.inf, True),
+        ("f4", np.nan, True),
+        ("f4", 0.1, True),  # rounded
+        ("i8", np.uint64(2**63), False),
+        ("i8", True, True),
+        ("M8[s]", np.datetime64("2020-01-01T00:00:00.5"), False),
+        ("M8[s]", np.datetime64("2020-01-01T00:00:00.0"), True),
+        ("M8[s]", np.datetime64("NaT", "ms"), True),
+        ("i4,f4", np.ones((), "i4,f4"), True),
+    ],
+)
+def test_values_are_kept_as_they_are_or_refused(dtype: str, value: Any, is_held: bool) -> None:
+    stage = Placed()
+    stage.INDEX = {"a": 0}
+    stage.compute = lambda unit: {"a": value}  # type: ignore[method-assign]
+    arrays = {"a": np.zeros(1, dtype)}
+    if is_held:
+        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+        np.testing.assert_array_equal(arrays["a"][0], np.asarray(value).astype(dtype))
+    else:
+        with pytest.raises(ValueError, match=r"values that .* cannot hold"):
+            keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+
+
+class Twice(Placed):
+    def finish(self, out: Outputs) -> Finished:
+        return Finished(arrays={"a": Values([1], "x", "again")})
+
+
+def test_an_output_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = Task("placed", "", "", None, {}, {})
+    with pytest.raises(ValueError, match="Twice gives a at its end"):
+        write_output(Twice(), task, {}, [])
+
+
+class Ends(Stage):
+    """Leaves what it is told to."""
+
+    finished: Finished
+
+    def finish(self, out: Outputs) -> Finished:
+        return self.finished
+
+
+POOLS: list[Pool] = [{"library": "blas", "version": "1", "threads": 1, "threads_used": 1}]
+
+
+def ended(finished: Finished, folder: Path, where: Where) -> Result:
+    stage = Ends()
+    stage.finished = finished
+    assert write_output(stage, Task("ends", "", "", "A", {}, {}), {}, POOLS) == list(finished.files)
+    return open_result(folder, where)
+
+
+def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "input.bin"
+    file.write_bytes(b"before! " + np.arange(6.0).tobytes())
+    span = Span(offset=8, shape=(2, 3), strides=(24, 8), dtype="<f8")
+    Outputs({}).create("made", (2,), "i4")[...] = [3, 4]
+    arrays = {
+        "given": Values([1.5, 2.5], "x", "given", "s"),
+        "made": Values(None, "x", "made"),
+        "elsewhere": Values(Outside("input.bin", "c1", span), "x × y", "in a file of the input"),
+    }
+    result = ended(Finished({"n": 1}, arrays), tmp_path, Where({"c1": file}))
+    assert result.arrays["given"].tolist() == [1.5, 2.5]
+    assert result.arrays["made"].tolist() == [3, 4]
+    assert result.arrays["elsewhere"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert not Path("elsewhere.npy").exists()
+    assert (result.partition, result.record["threads"]) == ("A", POOLS)
+    assert result.record["arrays"]["elsewhere"]["shape"] == [2, 3]
+
+
+def test_an_array_that_nobody_made_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"made\.npy"):
+        ended(Finished(arrays={"made": Values(None, "x", "")}), tmp_path, Where())
+    assert not Path("record.json").exists()
+
+
+def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = Task("stage", "shortloop.stages.stage", "Stage", None, {}, {})
+    stage = open_stage(task)
+    assert (stage.units(), stage.is_small(), lay_out(stage, task, create_array)) == (0, False, {})
+    assert write_output(stage, task, {}, []) == []
+    assert open_result(tmp_path).facts == {}
+
+
+@pytest.mark.parametrize(
+    ("finished", "said"),
+    [
+        (None, "finish of Ends gives NoneType"),
+        ({"rows": 1}, "finish of Ends gives dict"),
+        (
+            Finished({"rows": threading.Lock()}),
+            r"Ends returns a value that cannot be stored\n  field: +rows\n",
+        ),
+        (Finished({"by": [{"a": lambda: 1}]}), r"  field: +by\[0\]\['a'\]\n"),
+        (Finished({"../a": object()}), "Ends gives an object under a name that no file can have"),
+        (Finished({"a": object()}, files={"a.pkl": b""}), "gives a.pkl 2 times"),
+        (
+            Finished(arrays={"a": Values(np.ma.masked_equal([1, 2], 1), "x", "")}),
+            "numpy.ma.MaskedArray",
+        ),
+        (Finished(files={"a.png": b""}, figures={"a": Figure()}), "gives a.png 2 times"),
+        (Finished(files={"a.parquet": b""}, tables={"a": pd.DataFrame()}), "gives a.parquet 2 times"),
+        (Finished(files={"record.json": b""}), "'record.json': it is that of another file"),
+        (Finished(files={"../a": b""}), "'../a': it must be below"),
+        (Finished(arrays={"../a": Values(1, "", "")}), "'../a'"),
+    ],
+)
+def test_an_end_that_nobody_could_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: Any, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stage = Ends()
+    stage.finished = finished
+    with pytest.raises(ValueError, match=said):
+        write_output(stage, Task("ends", "", "", None, {}, {}), {}, [])
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,211 @@
+"""What a job leaves: what is written is what is read, and it says what it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from jobs_project import empty_project, make_job
+
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
+from shortloop.stages.records import Array, create_array, noted, reject, save_array, write_record
+from shortloop.stages.results import open_result
+from shortloop.stages.threads import Pool
+
+project = pytest.fixture(empty_project)
+
+
+@pytest.fixture
+def job(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a job that is running, which is the current folder."""
+    folder = make_job(project, "main-3", finished=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+DTYPES = st.one_of(
+    npst.floating_dtypes(endianness="="),
+    npst.integer_dtypes(endianness="="),
+    npst.boolean_dtypes(),
+    npst.unicode_string_dtypes(endianness="=", max_len=5),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=npst.arrays(DTYPES, npst.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)))
+def test_arrays_come_back_bit_for_bit(job: Path, values: np.ndarray) -> None:
+    save_array("a", values)
+    write_record("train", "S01", {"a": Array("x × y", "anything", "V")})
+    result = open_result(job)
+    back = result.arrays["a"]
+    assert back.dtype == values.dtype
+    assert back.shape == values.shape
+    assert back.tobytes() == values.tobytes()
+    described = result.record["arrays"]["a"]
+    assert described == {
+        "axes": "x × y",
+        "description": "anything",
+        "unit": "V",
+        "shape": list(values.shape),
+        "dtype": str(values.dtype),
+    }
+
+
+def test_arrays_are_mapped_and_not_to_be_changed(job: Path) -> None:
+    save_array("a", np.arange(12.0).reshape(3, 4))
+    write_record("train", "S01", {"a": Array("x × y", "")})
+    back = open_result(job).arrays["a"]
+    assert isinstance(back, np.memmap)
+    assert not back.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        back[0] = 1
+
+
+def test_fortran_order_and_views_come_back_as_they_look(job: Path) -> None:
+    values = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
+    for number, each in enumerate([values, values[:, ::-1, ::2], values.T, np.broadcast_to(1.0, (3, 2))]):
+        save_array(f"a{number}", each)
+        write_record("train", None, {f"a{number}": Array("", "")})
+        np.testing.assert_array_equal(open_result(job).arrays[f"a{number}"], each)
+
+
+@pytest.mark.parametrize("values", [[{}, None], [1, "ab"], [[1, 2], [3]]])
+def test_objects_are_refused(job: Path, values: list[object]) -> None:
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    with pytest.raises(ValueError, match="an array of objects"):
+        save_array("a", objects)
+
+
+class Trap:
+    """Unpickling it would show."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, ("sprung",)
+
+
+def test_a_pickle_in_the_place_of_an_array_is_never_opened(job: Path) -> None:
+    save_array("a", np.zeros(3))
+    write_record("train", None, {"a": Array("", "")})
+    trap = np.empty(1, dtype=object)
+    trap[0] = Trap()
+    for content in ("array", "plain"):
+        if content == "array":
+            np.save("a.npy", trap, allow_pickle=True)
+        else:
+            Path("a.npy").write_bytes(pickle.dumps(Trap()))
+        with pytest.raises(ValueError, match=r"pickle|Python objects"):
+            open_result(job).arrays["a"]
+        with pytest.raises(ValueError, match=r"pickle|Python objects"):
+            write_record("train", None, {"a": Array("", "")})
+    assert not Path("sprung").exists()
+
+
+def test_a_created_array_is_shared_with_forks(job: Path) -> None:
+    shared = create_array("a", (4, 2), np.int16)
+    assert not shared.any()
+    for row in range(4):
+        child = os.fork()
+        if child == 0:
+            shared[row] = [row, -row]
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    write_record("train", None, {"a": Array("", "")})
+    expected = [[0, 0], [1, -1], [2, -2], [3, -3]]
+    np.testing.assert_array_equal(open_result(job).arrays["a"], expected)
+    assert open_result(job).arrays["a"].dtype == np.int16
+
+
+def test_facts_threads_and_versions_come_back(job: Path) -> None:
+    facts: dict[str, Plain] = {
+        "classes": ["Gesicht", "Straße"],
+        "n": 3,
+        "x": 0.1 + 0.2,
+        "none": None,
+        "deep": {"a": [1, []]},
+    }
+    pools: list[Pool] = [{"library": "blas", "version": "1", "threads": 1, "threads_used": 1}]
+    write_record("train", "S01", {}, facts=facts, threads=iter(pools), versions={"numpy": "2.1"})
+    result = open_result(job)
+    assert (result.stage, result.partition, result.problem) == ("train", "S01", None)
+    assert result.facts == facts
+    assert result.record["threads"] == pools
+    assert result.record["versions"] == {"numpy": "2.1"}
+    assert set(result.record) == {
+        "format",
+        "stage",
+        "partition",
+        "arrays",
+        "facts",
+        "threads",
+        "versions",
+        "problem",
+    }
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.arange(2), object()])
+def test_facts_that_are_no_plain_data_are_refused(job: Path, value: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        write_record("train", None, {}, facts={"x": value})
+    assert not Path("record.json").exists()
+
+
+def test_an_array_that_was_not_written_is_noticed(job: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"gone\.npy"):
+        write_record("train", None, {"gone": Array("", "")})
+    assert not Path("record.json").exists()
+
+
+def test_a_rejected_job_leaves_the_message_and_nothing_else(job: Path) -> None:
+    save_array("data_study", np.zeros(3))  # of a phase before the bad one
+    error = InputError("no labels", partition="S01", file="a.npz", hint="look [there]")
+    reject("import_epochs", "S01", error)
+    result = open_result(job)
+    assert result.problem == error.message
+    assert "a.npz" in result.problem
+    assert len(result.arrays) == 0
+    assert {file.name for file in job.iterdir()} == {"setup.json", "record.json"}
+
+
+def test_rejecting_outside_a_job_deletes_nothing(project: Path) -> None:
+    np.save("mine.npy", np.zeros(3))
+    reject("import_epochs", "S01", InputError("no labels"))
+    assert Path("mine.npy").exists()
+
+
+def test_warnings_of_readers_become_notes(job: Path) -> None:
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as others:
+        warnings.simplefilter("always")
+        with noted("S01, study", notes):
+            for _ in range(2):
+                warnings.warn("channel X is flat", UserWarning, stacklevel=1)
+            warnings.warn("old", DeprecationWarning, stacklevel=1)
+            warnings.warn("not converged", type("Special", (UserWarning,), {}), stacklevel=1)
+    assert notes == ["S01, study: channel X is flat"] * 2
+    assert [str(warning.message) for warning in others] == ["old", "not converged"]
+
+
+def test_notes_are_none_of_the_readers_failure(job: Path) -> None:
+    notes: list[str] = []
+    with pytest.raises(InputError), noted("S01", notes):
+        raise InputError("bad")
+    assert notes == []
+
+
+def test_a_record_is_readable_text(job: Path) -> None:
+    save_array("a", np.zeros((2, 3)))
+    write_record("train", "S01", {"a": Array("bins × trials", "it")})
+    record = json.loads(Path("record.json").read_text(encoding="utf-8"))
+    assert record["arrays"]["a"]["shape"] == [2, 3]
+    assert {file.name for file in job.iterdir()} == {"a.npy", "record.json", "setup.json"}

@@ -1,0 +1,179 @@
+"""After a crash: broken notes of jobs, what unfinished jobs left, and workdirs that a server has."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs_project import ROOT, empty_project, make_job
+from jobs_recorded import recorded_job
+
+from shortloop.project.project import DELETED, FINISHED, SET_ASIDE
+from shortloop.store.crash_repair import BROKEN, CHECKPOINTS, UNFINISHED, mend, tidy
+
+project = pytest.fixture(empty_project)
+
+DAMAGE = {
+    "empty": lambda text: b"",
+    "cut short": lambda text: text[: len(text) // 2],
+    "zeros": lambda text: bytes(len(text)),
+    "garbage": lambda text: b"\xff\xfe" + text,
+    "no record": lambda text: b"[]",
+}
+
+
+@pytest.fixture
+def workdirs(project: Path) -> dict[str, Path]:
+    found = {"main": project / "workdirs/main", "other": project / "elsewhere/other", "none": project / "x"}
+    for number in (1, 2):
+        recorded_job(project, f"main-{number}")
+    recorded_job(project, "other-1")
+    return found
+
+
+@pytest.mark.parametrize("name", ["post.json", "setup.json"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_job_whose_notes_were_cut_short_is_taken_out_of_use(
+    workdirs: dict[str, Path], name: str, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = workdirs["main"] / "main-2"
+    text = (folder / name).read_bytes()
+    (folder / name).write_bytes(DAMAGE[damage](text))
+    mend(workdirs)
+    assert f"main-2 was cut short ({name})" in capsys.readouterr().out
+    assert not (folder / FINISHED).exists()
+    assert (folder / BROKEN).exists()
+    assert (folder / "x.npy").read_bytes() == b"a result"  # nothing is deleted
+    for other in (workdirs["main"] / "main-1", workdirs["other"] / "other-1"):
+        assert (other / FINISHED).exists()
+    told = tidy(workdirs)  # who runs something next is told once
+    assert len(told) == 1
+    assert told[0].startswith("main-2 was cut short")
+    assert tidy(workdirs) == []
+    assert (folder / "x.npy").exists()
+
+
+def test_setup_json_that_is_missing(workdirs: dict[str, Path]) -> None:
+    (workdirs["main"] / "main-1/setup.json").unlink()
+    mend(workdirs)
+    assert (workdirs["main"] / "main-1" / BROKEN).exists()
+
+
+def test_nothing_is_done_to_whole_jobs(workdirs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    before = {file: file.stat().st_mtime_ns for folder in workdirs.values() for file in folder.rglob("*")}
+    mend(workdirs)
+    assert tidy(workdirs) == []
+    after = {file: file.stat().st_mtime_ns for folder in workdirs.values() for file in folder.rglob("*")}
+    assert after == before
+    assert capsys.readouterr().out == ""
+
+
+def unfinished_job(project: Path, job: str, **setup: object) -> Path:
+    folder = make_job(project, job, finished=False)
+    plain = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+    (folder / "setup.json").write_text(json.dumps({**plain, **setup}), encoding="utf-8")
+    (folder / "half.npy").write_bytes(b"half")
+    (folder / ".progress").write_text("0.5", encoding="utf-8")
+    (folder / "slices").mkdir()
+    (folder / "slices" / "0.npy").write_bytes(b"half")
+    (folder / "link").symlink_to(project / "accelerator.conf")
+    (folder / "linked").symlink_to(project, target_is_directory=True)
+    (folder / "OUTPUT").mkdir()
+    (folder / "OUTPUT" / "analysis.0").write_text("said", encoding="utf-8")
+    (folder / "method.tar.gz").write_bytes(b"code")
+    return folder
+
+
+def test_what_an_unfinished_job_left_is_deleted_but_not_what_it_was(
+    project: Path, workdirs: dict[str, Path]
+) -> None:
+    folder = unfinished_job(project, "main-7", caption="train S01")
+    assert tidy(workdirs) == ["main-7 (train S01) did not finish; what it left is deleted"]
+    left = {str(file.relative_to(folder)) for file in folder.rglob("*")}
+    assert left == {"setup.json", "method.tar.gz", "OUTPUT", "OUTPUT/analysis.0", UNFINISHED}
+    assert (project / "accelerator.conf").is_file()  # links are deleted, not what they lead to
+    assert tidy(workdirs) == []
+
+
+def test_units_that_are_kept_are_named(project: Path, workdirs: dict[str, Path]) -> None:
+    unfinished_job(project, "main-7", caption="train S01")
+    kept = workdirs["main"] / CHECKPOINTS / "some"
+    kept.mkdir(parents=True)
+    (kept / "job").write_text("main-7", encoding="utf-8")
+    (kept / "done").write_bytes(bytes([1, 0, 1, 1]))
+    assert tidy(workdirs) == ["main-7 (train S01) did not finish; 3 of 4 units are kept"]
+
+
+def test_a_build_script_is_left_alone(project: Path, workdirs: dict[str, Path]) -> None:
+    """It may be the one that runs now."""
+    folder = unfinished_job(project, "main-7", is_build=True)
+    assert tidy(workdirs) == []
+    assert (folder / "half.npy").exists()
+
+
+@pytest.mark.parametrize("marker", [SET_ASIDE, BROKEN, UNFINISHED, DELETED])
+def test_jobs_that_were_dealt_with_are_left_alone(
+    project: Path, workdirs: dict[str, Path], marker: str
+) -> None:
+    folder = unfinished_job(project, "main-7")
+    (folder / marker).touch()
+    assert tidy(workdirs) == []
+    assert (folder / "half.npy").exists()
+
+
+def test_a_job_whose_settings_are_broken_too(project: Path, workdirs: dict[str, Path]) -> None:
+    folder = unfinished_job(project, "main-7")
+    (folder / "setup.json").write_bytes(b"\0" * 40)
+    assert tidy(workdirs) == ["main-7 (a job) did not finish; what it left is deleted"]
+
+
+def test_other_folders_of_a_workdir_are_not_jobs(project: Path, workdirs: dict[str, Path]) -> None:
+    for name in ("main-LATEST", "main-3-copy", "mine", "other-4", "main-"):
+        (workdirs["main"] / name).mkdir()
+        (workdirs["main"] / name / "kept.npy").touch()
+    assert tidy(workdirs) == []
+    assert len(list(workdirs["main"].glob("*/kept.npy"))) == 5
+
+
+OWN = """
+import sys
+from pathlib import Path
+from shortloop.store.crash_repair import own
+own({name: Path(name) for name in sys.argv[1:]})
+print("has them", flush=True)
+sys.stdin.read()
+"""
+
+
+def owner(*workdirs: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", OWN, *workdirs],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_workdir_has_one_server(project: Path) -> None:
+    for name in ("a", "b", "c"):
+        (project / name).mkdir()
+    first = owner("a", "b")
+    assert first.stdout is not None
+    assert first.stdout.readline() == "has them\n"
+    second = owner("c", "b")
+    said, problem = second.communicate()
+    assert (second.returncode, said) == (1, "")
+    assert "the workdir b is in use by another exax server" in problem
+    assert f"process {first.pid} on " in problem
+    first.send_signal(signal.SIGKILL)  # the system lets go of it, however it ended
+    first.communicate()
+    third = owner("c", "b", "a")
+    assert third.communicate("")[0] == "has them\n"
+    assert third.returncode == 0

@@ -1,0 +1,192 @@
+"""The index is only a cache: lost, damaged or out of date, what is found is right."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from jobs_project import ROOT, empty_project
+from jobs_recorded import parts_with, recorded_job
+
+from shortloop.store.database import Database
+from shortloop.store.index import LAYOUT, OF_FORMAT, PROBES
+from shortloop.store.places import Place
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+
+INDEX = Path("workdirs/main/.shortloop/main.sqlite")
+PARTS = [parts_with(options={"number": number}) for number in range(12)]
+
+
+def found() -> list[str | None]:
+    """Which job is found for each of some keys, by a new process."""
+    with Store() as store:
+        jobs = [store.find(parts.key()) for parts in PARTS]
+    return [None if each is None else each.job for each in jobs]
+
+
+@pytest.fixture
+def jobs(project: Path) -> list[str | None]:
+    """Ids of recorded jobs, one for each key."""
+    for number, parts in enumerate(PARTS):
+        recorded_job(project, f"main-{number}", parts, left=b"%d" % number)
+    made: list[str | None] = [f"main-{number}" for number in range(len(PARTS))]
+    assert found() == made
+    return made
+
+
+def fill(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+
+
+def cut(file: Path) -> None:
+    fill(file, file.read_bytes()[:6000])
+
+
+def zero(file: Path) -> None:
+    """As after a power cut: of its full length, and empty."""
+    content = file.read_bytes()
+    fill(file, content[:4096] + bytes(len(content) - 4096))
+
+
+def of_another_layout(file: Path) -> None:
+    file.unlink()
+    with sqlite3.connect(file) as connection:
+        connection.execute("create table slots (slot text)")
+        connection.execute("create table jobs (job text)")
+
+
+def of_the_layout_before(file: Path) -> None:
+    """Places were one string each, and whoever ended a pipeline an empty one."""
+    file.unlink()
+    with sqlite3.connect(file) as connection:
+        connection.executescript("""
+            create table jobs (
+                job text primary key, key text, base text, content text, method text, participant text,
+                pipeline text, project text, seconds real, rejected integer, states text
+            );
+            create table slots (project text, slot text, job text, primary key (project, slot));
+            create table studies (project text, name text, file text, primary key (project, name));
+            insert into slots values ('../..', 'chain|toy||1', 'main-1'), ('../..', 'chain', '');
+        """)
+
+
+def of_another_format(file: Path) -> None:
+    """Of a version whose index has the same tables, and whose manifests have another format."""
+    with sqlite3.connect(file) as connection:
+        connection.executescript(f"""
+            drop view {OF_FORMAT};
+            create view {OF_FORMAT}0 as select * from jobs;
+            update jobs set content = 'of another format';
+        """)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Path.unlink,
+        lambda file: fill(file, b""),
+        lambda file: fill(file, b"text" * 999),
+        cut,
+        zero,
+        of_another_layout,
+        of_the_layout_before,
+        of_another_format,
+    ],
+)
+def test_a_lost_or_damaged_index_is_made_again(
+    jobs: list[str | None], change: Callable[[Path], None]
+) -> None:
+    change(INDEX)
+    assert found() == jobs
+    assert found() == jobs
+
+
+def test_an_index_that_is_damaged_while_it_is_open_is_made_again(jobs: list[str | None]) -> None:
+    with Store() as store:
+        zero(INDEX)
+        assert [job.job for parts in PARTS if (job := store.find(parts.key()))] == jobs
+    assert found() == jobs
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(places=[(0.09375, 128)])  # SQLite's own words for it cannot be decoded
+@given(places=st.lists(st.tuples(st.floats(0, 0.9999), st.integers(1, 255)), min_size=1, max_size=6))
+def test_flipped_bits_make_no_job_another(jobs: list[str | None], places: list[tuple[float, int]]) -> None:
+    """A job may not be found, and is then made again or taken over, but never one for another."""
+    whole = INDEX.read_bytes()
+    content = bytearray(whole)
+    for place, bits in places:
+        content[int(place * len(content))] ^= bits
+    for part in INDEX.parent.glob(f"{INDEX.name}-*"):
+        part.unlink()
+    try:
+        INDEX.write_bytes(content)
+        assert all(job in (None, right) for job, right in zip(found(), jobs))
+    finally:
+        for part in INDEX.parent.glob(f"{INDEX.name}*"):
+            part.unlink()
+        INDEX.write_bytes(whole)
+
+
+def test_a_stale_index_knows_neither_too_much_nor_too_little(project: Path, jobs: list[str | None]) -> None:
+    """An index that was put back from an older copy."""
+    old = INDEX.read_bytes()
+    recorded_job(project, "main-99", PARTS[0], left=b"newer")
+    for name in ("x.npy", "record.json", "manifest.json", "setup.json", "post.json"):
+        (project / "workdirs/main/main-7" / name).unlink()
+    (project / "workdirs/main/main-7").rmdir()
+    INDEX.unlink()
+    assert found()[:8] == ["main-99", *jobs[1:7], None]
+    INDEX.write_bytes(old)
+    assert found()[:8] == ["main-0", *jobs[1:7], None]  # as whole as the newer
+
+
+def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) -> None:
+    """Another process has it; to delete it would take it from that one."""
+    file = Database(INDEX, LAYOUT, PROBES, list)
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        file._mend(error)
+    file.close()
+    assert found() == jobs
+
+
+OPEN_MANY = """
+from shortloop.store.places import Place
+from shortloop.store.store import Store
+for _ in range(20):
+    Store().close()
+with Store() as store:
+    store.index.put_in_places({Place("chain", "toy", None, str(NUMBER)): f"main-{NUMBER}"})
+"""
+
+
+def test_many_processes_may_make_it_at_once(jobs: list[str | None]) -> None:
+    for part in INDEX.parent.glob(f"{INDEX.name}*"):
+        part.unlink()
+    codes = [f"NUMBER = {number}\n{OPEN_MANY}" for number in range(4)]
+    environment = {"PYTHONPATH": str(ROOT)}
+    running = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in codes]
+    assert [process.wait(timeout=300) for process in running] == [0] * 4
+    assert found() == jobs
+    with Store() as store:
+        places = {Place("chain", "toy", None, str(number)): f"main-{number}" for number in range(4)}
+        assert store.index.places() == places
+
+
+def test_how_long_jobs_take_is_known_by_method(project: Path) -> None:
+    for number, seconds in enumerate([1.0, 2.0, 6.0]):
+        manifest = recorded_job(project, f"main-{number}", PARTS[number])
+        manifest.cost["seconds"] = seconds
+        with Store() as store:
+            store.index.insert(manifest, [])
+            assert store.index.seconds() == {"toy": pytest.approx([1.0, 1.5, 3.0][number])}

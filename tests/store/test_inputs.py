@@ -1,0 +1,405 @@
+"""Input files by content: honest, and without reading what did not change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from blake3 import blake3
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jobs_project import empty_project, files_read
+
+from shortloop.base.errors import InputError, TransientError
+from shortloop.keys import file_state as filestate
+from shortloop.keys import hashing
+from shortloop.store import hidden_changes, inputs
+from shortloop.store.inputs import (
+    content_of,
+    is_unchanged,
+    keep_hashes,
+    known_content,
+    locate,
+    register,
+)
+
+project = pytest.fixture(empty_project)
+reads = pytest.fixture(files_read)
+
+
+def expected(content: bytes) -> str:
+    return blake3(content).hexdigest()
+
+
+def hashes_file(project: Path) -> Path:
+    return project / "workdirs/.cache/inputs/blake3.json"
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files count as old, as if these tests took seconds."""
+    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
+    monkeypatch.setattr(hidden_changes, "SCAN_EVERY", 0.0)  # which counts on what is young
+
+
+def rewrite(file: Path, content: bytes) -> None:
+    """Other content of the same size, the modification time put back."""
+    stat = file.stat()
+    time.sleep(0.02)  # a tick of the file system's clock
+    file.write_bytes(content)
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(contents=st.lists(st.binary(max_size=300), max_size=4))
+def test_hashes_are_those_of_the_contents(project: Path, contents: list[bytes]) -> None:
+    files = [project / f"{number}.bin" for number in range(len(contents))]
+    for file, content in zip(files, contents):
+        file.write_bytes(content)
+    for _ in range(2):
+        assert content_of(files) == [expected(content) for content in contents]
+
+
+def test_what_is_known_of_another_hash_is_not_used(project: Path, settled: None) -> None:
+    """Earlier versions kept SHA-256, which looks the same."""
+    file = project / "a.bin"
+    file.write_bytes(b"data")
+    other = hashlib.sha256(b"data").hexdigest()
+    before = hashes_file(project).with_name("hashes.json")
+    before.parent.mkdir(parents=True)
+    before.write_text(json.dumps({str(file): [*filestate.file_state(file)[0], other]}), encoding="utf-8")
+    before.with_name(other).write_text(str(file), encoding="utf-8")
+    assert known_content([file]) == [""]
+    assert register([file]) == [expected(b"data")]
+    with pytest.raises(TransientError, match="changed"):  # asked by a job of that version
+        locate(other)
+
+
+def test_large_files_and_odd_names(project: Path) -> None:
+    big = bytes(range(256)) * 20_000
+    names = ["a b.bin", "ü–é.bin", "with\nnewline", "[x].bin", "-rf"]
+    for name in names:
+        (project / name).write_bytes(big + name.encode())
+    found = register([project / name for name in names])
+    assert found == [expected(big + name.encode()) for name in names]
+    assert [locate(content) for content in found] == [project / name for name in names]
+
+
+def test_an_unchanged_file_is_not_read_again(project: Path, settled: None, reads: list[Path]) -> None:
+    files = [project / name for name in ("a", "b")]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    first = content_of(files)
+    assert reads == files
+    stored = hashes_file(project).stat().st_mtime_ns
+    assert register(files) == content_of(files) == content_of(files[::-1])[::-1] == first
+    assert reads == files
+    assert hashes_file(project).stat().st_mtime_ns == stored  # nor is anything written
+
+
+def test_only_the_file_that_changed_is_read(project: Path, settled: None, reads: list[Path]) -> None:
+    files = [project / name for name in ("a", "b")]
+    for file in files:
+        file.write_bytes(b"1")
+    content_of(files)
+    reads.clear()
+    files[1].write_bytes(b"22")
+    assert content_of(files) == [expected(b"1"), expected(b"22")]
+    assert reads == [files[1]]
+
+
+def test_a_touched_file_keeps_its_hash(project: Path, settled: None) -> None:
+    file = project / "a"
+    file.write_bytes(b"1")
+    before = content_of([file])
+    os.utime(file, (1, 1))
+    assert content_of([file]) == before
+
+
+def test_other_content_of_the_same_size_and_time_is_noticed(project: Path, settled: None) -> None:
+    file = project / "a"
+    file.write_bytes(b"one")
+    assert content_of([file]) == [expected(b"one")]
+    rewrite(file, b"two")
+    assert content_of([file]) == [expected(b"two")]
+
+
+def test_a_file_put_in_the_place_of_another_is_noticed(project: Path, settled: None) -> None:
+    """As rename does, with the same size and times."""
+    file, other = project / "a", project / "b"
+    file.write_bytes(b"one")
+    other.write_bytes(b"two")
+    os.utime(other, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    content_of([file, other])
+    other.rename(file)
+    assert content_of([file]) == [expected(b"two")]
+
+
+def test_a_file_that_changed_a_moment_ago_is_read_again(project: Path, reads: list[Path]) -> None:
+    """Two changes within one tick of the clock of the file system may look alike."""
+    file = project / "a"
+    file.write_bytes(b"one")
+    content_of([file])
+    content_of([file])
+    assert reads == [file, file]
+
+
+def test_a_moved_file_is_found(project: Path) -> None:
+    file = project / "a.bin"
+    file.write_bytes(b"content")
+    (content,) = register([file])
+    assert locate(content) == file
+    moved = project / "elsewhere" / "b.bin"
+    moved.parent.mkdir()
+    file.rename(moved)
+    assert register([moved]) == [content]
+    assert locate(content) == moved
+
+
+def test_a_file_named_from_the_current_folder_is_found_from_another(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "data").mkdir()
+    (project / "data" / "a.bin").write_bytes(b"content")
+    monkeypatch.chdir(project / "data")
+    (content,) = register([Path("a.bin")])
+    job = project / "workdirs" / "main" / "main-0"
+    job.mkdir(parents=True)
+    monkeypatch.chdir(job)
+    assert locate(content) == project / "data" / "a.bin"
+
+
+def test_a_file_that_changed_since_is_refused(project: Path, settled: None) -> None:
+    file = project / "a.bin"
+    file.write_bytes(b"one")
+    (content,) = register([file])
+    rewrite(file, b"two")
+    with pytest.raises(InputError, match="changed while") as caught:
+        locate(content)
+    assert caught.value.file == str(file)
+
+
+def test_a_file_that_is_gone_is_named(project: Path) -> None:
+    file = project / "a.bin"
+    file.write_bytes(b"one")
+    (content,) = register([file])
+    file.unlink()
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        locate(content)
+    assert caught.value.file == str(file)
+    with pytest.raises(InputError, match="No such file") as caught:
+        register([project / "b.bin", file])
+    assert caught.value.file == str(project / "b.bin")
+
+
+@pytest.mark.parametrize(("kind", "path"), [("a pipe", "pipe"), ("a device", "/dev/zero")])
+def test_what_would_be_read_for_ever_is_refused(project: Path, kind: str, path: str) -> None:
+    """Also behind a link, and where an ordinary file was before."""
+    file = project / "in.txt"
+    file.write_text("data", encoding="utf-8")
+    content_of([file])
+    file.unlink()
+    if kind == "a pipe":
+        os.mkfifo(project / "pipe")
+    file.symlink_to(path)
+    assert known_content([file]) == [""]
+    with pytest.raises(InputError) as caught:
+        content_of([file])
+    assert (caught.value.found, caught.value.file) == (kind, str(file))
+
+
+def test_a_folder_is_no_file(project: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        content_of([project])
+    assert caught.value.file == str(project)
+    assert caught.value.hint == "name one file; a table in several files must be joined into one first"
+
+
+def test_a_content_that_was_never_registered_is_refused(project: Path) -> None:
+    with pytest.raises(InputError, match="run again"):
+        locate(expected(b"nobody"))
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", "null", "3", '"text"', "\x00\xff\xfe", "STALE", "WRONG TYPE", "EMPTY ENTRY"]
+)
+def test_a_damaged_store_is_made_again(project: Path, settled: None, damage: str) -> None:
+    file = project / "a"
+    file.write_bytes(b"one")
+    register([file])
+    keep_hashes()
+    store = hashes_file(project)
+    entry = {"STALE": [1, 2, 3, "wrong"], "WRONG TYPE": 7, "EMPTY ENTRY": []}.get(damage)
+    text = damage if entry is None else json.dumps({str(file): entry})
+    store.write_text(text, encoding="latin-1")
+    assert register([file]) == [expected(b"one")]
+    keep_hashes()
+    assert isinstance(json.loads(store.read_text(encoding="utf-8")), dict)
+    assert locate(expected(b"one")) == file
+
+
+def test_how_far_reading_is_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "TELL_EVERY", 0.001)
+    files = [project / name for name in ("a", "b")]
+    for file in files:
+        file.write_bytes(bytes(200_000_000))
+    told: list[tuple[int, int, int, float]] = []
+    content_of(files, lambda *far: told.append(far))
+    assert {(number, total) for number, _, total, _ in told} == {(2, 400_000_000)}
+    done = [far[1] for far in told]
+    assert done == sorted(done)
+    assert done[0] < done[-1] == 400_000_000
+    assert all(seconds >= 0 for *_, seconds in told)
+
+
+def test_nothing_is_told_of_files_that_are_known(project: Path, settled: None) -> None:
+    file = project / "a"
+    file.write_bytes(b"one")
+    content_of([file])
+    content_of([file], lambda *far: pytest.fail(str(far)))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_is_hashed_before_an_interruption_is_kept(
+    project: Path,
+    settled: None,
+    reads: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException],
+) -> None:
+    monkeypatch.setattr(hashing, "TELL_EVERY", 0.05)
+    small = [project / f"{number}" for number in range(4)]
+    for file in small:
+        file.write_bytes(file.name.encode())
+    huge = project / "huge"  # all zeros that take no place on disk, for an hour or so
+    with huge.open("wb") as stream:
+        stream.truncate(10**13)
+    calls = 0
+
+    def interrupt(*far: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise error
+
+    with pytest.raises(error):
+        content_of([*small, huge], interrupt)
+    assert set(reads) == {*small, huge}
+    reads.clear()
+    assert content_of(small) == [expected(file.name.encode()) for file in small]
+    assert reads == []
+
+
+WRITER = """
+import mmap, sys
+with open(sys.argv[1], "r+b") as stream:
+    held = mmap.mmap(stream.fileno(), 0)
+for line in sys.stdin:
+    held[:1] = line[:1].encode()
+    print(flush=True)
+"""
+
+
+@pytest.fixture
+def mapped(project: Path) -> Iterator[Callable[[str], None]]:
+    """Writes the first byte of a file through a map that another process holds; its state stays as it is."""
+    file = project / "mapped"
+    file.write_bytes(b"0" * 100)
+    command = [sys.executable, "-c", WRITER, str(file)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def write(byte: str) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{byte}\n")
+        process.stdin.flush()
+        process.stdout.readline()
+
+    write("1")
+    yield write
+    process.kill()
+    process.communicate()
+
+
+def test_what_is_written_through_a_map_is_read_again(
+    project: Path, settled: None, mapped: Callable[[str], None]
+) -> None:
+    file = project / "mapped"
+    assert register([file]) == [expected(b"1" + b"0" * 99)]
+    state = filestate.file_state(file)[0]
+    mapped("2")
+    assert filestate.file_state(file)[0] == state, "this system has no such trap"
+    assert register([file]) == [expected(b"2" + b"0" * 99)]
+    assert locate(expected(b"2" + b"0" * 99)) == file
+
+
+def test_so_is_what_changed_so_while_a_job_ran(
+    project: Path, settled: None, mapped: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "mapped"
+    (content,) = register([file])
+    monkeypatch.setenv("SHORTLOOP_NOTES", str(project / "notes"))
+    locate(content)
+    line = json.loads((project / "notes").read_text(encoding="utf-8"))
+    assert is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+    mapped("3")
+    assert not is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+
+
+def test_a_file_that_is_swapped_and_put_back_was_another_one(
+    project: Path, settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "a"
+    file.write_bytes(b"1")
+    (content,) = register([file])
+    monkeypatch.setenv("SHORTLOOP_NOTES", str(project / "notes"))
+    locate(content)
+    line = json.loads((project / "notes").read_text(encoding="utf-8"))
+    assert is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+    time.sleep(0.02)
+    file.rename(project / "b")
+    file.write_bytes(b"2")
+    file.unlink()
+    (project / "b").rename(file)
+    assert not is_unchanged(line["located"], line["content"], line["state"], line["settled"])
+    assert locate(content) == file  # it is what it was, for the next one
+
+
+def test_a_file_that_changes_while_it_is_read_has_no_hash(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "a"
+    file.write_bytes(b"1")
+    real = hashing.hash_file
+
+    def while_it_is_read(path: Path, step: Callable[[int], None]) -> str:
+        found = real(path, step)
+        time.sleep(0.02)
+        file.write_bytes(b"2")
+        return found
+
+    monkeypatch.setattr(hashing, "hash_file", while_it_is_read)
+    with pytest.raises(InputError, match="changes while it is read"):
+        content_of([file])
+
+
+def test_thousands_of_files_that_are_registered_one_by_one(
+    project: Path, settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their hashes are written now and then, and not all of them for each file."""
+    written: list[str] = []
+    monkeypatch.setattr(inputs, "keep", lambda file, text: written.append(text))
+    files = [project / f"{number}.txt" for number in range(500)]
+    for file in files:
+        file.write_text(file.name)
+    assert [register([file])[0] for file in files] == [expected(file.name.encode()) for file in files]
+    keep_hashes()
+    assert 0 < len(written) < 50

@@ -1,0 +1,174 @@
+"""A whole job is what its manifest says, in more than the hashes of its files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs_project import empty_project
+from jobs_recorded import parts_with, recorded_job
+
+from shortloop.store.integrity import added_files, damage
+from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.manifest import Manifest, read_manifest, write_manifest
+
+project = pytest.fixture(empty_project)
+
+TYPICAL = {"number": 1, "settings": {"C": [0.1, 1]}, "classes": ["left", "right"], "partition": "A"}
+
+
+@pytest.fixture
+def folder(project: Path) -> Path:
+    recorded_job(project, "main-3", parts_with(options=TYPICAL))
+    return project / "workdirs/main/main-3"
+
+
+def manifest_of(folder: Path) -> Manifest:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    return manifest
+
+
+def forge(folder: Path, **changes: Any) -> str | None:
+    """What is wrong with a job whose manifest says something else, and whose hashes all agree."""
+    manifest = replace(manifest_of(folder), **changes)
+    write_manifest(folder, replace(manifest, key=manifest.parts.key()))
+    return damage(folder, manifest_of(folder))
+
+
+def rewrite_manifest(folder: Path) -> None:
+    """Bring the hashes up to date."""
+    files = hash_outputs(folder, output_files(folder))
+    write_manifest(folder, replace(manifest_of(folder), files=files))
+
+
+def test_a_job_as_it_was_recorded(folder: Path) -> None:
+    assert damage(folder, manifest_of(folder)) is None
+
+
+def test_another_content(folder: Path) -> None:
+    assert forge(folder, content="0" * 40) == "its manifest names another content than its files have"
+
+
+def test_another_result_with_its_hash_and_not_its_content(folder: Path) -> None:
+    (folder / "x.npy").write_bytes(b"better results")
+    rewrite_manifest(folder)
+    assert damage(folder, manifest_of(folder)) == "its manifest names another content than its files have"
+
+
+def test_a_result_that_the_manifest_leaves_out(folder: Path) -> None:
+    """It would not be checked any more."""
+    files = {name: found for name, found in manifest_of(folder).files.items() if name != "x.npy"}
+    content, _ = content_of_job(folder, files)
+    assert forge(folder, files=files, content=content) == "has a file that it did not leave: x.npy"
+
+
+@pytest.mark.parametrize(("problem", "rejected"), [(None, True), ("bad", False)])
+def test_a_rejection_that_was_none_and_one_that_was(
+    folder: Path, problem: str | None, rejected: bool
+) -> None:
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    (folder / "record.json").write_text(json.dumps({**record, "problem": problem}), encoding="utf-8")
+    rewrite_manifest(folder)
+    content, _ = content_of_job(folder, manifest_of(folder).files)
+    said = forge(folder, content=content, rejected=rejected)
+    assert (
+        said == f"its manifest says that it {'' if rejected else 'did not '}reject{'ed' * rejected} its input"
+    )
+
+
+def test_another_method(folder: Path) -> None:
+    said = forge(folder, parts=parts_with(options=TYPICAL, method="methods.other"))
+    assert said == "its manifest says methods.other, and setup.json methods.toy"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": 2},
+        {"number": 1.5},
+        {"settings": {"C": [0.1, 10]}},
+        {"settings": {"C": [0.1, 1, 10]}},
+        {"classes": ["left"] * 3},
+        {"settings": {}},
+        {"settings": {"C": [0.1, 1], "D": 1}},
+        {"classes": ["left", "up"]},
+        {"partition": "B"},
+        {"more": 1},
+    ],
+)
+def test_other_options(folder: Path, change: dict[str, Any]) -> None:
+    said = forge(folder, parts=parts_with(options={**TYPICAL, **change}))
+    (name,) = change
+    assert said is not None
+    assert said.startswith(f"its manifest says {name} = ")
+
+
+@pytest.mark.parametrize(
+    ("given", "noted"),
+    [
+        (1, 1.0),
+        ("5", 5),
+        (1, True),
+        (5, "5"),
+        (["b", "a", "b"], ["a", "b"]),
+        ([1], [1, "default"]),
+        ([1, 2], [1.0, 2.0]),
+        ("2020-01-02", [2020, 1, 2]),
+        ({"a": 1}, {"a": 1.0}),
+        (None, 0),
+    ],
+)
+def test_options_that_exax_notes_in_the_type_of_the_default(folder: Path, given: Any, noted: Any) -> None:
+    setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+    setup["options"] = {"x": noted, "default": 3}
+    (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
+    rewrite_manifest(folder)
+    assert forge(folder, parts=parts_with(options={"x": given})) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"method": "toy"}', "\0"])
+def test_notes_of_exax_that_cannot_be_read(folder: Path, text: str) -> None:
+    (folder / "setup.json").write_text(text, encoding="utf-8")
+    rewrite_manifest(folder)
+    assert "cannot be read" in str(damage(folder, manifest_of(folder)))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "\0"])
+def test_a_record_that_cannot_be_read(folder: Path, text: str) -> None:
+    (folder / "record.json").write_text(text, encoding="utf-8")
+    rewrite_manifest(folder)
+    assert damage(folder, manifest_of(folder)) is not None
+
+
+def add_a_note(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+
+
+def add_a_hidden_file(folder: Path) -> None:
+    (folder / ".hidden").write_text("x", encoding="utf-8")
+
+
+def lose_what_was_printed(folder: Path) -> None:
+    (folder / "OUTPUT").mkdir()
+    (folder / "OUTPUT/synthesis").write_text("said", encoding="utf-8")
+    shutil.rmtree(folder / "OUTPUT")
+
+
+@pytest.mark.parametrize("change", [add_a_note, add_a_hidden_file, lose_what_was_printed])
+def test_what_nobody_reads_does_no_damage(folder: Path, change: Callable[[Path], None]) -> None:
+    change(folder)
+    assert damage(folder, manifest_of(folder)) is None
+    assert added_files(folder, manifest_of(folder)) == (["notes.txt"] if change is add_a_note else [])
+
+
+@pytest.mark.parametrize("name", ["more.npy", "below/x.npy", "x.npz", "result.pickle"])
+def test_a_file_that_would_be_taken_for_a_result_is_damage(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"x")
+    assert damage(folder, manifest_of(folder)) == f"has a file that it did not leave: {name}"

@@ -1,0 +1,284 @@
+"""Finding finished jobs: only those that are whole, wherever they came from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jobs_project import empty_project
+from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
+
+from shortloop.plan.explain.reasons import reason_to_build
+from shortloop.project.project import FINISHED, SET_ASIDE
+from shortloop.store import store as room
+from shortloop.store import writer
+from shortloop.store.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+
+ONE, TWO = parts_with(options={"number": 1}), parts_with(options={"number": 2})
+KEY = ONE.key()
+
+
+def find(key: str = KEY) -> str | None:
+    """Id of the job that a new process finds."""
+    with Store() as store:
+        found = store.find(key)
+    return None if found is None else found.job
+
+
+@pytest.fixture
+def folder(project: Path) -> Path:
+    """A job that was found before, so that the index knows the states of its files."""
+    recorded_job(project, "main-1", ONE)
+    assert find() == "main-1"
+    return project / "workdirs/main/main-1"
+
+
+@pytest.fixture
+def no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "damage", lambda *args: pytest.fail("read all of it"))
+
+
+def test_a_job_is_found_by_its_key_alone(folder: Path) -> None:
+    assert find(TWO.key()) is None
+    with Store() as store:
+        found = store.find(KEY)
+    manifest = read_manifest(folder)
+    assert found is not None
+    assert manifest is not None
+    assert (found.path, found.content, found.seconds, found.rejected) == (
+        folder,
+        manifest.content,
+        1.5,
+        False,
+    )
+
+
+def test_what_is_as_it_was_is_not_read_again(folder: Path, no_reading: None) -> None:
+    assert find() == "main-1"
+
+
+def test_the_newest_of_many_is_found(project: Path) -> None:
+    for number in (3, 10, 2):
+        recorded_job(project, f"main-{number}", ONE)
+    assert find() == "main-10"
+    (project / "workdirs/main/main-10/x.npy").write_bytes(b"damaged")
+    assert find() == "main-3"
+
+
+def test_a_touched_or_copied_job_is_read_once_and_reused(
+    project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in folder.iterdir():
+        file.touch()
+    assert find() == "main-1"
+    shutil.copytree(project / "workdirs", project / "copied")
+    shutil.rmtree(project / "workdirs")
+    (project / "copied").rename(project / "workdirs")
+    assert find() == "main-1"
+    monkeypatch.setattr(room, "damage", lambda *args: pytest.fail("read all of it"))
+    assert find() == "main-1"
+
+
+def test_a_workdir_that_was_moved_with_its_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = folder.parents[2]
+    project.rename(project.with_name("elsewhere"))
+    monkeypatch.chdir(project.with_name("elsewhere"))
+    assert find() == "main-1"
+
+
+@pytest.mark.parametrize("name", ["x.npy", "record.json", "setup.json"])
+def test_a_damaged_job_is_set_aside_for_good(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1] + b"?")
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.damaged == {KEY: ("main-1", f"{name} was altered")}
+        assert reason_to_build(store, ONE, None, {}) == f"main-1 was damaged: {name} was altered"
+        assert store.find_alike("") == []
+    assert not (folder / FINISHED).exists()
+    assert (folder / SET_ASIDE).is_file()
+    (folder / name).write_bytes(content)  # whoever puts it right again has to say so
+    assert find() is None
+
+
+@pytest.mark.parametrize("name", [FINISHED, MANIFEST])
+def test_a_job_without_what_says_that_it_is_whole(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    assert find() is None
+    assert not (folder / FINISHED).exists()
+
+
+def test_a_damaged_manifest(folder: Path) -> None:
+    os.truncate(folder / MANIFEST, 100)
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.damaged == {KEY: ("main-1", "manifest.json is damaged")}
+
+
+def test_the_manifest_of_another_job(project: Path, folder: Path) -> None:
+    """All of another job was copied over it."""
+    other = recorded_job(project, "main-5", TWO, left=b"another result")
+    with Store() as store:
+        store.index.insert(other, [])
+    shutil.rmtree(folder)
+    shutil.copytree(folder.with_name("main-5"), folder)
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.damaged == {KEY: ("main-1", "manifest.json is that of main-5")}
+    assert (folder / SET_ASIDE).is_file()
+    assert find(TWO.key()) == "main-5"
+
+
+def test_a_manifest_of_another_key_that_was_made_to_fit(folder: Path) -> None:
+    """Its job, key and hashes all agree with one another, and its content does not."""
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    write_manifest(folder, replace(manifest, content="0" * 40))
+    assert read_manifest(folder) is not None
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert reason_to_build(store, ONE, None, {}).endswith(
+            "its manifest names another content than its files have"
+        )
+
+
+def test_a_lost_index_believes_no_manifest_without_reading(project: Path, folder: Path) -> None:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    forged = replace(manifest, parts=TWO, key=TWO.key())
+    write_manifest(folder, forged)
+    shutil.rmtree(project / "workdirs/main/.shortloop")
+    assert find(TWO.key()) is None
+    assert not (folder / FINISHED).exists()
+
+
+def test_a_deleted_job_is_made_again_though_exax_knows_it(folder: Path) -> None:
+    shutil.rmtree(folder)
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.damaged == {KEY: ("main-1", "its folder is gone")}
+    assert find() is None
+
+
+def empty_and_fill(project: Path, number: int, *, recorded: bool) -> Path:
+    shutil.rmtree(project / "workdirs/main")
+    time.sleep(0.02)  # a tick of the file system's clock
+    folder = finished_job(project, f"main-{number}", b"another result")
+    if recorded:
+        with Store() as store:
+            store.add(folder, manifest_for(folder, TWO))
+    return folder
+
+
+def test_an_emptied_and_refilled_workdir_has_other_jobs_of_the_same_names(
+    project: Path, folder: Path
+) -> None:
+    empty_and_fill(project, 1, recorded=True)
+    assert find() is None
+    assert find(TWO.key()) == "main-1"
+    assert (folder / FINISHED).exists()
+
+
+def test_a_new_job_of_an_old_name_is_not_taken_for_the_old_one_damaged(project: Path, folder: Path) -> None:
+    """The index knows an older job of that name; the new one is finished, and not recorded yet."""
+    empty_and_fill(project, 1, recorded=False)
+    with Store() as store:
+        assert store.find(KEY) is None
+        assert store.damaged == {}
+    assert (folder / FINISHED).exists()
+
+
+def test_jobs_are_found_at_once_and_recorded_in_the_background(project: Path) -> None:
+    folders = [finished_job(project, f"main-{number}", b"%d" % number) for number in range(20)]
+    parts = [parts_with(options={"number": number}) for number in range(20)]
+    with Store() as store:
+        for folder, each in zip(folders, parts):
+            store.add(folder, manifest_for(folder, each))
+            found = store.find(each.key())
+            assert found is not None
+            assert found.path == folder
+    assert all(read_manifest(folder) is not None for folder in folders)
+    assert [find(each.key()) for each in parts] == [folder.name for folder in folders]
+
+
+def test_several_are_put_on_disk_at_a_time_and_the_index_has_them_in_their_order(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [finished_job(project, f"main-{number}") for number in (1, 2)]
+    second_is_written = threading.Event()
+
+    def write(folder: Path, manifest: Manifest) -> None:
+        if folder.name == "main-1":
+            assert second_is_written.wait(60)
+        write_manifest(folder, manifest)
+        if folder.name == "main-2":
+            second_is_written.set()
+
+    monkeypatch.setattr(writer, "write_manifest", write)
+    with Store() as store:
+        for folder in folders:
+            store.add(folder, manifest_for(folder, ONE))
+    assert find() == "main-2"  # the newest
+    (folders[1] / MANIFEST).unlink()
+    assert find() == "main-1"
+
+
+def test_a_manifest_that_cannot_be_written_is_an_error(project: Path) -> None:
+    folder = finished_job(project, "main-1")
+    store = Store()
+    manifest = manifest_for(folder)
+    (folder / MANIFEST).mkdir()
+    store.add(folder, manifest)
+    with pytest.raises(OSError, match=MANIFEST):
+        store.close()
+
+
+def test_jobs_alike_but_for_one_option(project: Path) -> None:
+    for number, count in enumerate([100, 1000, 500]):
+        parts = parts_with(options={"count": count, "seed": 1})
+        recorded_job(project, f"main-{number}", parts, base=parts.key(without="count"))
+    other = parts_with(options={"count": 100, "seed": 2})
+    recorded_job(project, "main-7", other, base=other.key(without="count"))
+    base = parts.key(without="count")
+    with Store() as store:
+        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1", "main-0"]
+    (project / "workdirs/main/main-1/x.npy").unlink()
+    with Store() as store:
+        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-0"]
+
+
+def test_jobs_alike_are_found_before_they_are_on_disk(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def write(folder: Path, manifest: Manifest) -> None:
+        assert go_on.wait(10)
+        write_manifest(folder, manifest)
+
+    monkeypatch.setattr(writer, "write_manifest", write)
+    base = ONE.key(without="number")
+    with Store() as store:
+        for name, parts in (("main-1", ONE), ("main-2", TWO), ("main-3", parts_with())):
+            folder = finished_job(project, name)
+            store.add(folder, manifest_for(folder, parts, base if name != "main-3" else ""))
+        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1"]
+        assert store.find_alike("") == []
+        go_on.set()
+        store.written()
+        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1"]
+
+
+def test_jobs_of_every_workdir_are_found(project: Path) -> None:
+    recorded_job(project, "other-4", ONE)
+    assert find() == "other-4"
+    with Store() as store:
+        assert store.folder("other-4") == project / "elsewhere/other/other-4"
+        assert store.folder("third-4") is None
+        assert store.manifest_of("") is None

@@ -1,0 +1,173 @@
+"""Jobs that another version of Shortloop kept in another format: never misread, never called damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs_project import empty_project
+from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
+from toy_jobs import make_outdated
+
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
+from shortloop.keys.hashing import digest
+from shortloop.project.project import FINISHED
+from shortloop.stages.records import FORMAT, RECORD
+from shortloop.stages.results import Result
+from shortloop.store.formats import BEFORE, is_outdated
+from shortloop.store.lookup import load
+from shortloop.store.manifest import MANIFEST, OTHER_FORMAT, manifest_problem, read_manifest
+from shortloop.store.store import Store
+
+project = pytest.fixture(empty_project)
+
+ONE = parts_with(options={"number": 1})
+SAID = "kept in another format, by another version of Shortloop, and not used: what is needed is built again"
+HOW = pytest.mark.parametrize("how", ["before", "manifest", "record"])
+
+
+def ancestor_of(folder: Path) -> Result | None:
+    """A job as one that was made from it knows it."""
+    record: Any = {}
+    return Result("main-2", folder.with_name("main-2"), record).ancestor(folder.name)
+
+
+@pytest.fixture
+def folder(project: Path) -> Path:
+    """A recorded job that no index knows yet."""
+    recorded_job(project, "main-1", ONE)
+    return project / "workdirs/main/main-1"
+
+
+def assert_unused(folder: Path) -> None:
+    with Store() as store:
+        assert store.find(ONE.key()) is None
+        assert store.whole(folder) is None
+        assert store.damaged == {}
+    assert (folder / FINISHED).is_file()
+
+
+def test_manifests_and_records_have_a_number(folder: Path) -> None:
+    for name in (MANIFEST, RECORD):
+        assert json.loads((folder / name).read_text(encoding="utf-8"))["format"] == FORMAT
+    assert not is_outdated(folder)
+
+
+@HOW
+def test_a_job_of_another_format_is_not_used(folder: Path, how: str) -> None:
+    make_outdated(folder, how)
+    assert is_outdated(folder)
+    assert (read_manifest(folder) is None) == (how != "record")
+    for _ in range(2):
+        assert_unused(folder)
+
+
+@HOW
+def test_one_that_the_index_knew_by_that_name_is_not_used(folder: Path, how: str) -> None:
+    """Another version shares the workdir, and has emptied and filled it, say."""
+    with Store() as store:
+        assert store.find(ONE.key()) is not None
+    make_outdated(folder, how)
+    assert_unused(folder)
+    with Store() as store:
+        assert store.index.by_key(ONE.key()) == []
+        assert store.tidy() == [f"1 job is {SAID}"]
+
+
+def test_a_run_says_so_once(project: Path) -> None:
+    for number, how in enumerate(["before", "manifest", "before"]):
+        recorded_job(project, f"main-{number}", ONE)
+        make_outdated(project / f"workdirs/main/main-{number}", how)
+    recorded_job(project, "main-7", ONE)
+    Store().close()  # whoever asked first, the run is told
+    with Store() as store:
+        assert store.tidy() == [f"3 jobs are {SAID}"]
+        assert store.tidy() == []
+        found = store.find(ONE.key())
+        assert found is not None
+        assert found.job == "main-7"
+    with Store() as store:
+        assert store.tidy() == []
+    shutil.rmtree(project / "workdirs/main/.shortloop")
+    with Store() as store:
+        assert len(store.tidy()) == 1
+
+
+def test_an_unfinished_or_unrecorded_job_is_not_counted(project: Path) -> None:
+    recorded_job(project, "main-1", ONE)
+    make_outdated(project / "workdirs/main/main-1", "before")
+    (project / "workdirs/main/main-1" / FINISHED).unlink()
+    finished_job(project, "main-2")
+    with Store() as store:
+        assert store.index.take_outdated() == []
+
+
+@pytest.mark.parametrize("number", [0, FORMAT - 1, FORMAT + 1, -1, 10**6])
+def test_any_other_number_is_another_format_whatever_else_it_says(folder: Path, number: int) -> None:
+    """Even if nothing else of it is as it is here."""
+    plain: dict[str, Plain] = {"format": number, "nothing": "is as it was"}
+    (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
+    assert manifest_problem(folder) == OTHER_FORMAT
+    assert is_outdated(folder)
+
+
+@pytest.mark.parametrize("number", [None, "1", 1.5, [1]])
+def test_what_is_no_number_is_damage(folder: Path, number: object) -> None:
+    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    (folder / MANIFEST).write_text(json.dumps({**plain, "format": number}), encoding="utf-8")
+    assert manifest_problem(folder) == f"{MANIFEST} is damaged"
+    assert not is_outdated(folder)
+
+
+def test_a_number_that_is_lost_is_damage(folder: Path) -> None:
+    """As its hash says; of a manifest of before there were numbers it agrees."""
+    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del plain["format"]
+    (folder / MANIFEST).write_text(json.dumps(plain), encoding="utf-8")
+    assert manifest_problem(folder) == f"{MANIFEST} is damaged"
+    del plain["hash"]
+    (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
+    assert manifest_problem(folder) == OTHER_FORMAT
+
+
+def test_a_damaged_record_is_not_taken_for_one_of_another_format(folder: Path) -> None:
+    with Store() as store:
+        assert store.find(ONE.key()) is not None
+    (folder / RECORD).write_text("{}", encoding="utf-8")
+    assert not is_outdated(folder)
+    with Store() as store:
+        assert store.find(ONE.key()) is None
+        assert store.damaged[ONE.key()][0] == "main-1"
+
+
+def test_a_manifest_of_now_counts_beside_one_of_before(folder: Path) -> None:
+    (folder / BEFORE[0]).write_text("{}", encoding="utf-8")
+    assert not is_outdated(folder)
+
+
+@pytest.mark.parametrize("how", ["before", "record"])
+def test_its_record_is_not_read(folder: Path, how: str) -> None:
+    make_outdated(folder, how)
+    with pytest.raises(InputError, match="format of another version") as caught:
+        load("main-1")
+    assert caught.value.file == str(folder / RECORD)
+    assert caught.value.found == ("no format number" if how == "before" else f"format {FORMAT + 1}")
+    assert caught.value.expected == f"format {FORMAT}"
+    ancestor = ancestor_of(folder)  # by what exax knows of it
+    assert ancestor is not None
+    assert (ancestor.stage, dict(ancestor.arrays)) == ("toy", {})
+
+
+def test_a_job_that_is_built_again_is_kept_in_the_format_of_now(project: Path, folder: Path) -> None:
+    make_outdated(folder, "before")
+    again = finished_job(project, "main-2")
+    with Store() as store:
+        store.add(again, manifest_for(again, ONE))
+    with Store() as store:
+        found = store.find(ONE.key())
+        assert found is not None
+        assert found.job == "main-2"

@@ -1,0 +1,241 @@
+"""A long job that was cut off goes on where it was, and never trusts what a power cut may have lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from source_tree import ROOT
+
+from shortloop.store.crash_repair import CHECKPOINTS
+from shortloop.units.checkpoints import Checkpoint, clear_checkpoint
+
+SETUP: dict[str, Any] = {
+    "method": "train",
+    "hash": "12ab",
+    "options": {"seed": 1},
+    "jobs": {"features": "main-3"},
+}
+
+
+def job_folder(tmp_path: Path, number: int, **changes: Any) -> Path:
+    folder = tmp_path / f"main-{number}"
+    folder.mkdir()
+    (folder / "setup.json").write_text(json.dumps({**SETUP, **changes}))
+    return folder
+
+
+def work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int | None = None, n: int = 6
+) -> list[int]:
+    """Run the units of a job in a folder; which ones it ran."""
+    monkeypatch.chdir(folder)
+    found = Checkpoint(n)
+    out = found.create_array("squares", (n,), np.int64)
+    found.start()
+    ran: list[int] = []
+    for unit in found:
+        if len(ran) == stop_after:
+            return ran  # the unit that was drawn is not done
+        out[unit] = unit**2
+        ran.append(unit)
+    found.finish()
+    return ran
+
+
+def test_all_units_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = job_folder(tmp_path, 7)
+    assert work(folder, monkeypatch) == list(range(6))
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+    clear_checkpoint(folder)
+    assert not list((tmp_path / ".checkpoints").iterdir())
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("done", range(6))
+def test_the_next_job_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
+    assert work(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == list(range(done))
+    folder = job_folder(tmp_path, 8)
+    assert work(folder, monkeypatch) == list(range(done, 6))
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"hash": "34cd"}, {"options": {"seed": 2}}, {"jobs": {"features": "main-4"}}, {"method": "apply"}],
+)
+def test_another_computation_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    assert work(job_folder(tmp_path, 8, **change), monkeypatch) == list(range(6))
+
+
+def test_arrays_of_another_shape_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4, n=6)
+    assert work(job_folder(tmp_path, 8), monkeypatch, n=7) == list(range(7))
+
+
+def test_a_damaged_array_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    (array,) = tmp_path.glob(".checkpoints/*/squares.npy")
+    array.write_bytes(array.read_bytes()[:90])
+    assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
+
+
+def test_after_a_power_cut_it_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    (boot,) = tmp_path.glob(".checkpoints/*/boot")
+    boot.write_text("another boot")
+    assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
+
+
+def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(job_folder(tmp_path, 7))
+    running = Checkpoint(6)
+    out = running.create_array("squares", (6,), np.int64)
+    running.start()
+    drawn = iter(running)
+    out[next(drawn)] = -1
+    folder = job_folder(tmp_path, 8)
+    assert work(folder, monkeypatch) == list(range(6))
+    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
+    clear_checkpoint(folder)
+    assert len(list((tmp_path / ".checkpoints").iterdir())) == 1
+
+
+SLOW = """
+import os, sys, time
+import numpy as np
+from shortloop.units.checkpoints import Checkpoint
+found = Checkpoint(40)
+out = found.create_array("squares", (40, 1000), np.int64)
+found.start()
+children = [os.fork() for _ in range(1)]
+for unit in found:
+    out[unit] = unit**2
+    time.sleep(0.02)
+    os.write(1, b"%d\\n" % unit)
+if 0 in children:
+    os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+found.finish()
+"""
+
+
+def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
+    ran: list[int] = []
+    for number in range(20):
+        folder = job_folder(tmp_path, number)
+        process = subprocess.Popen(
+            [sys.executable, "-c", SLOW],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        if number < 3:  # killed at some moment, parent and child alike
+            first = process.stdout.readline()
+            time.sleep(0.05 * number)
+            os.killpg(process.pid, signal.SIGKILL)
+            ran += [int(line) for line in (first + process.stdout.read()).split()]
+            process.wait()
+            continue
+        ran += [int(line) for line in process.stdout.read().split()]
+        assert process.wait() == 0
+        break
+    assert sorted(set(ran)) == list(range(40))
+    assert len(ran) < 40 + 3 * 2  # each kill costs at most a unit of each process
+    squares = np.load(folder / "squares.npy")
+    assert (squares == (np.arange(40) ** 2)[:, np.newaxis]).all()
+
+
+def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
+    clear_checkpoint(tmp_path / "main-1")
+    assert CHECKPOINTS not in os.listdir(tmp_path)
+
+
+def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, code: str = "") -> list[str]:
+    """Run the units of a job that keeps files; the files of the job once all are done."""
+    monkeypatch.chdir(folder)
+    found = Checkpoint(4, code)
+    found.start()
+    for ran, unit in enumerate(found):
+        if ran == stop_after:
+            return []
+        found.keep_file(f"pages/{unit}.txt", f"{folder.name} {unit}".encode())
+    return found.finish()
+
+
+ALL_PAGES = [f"pages/{unit}.txt" for unit in range(4)]
+
+
+@pytest.mark.parametrize("done", range(5))
+def test_files_outlive_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
+    assert pages(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == ([] if done < 4 else ALL_PAGES)
+    folder = job_folder(tmp_path, 8)
+    assert pages(folder, monkeypatch) == ALL_PAGES
+    left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
+    assert left == [f"main-{7 if unit < done else 8} {unit}" for unit in range(4)]
+    clear_checkpoint(folder)
+    assert (folder / "pages/0.txt").is_file()
+    assert not list((tmp_path / ".checkpoints").iterdir())
+
+
+def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them is the last is by chance. A unit that is done again gives the same again."""
+    monkeypatch.chdir(job_folder(tmp_path, 7))
+    found = Checkpoint(2)
+    found.keep_file("page.txt", b"one")
+    found.keep_file("page.txt", b"one")
+    with pytest.raises(ValueError, match=r"two units give the file page\.txt"):
+        found.keep_file("page.txt", b"two")
+
+
+def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(job_folder(tmp_path, 7))
+    found = Checkpoint(1)
+    found.start()
+    with monkeypatch.context() as inside:
+        inside.setattr(Path, "replace", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            found.keep_file("pages/0.txt", b"half")
+    found.keep_file("pages/0.txt", b"whole")
+    with monkeypatch.context() as inside:
+        inside.setattr(os, "getpid", lambda: 1)  # another process, that was killed
+        inside.setattr(Path, "replace", lambda *args: None)
+        found.keep_file("pages/0.txt", b"whole")
+    assert list(found) == [0]
+    assert found.finish() == ["pages/0.txt"]
+    assert Path("pages/0.txt").read_bytes() == b"whole"
+
+
+def test_other_code_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that exax does not know, as it is that of a helper which a stage imports by name."""
+    for number, code in enumerate(("a", "b", "a")):
+        pages(job_folder(tmp_path, number), monkeypatch, stop_after=2, code=code)
+    assert len(list((tmp_path / ".checkpoints").iterdir())) == 2
+    folder = job_folder(tmp_path, 9)
+    pages(folder, monkeypatch, code="b")
+    left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
+    assert left == ["main-1 0", "main-1 1", "main-9 2", "main-9 3"]
+
+
+def test_after_a_power_cut_files_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages(job_folder(tmp_path, 7), monkeypatch, stop_after=3)
+    (boot,) = tmp_path.glob(".checkpoints/*/boot")
+    boot.write_text("another boot")
+    folder = job_folder(tmp_path, 8)
+    assert pages(folder, monkeypatch) == ALL_PAGES
+    assert (folder / "pages/0.txt").read_text(encoding="utf-8") == "main-8 0"

@@ -1,0 +1,77 @@
+"""What units print is told apart afterwards, whatever prints it; silent units leave nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+import ctypes, os, subprocess, sys
+from shortloop.units.unit_output import UnitOutput
+
+class Stage:
+    def unit_names(self):
+        return {names}
+
+os.mkdir("OUTPUT")
+libc = ctypes.CDLL(None)
+try:
+    with UnitOutput(0, Stage()) as output:
+        for unit in output.each(range(6)):
+            if unit == 1:
+                print("printed", end="")
+            if unit == 2:
+                os.write(2, b"written\\n")
+            if unit == 3:
+                libc.printf(b"in C\\n")
+            if unit == 4:
+                subprocess.run(["echo", "of a program"])
+            if unit == 5 and {fails}:
+                print("last")
+                raise ValueError
+except ValueError:
+    pass
+print("after")
+"""
+
+
+def units(folder: Path, names: object, fails: bool) -> dict[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE.format(names=names, fails=fails)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ("" if fails else "after\n")
+    from shortloop.units.unit_output import printed_units
+
+    text = (folder / "OUTPUT/0").read_bytes()
+    return {each.unit: text[each.begin : each.end].decode() for each in printed_units(folder / "OUTPUT/0")}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("names", [None, [f"g{number}" for number in range(6)]])
+def test_each_unit_has_its_own(tmp_path: Path, names: list[str] | None, fails: bool) -> None:
+    wanted = {1: "printed", 2: "written\n", 3: "in C\n", 4: "of a program\n"}
+    wanted |= {5: "last\n"} if fails else {}
+    label = {number: str(number) if names is None else names[number] for number in wanted}
+    assert units(tmp_path, names, fails) == {label[number]: text for number, text in wanted.items()}
+
+
+def test_silent_units_leave_no_file(tmp_path: Path) -> None:
+    code = CODE.format(names=None, fails=False).replace("range(6)", "range(1)")
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert os.listdir(tmp_path / "OUTPUT") == []
+
+
+def test_an_index_that_was_cut_short_is_read(tmp_path: Path) -> None:
+    from shortloop.units.unit_output import printed_units
+
+    (tmp_path / "0.units").write_text('["a", 0, 3]\n["b", 3', encoding="utf-8")
+    assert [*map(tuple, printed_units(tmp_path / "0"))] == [("a", 0, 3)]
+    assert printed_units(tmp_path / "1") == []

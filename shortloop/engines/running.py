@@ -1,4 +1,4 @@
-"""Start a run's engine process when the first job is built, and end it with the run."""
+"""Start a run's engine process when a job is built and jobs with units follow; end it with the run."""
 
 from __future__ import annotations
 
@@ -43,16 +43,25 @@ class RunningEngine:
         self._note: EngineNote | None = None
         self._here = Path()
 
-    def announce(
-        self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
-    ) -> None:
-        """Say that a job starts, which may need the engine: it is started if it is not there."""
-        if self.settings.name == SLICES:
-            return
+    @property
+    def is_apart(self) -> bool:
+        """True if units are not computed by the processes of their job."""
+        return self.settings.name != SLICES
+
+    def start(self) -> None:
+        """Start the engine, if it is not there."""
         if self._process is None:
             where = self.settings.address or f"{HERE}, which takes some seconds to start"
             print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
             self._start()
+
+    def announce(
+        self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
+    ) -> None:
+        """Say that a job with units starts: the engine is started if it is not there."""
+        if not self.is_apart:
+            return
+        self.start()
         assert self._note is not None
         said: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
         if not note_file().is_file() or self._note["jobs"].get(job) != said:

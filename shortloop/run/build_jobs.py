@@ -290,8 +290,12 @@ class Executor(Run):
     def _begin(self, job: Job) -> None:
         wanted = job.wanted
         self._tell(Started(wanted.stage, wanted.partition, wanted.variant, lambda: job.folder))
-        if self._engine is not None:
+        if self._engine is None or not self._engine.is_apart:
+            return
+        if job.needs.has_units:
             self._engine.announce(wanted.caption, job.asked.joblib, lambda: self._seconds_here(wanted))
+        elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left):
+            self._engine.start()  # which takes seconds, while jobs without units are computed
 
     def _reserve(self, count: int) -> tuple[Path, int]:
         exax = cast("Exax", self._urd)

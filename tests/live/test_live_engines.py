@@ -83,12 +83,16 @@ def test_slices_say_how_many_they_were(project: EngineProject) -> None:
     assert "engine" not in project.record(place["methods.page", None])  # it has no units
 
 
-def test_a_run_that_builds_nothing_starts_nothing(project: EngineProject) -> None:
+@pytest.mark.parametrize("built", [[], ["page"]])
+def test_a_run_that_computes_no_units_starts_no_engine(project: EngineProject, built: list[str]) -> None:
     project.ask()
     assert project.go("slices").returncode == 0
     log = project.folder / "workdirs/.cache/engine/engine.log"
     before = log.stat().st_mtime_ns
-    done = project.go("dask:tcp://127.0.0.1:1")  # where nobody is
+    forced = [word for stage in built for word in ("--force", stage)]
+    done = project.shortloop(
+        "run", "x", *forced, SHORTLOOP_ENGINE="dask:tcp://127.0.0.1:1"
+    )  # nobody is there
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 jobs built" in done.stdout
+    assert f"{len(built)} job{'' if len(built) == 1 else 's'} built" in done.stdout
     assert log.stat().st_mtime_ns == before

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from shortloop.report.page import Page
 
-__all__ = ["ReportStage"]
+__all__ = ["ReportStage", "warm_up"]
+
+
+def warm_up() -> None:
+    """Import what drawing needs, so that processes forked later share it."""
+    from shortloop.report.style import import_matplotlib
+
+    import_matplotlib(("png",))
 
 
 class _Drawn(Protocol):

@@ -6,7 +6,9 @@ evidence.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import fnmatch
 import functools
 import glob
 import importlib
@@ -52,6 +54,8 @@ def watch_jobs(spares: Spares) -> None:
 
     original, is_watched = launch.execute_process, _watched_files()
     python_here()  # as it was started, whatever is edited later
+    codecs.lookup("ascii")  # which each job would import, to write its costs
+    fnmatch.filter((), "*")  # and this compile, as exax lists files by it
     for stream in (sys.__stdout__, sys.__stderr__):  # exax prints errors, and kills a job if it cannot
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

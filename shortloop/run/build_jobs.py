@@ -245,15 +245,15 @@ class Executor(Run):
         said, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
         for attempt in range(said.retries + 1):
             order = replace(order, attempts=attempt + 1)
-            with limited(what, lambda: job.folder, said) as is_over, self._shown(job):
-                try:
+            try:
+                with limited(what, lambda: job.folder, said) as is_over, self._shown(job):
                     store, number = self._lookup.store, lambda: self._number(job)
                     return make(self._urd, store, order, self._meter, number, self._turn.reload)
-                except (JobError, JobFailed):
-                    if attempt == said.retries or self.scheduler.is_over:
-                        if is_over.is_set():
-                            raise _took_too_long(what, said) from None
-                        raise
+            except (JobError, JobFailed):
+                if attempt == said.retries or self.scheduler.is_over:
+                    if is_over.is_set():
+                        raise _took_too_long(what, said) from None
+                    raise
             print(one_line(f"{what} is built again: retry {attempt + 1} of {said.retries}"), flush=True)
         raise AssertionError
 

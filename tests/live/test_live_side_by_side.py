@@ -402,6 +402,7 @@ def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, ba
     assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
     assert (f"flaky {name} has taken 2 s, the timeout of its stage" in said) == (slow > 0)
     assert project.cost(job)["attempts"] == tries
+    assert "execute_process" not in said  # the traceback is shown from the user's code on
 
 
 TALK = '''\

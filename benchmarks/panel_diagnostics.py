@@ -18,7 +18,6 @@ from shortloop.base.seeds import seed_for
 from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.page import BOXES, HEIGHT, WIDTH, Head, page_of
 from shortloop.panel.diagnostics.rows import Rows, rows_of
-from shortloop.panel.least_squares import fit_least_squares
 from shortloop.panel.models.base import ModelSettings
 from shortloop.report.pdf import Sheet, document
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, styled
@@ -36,6 +35,7 @@ OURS_ALONE = "shortloop, 1 process"
 REUSED = f"matplotlib, figure reused, {WORKERS} workers"
 PLAIN = "matplotlib, 1 process"
 NAMES = ("a", "b", "c", "d", "e", "f")
+MODEL = ModelSettings.model_validate({"model": "ols", "formula": "y ~ b + c + d + e + f"})
 TITLES = (
     ("Residuals against the fitted value", "fitted value", "residual"),
     ("Normal QQ plot", "normal quantile", "standardised residual"),
@@ -83,15 +83,15 @@ def _groups(count: int) -> list[Group]:
     columns = np.vstack([np.ones(count * ROWS), rng.standard_normal((len(NAMES) - 1, count * ROWS))])
     outcome = columns.sum(axis=0) + rng.standard_t(5, count * ROWS)
     starts = ROWS * np.arange(count + 1)
-    fits = fit_least_squares(columns, outcome, starts)
     design = Design(NAMES, columns, outcome)
+    fits = MODEL.fit_groups(design, starts, 0.95)
+    assert fits is not None
     parts = (design.taken(slice(*ends)) for ends in pairwise(starts.tolist()))
     return [(part, fits.params[g], float(fits.scale[g])) for g, part in enumerate(parts)]
 
 
 def _numbers(group: Group) -> Rows:
-    model = ModelSettings.model_validate({"model": "ols", "formula": "y ~ b + c + d + e + f"})
-    found = rows_of(model, *group, seed_for(0, "rows"))
+    found = rows_of(MODEL, *group, seed_for(0, "rows"))
     assert found is not None
     return found
 

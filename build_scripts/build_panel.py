@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shortloop.exax.client import Urd
-from shortloop.panel.deliver import deliver
-from shortloop.panel.pipeline import PanelRun, import_panel, run_panel
+from shortloop.panel.pipeline import PanelRun, deliver, import_panel, run_panel
 from shortloop.plan.pipeline import Built
 
 Asked = dict[str, Any]

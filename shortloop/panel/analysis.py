@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.analyses import Analysis, Look, Opened, SettingsKind, Tell, Template, project_files
 from shortloop.base.extras import need
@@ -14,16 +14,40 @@ if TYPE_CHECKING:
     from shortloop.base.plain import Plain
     from shortloop.sweep.findings import Finding
 
-__all__ = ["ANALYSIS"]
+__all__ = ["ANALYSIS", "panel_findings"]
 
 OWN = ("build_scripts/build_panel.py",)
 """Files of the repository that new projects begin with; the package holds them, too."""
 
 
-def _findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
-    from shortloop.panel.findings import panel_findings
+def panel_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
+    """List the findings of a run for a sweep; None if the summary is not of a panel.
 
-    return panel_findings(summary)
+    For each specification the number of fitted groups, and for each of its coefficients over these groups the
+    median, the median standard error, and the share of groups with a small p.
+    """
+    from shortloop.sweep.findings import Finding
+
+    def share(number: int, of: int) -> Finding:
+        return Finding(100 * number / of if of else None, "%")
+
+    listed: Any = summary.get("findings")
+    if "panel" not in summary or not isinstance(listed, Sequence):
+        return None
+    found = {}
+    for each in listed:
+        name, small = each["name"], f"p < {each['alpha']}"
+        found[f"{name}: groups fitted"] = Finding(each["fitted"])
+        for of in each["coefficients"]:
+            term = f"{name}, {of['term']}"
+            quartiles = of["lower"], of["upper"], "quartiles over groups"
+            found[f"{term}: median"] = Finding(of["median"], "", *quartiles)
+            found[f"{term}: median standard error"] = Finding(of["error"])
+            found[f"{term}: groups with {small}"] = share(of["small"], of["tested"])
+            if of["tested_corrected"] is not None:
+                corrected = share(of["small_corrected"], of["tested_corrected"])
+                found[f"{term}: groups with corrected {small}"] = corrected
+    return found
 
 
 def _look(data: Path, project: Path, tell: Tell) -> Look | None:  # noqa: ARG001  as `Analysis.look`
@@ -50,6 +74,6 @@ TEMPLATE = Template(
 ANALYSIS = Analysis(
     template=TEMPLATE,
     settings=SettingsKind("panel", "shortloop.panel.settings.Panel", "build_panel", _open_rows),
-    findings=_findings,
+    findings=panel_findings,
     look=_look,
 )

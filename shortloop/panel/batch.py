@@ -3,55 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.design import Design
 from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.kernels.rows import put_column
-from shortloop.panel.statistics import LEVEL, Statistics
+from shortloop.panel.kernels.rows import numbered_in_groups, put_column
+from shortloop.panel.kernels.student import two_sided
+from shortloop.panel.statistics import Statistics
 
-__all__ = ["Batch", "Columns"]
+__all__ = ["Batch"]
 
-
-Columns = FloatArray | Sequence[FloatArray]
-"""Regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,)."""
 BLOCK = 128 * 1024
 """Values of regressors that are fitted at a time: a megabyte, which stays in the cache. So the panel is read
 once, and no memory is asked for that grows with its rows."""
 
 
 class Batch:
-    """One kernel on all groups.
+    """One kernel on all groups of a design; `names` are the ``NUMBERS`` of the kernel.
 
-    columns: Regressors; the rows of a group one after the other.
-    outcome: (rows,)
     starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    names: ``NUMBERS`` of the kernel.
-    weights: (rows,), optional. Of the rows.
-    trials: (rows,), optional. How many trials outcomes are shares of.
-    clusters: int64, (rows,), optional. Numbers from 0 in each group, without gaps.
     """
 
-    def __init__(
-        self,
-        columns: Columns,
-        outcome: FloatArray,
-        starts: IntArray,
-        names: Sequence[str],
-        *,
-        weights: FloatArray | None = None,
-        trials: FloatArray | None = None,
-        clusters: IntArray | None = None,
-    ) -> None:
-        size, groups = len(columns), len(starts) - 1
+    def __init__(self, design: Design, starts: IntArray, names: Sequence[str]) -> None:
+        size, groups, roles = len(design.regressors), len(starts) - 1, design.roles
         self._names = names
         self._starts = starts
-        self._columns = columns
-        self._others = outcome, weights, trials
-        self._clusters = clusters
+        self._columns = design.regressors
+        self._others = design.outcome, roles.get("weights"), design.trials()
+        self._clusters = np.empty(0, np.int64)
+        if "clusters" in roles:
+            self._clusters = numbered_in_groups(roles["clusters"].astype(np.int64), starts)
         self.nobs: FloatArray = np.diff(starts).astype(np.float64)
         self.found = Found(
             np.full((groups, size), np.nan),
@@ -62,10 +49,7 @@ class Batch:
         )
 
     def run(self, kernel: Callable[..., None], *settings: Any) -> dict[str, FloatArray]:
-        """Fit.
-
-        returns: dict of str to array. Each of shape (groups,): the numbers of the kernel.
-        """
+        """Fit; return the numbers of the kernel by name, each of shape (groups,)."""
         with np.errstate(all="ignore"):
             for rows, found in self._blocks():
                 kernel(rows, found, *settings)
@@ -93,7 +77,7 @@ class Batch:
                 if values is not None:
                     row[:number] = values[part]
             outcome, weights, trials = (row[:count] for row, count in zip(others, there, strict=True))
-            clusters = np.empty(0, np.int64) if self._clusters is None else self._clusters[part]
+            clusters = self._clusters[part]
             out: list[Any] = [values[first:last] for values in self.found]
             yield (
                 Rows(size, regressors[: size * number], outcome, weights, trials, clusters, inside),
@@ -103,23 +87,49 @@ class Batch:
 
     @property
     def variances(self) -> FloatArray:
-        """Of the coefficients, shape (groups, coefficients)."""
+        """Variances of the coefficients, shape (groups, coefficients)."""
         return np.diagonal(self.found.covariance, axis1=1, axis2=2)
 
     def statistics(
         self,
+        level: float,
         bse: FloatArray | None = None,
-        *,
         freedom: FloatArray | None = None,
-        level: float = LEVEL,
         **known: FloatArray,
     ) -> Statistics:
-        """What is said of the fits.
+        """Test coefficients, and put all numbers of the fits together.
 
-        bse: (groups, coefficients). Standard errors.
+        bse: (groups, coefficients). Standard errors. Default: by the covariance.
+        freedom: (groups,). Degrees of freedom of Student's t. Default: the normal distribution.
+        known: (groups,). Further numbers of the fits.
         """
-        found = self.found
-        errors = np.sqrt(self.variances) if bse is None else bse
-        return Statistics.of(
-            found.beta, errors, self.nobs, found.reasons, freedom=freedom, level=level, **known
+        params, nobs, reasons = self.found.beta, self.nobs, self.found.reasons
+        groups, size = params.shape
+        bse = np.sqrt(self.variances) if bse is None else bse
+        more: dict[str, FloatArray] = {"df_model": np.full(groups, size - 1.0), "df_resid": nobs - size}
+        if "llf" in known:
+            more["aic"] = 2.0 * size - 2.0 * known["llf"]
+            more["bic"] = np.log(np.maximum(nobs, 1.0)) * size - 2.0 * known["llf"]
+        if "iterations" in known:
+            more["converged"] = np.where(reasons == VOUCHED, 1.0, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tvalues = params / bse
+        tail = (1.0 + level) / 2.0
+        if freedom is None:
+            pvalues, half = 2.0 * special.ndtr(-np.abs(tvalues)), special.ndtri(tail) * bse
+        else:
+            pvalues = two_sided(np.ascontiguousarray(tvalues), freedom)
+            different, place = np.unique(freedom, return_inverse=True)
+            half = special.stdtrit(different, tail)[place][:, np.newaxis] * bse
+        return replace(
+            Statistics.empty(groups, size),
+            params=params,
+            bse=bse,
+            tvalues=tvalues,
+            pvalues=pvalues,
+            lower=params - half,
+            upper=params + half,
+            nobs=nobs,
+            reasons=reasons,
+            **{**more, **known},
         )

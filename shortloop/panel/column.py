@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.suspicious_text import numbers_among, twins
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXACT", "LARGEST", "LEVELS", "Column", "column_of"]
+__all__ = ["EXACT", "LARGEST", "LEVELS", "Column", "column_of", "lookalikes", "numbers_as_text"]
 
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""
@@ -27,6 +28,10 @@ NULLABLE = {"Float64": "float64", "Int64": "int64", "boolean": "bool"}
 """Types of pandas that may lack values, and those of NumPy that may not, or have NaN."""
 TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
 """What pandas calls objects that are levels as they are, and not by their texts."""
+
+NUMBER = re.compile(r"[-+−]?[$€£]?\s*(\d[\d.,'\u00a0\u202f ]*|[.,]\d+)([eE][-+]?\d+)?\s*[%$€£]?")
+SHOWN = 3
+"""Texts that are shown."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,33 @@ def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
 
 def _doubt(texts: Sequence[str]) -> str:
     """What may be wrong with the texts of a column."""
-    same = twins(texts)
+    same = lookalikes(texts)
     if same is not None:
         return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
-    return numbers_among(texts)
+    return numbers_as_text(texts)
+
+
+def numbers_as_text(texts: Sequence[str]) -> str:
+    """What there is to say of texts that are numbers for the most part."""
+    numbers = [text for text in texts if NUMBER.fullmatch(text.strip())]
+    if len(texts) < 2 or 2 * len(numbers) < len(texts):
+        return ""
+    others = [text for text in texts if not NUMBER.fullmatch(text.strip())]
+    if not others:
+        return f"taken as texts, and all of them are numbers, e.g. {_some(numbers)}"
+    return f"taken as texts, of which {len(numbers)} of {len(texts)} are numbers, but not {_some(others)}"
+
+
+def lookalikes(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Two texts that look the same: with spaces around them, or letters put together in two ways."""
+    seen: dict[str, str] = {}
+    for text in texts:
+        looks = text if text.isascii() else unicodedata.normalize("NFC", text)
+        other = seen.setdefault(" ".join(looks.split()), text)
+        if other != text:
+            return other, text
+    return None
+
+
+def _some(texts: Sequence[str]) -> str:
+    return ", ".join(map(repr, texts[:SHOWN])) + " …" * (len(texts) > SHOWN)

@@ -11,8 +11,7 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import IntArray
-from shortloop.panel.column import EXACT, Column, column_of
-from shortloop.panel.suspicious_text import twins
+from shortloop.panel.column import EXACT, Column, column_of, lookalikes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +145,9 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
                     expected=f"numbers below {EXACT}, or no missing value among whole numbers",
                     hint="leave out rows without a group, or make texts of the numbers",
                 )
-        elif not pd.api.types.is_numeric_dtype(values.dtype) and (same := twins({key[i] for key in keys})):
+            continue
+        same = None if pd.api.types.is_numeric_dtype(values.dtype) else lookalikes({key[i] for key in keys})
+        if same is not None:
             raise InputError(
                 "names of groups that look the same",
                 field="groups.by",

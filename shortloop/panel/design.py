@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.batch import Columns
 
-__all__ = ["Categories", "Dependence", "Design", "Evaluated"]
+__all__ = ["Categories", "Columns", "Dependence", "Design", "Evaluated"]
 
+Columns = FloatArray | Sequence[FloatArray]
+"""Regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,)."""
 Categories = tuple[IntArray, int]
 Dependence = Literal["row", "categories", "rows"]
 
@@ -71,18 +72,6 @@ class Design:
         returns: float64, (rows,), or None. None if the outcome is not counted.
         """
         return self.roles["successes"] + self.roles["failures"] if "successes" in self.roles else None
-
-    def clusters(self, starts: IntArray) -> IntArray | None:
-        """Clusters numbered from 0 in each group, without gaps.
-
-        starts: int, (groups + 1,). First row of each group, and the end of the last.
-        returns: int64, (rows,), or None. None if the model has no clusters.
-        """
-        from shortloop.panel.kernels.rows import numbered_in_groups
-
-        if "clusters" not in self.roles:
-            return None
-        return numbered_in_groups(self.roles["clusters"].astype(np.int64), starts)
 
 
 @dataclass(frozen=True)

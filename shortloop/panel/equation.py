@@ -13,11 +13,9 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.batch import Columns
 from shortloop.panel.column import EXACT, LEVELS, Column
-from shortloop.panel.design import Design, Evaluated
-from shortloop.panel.elementwise import coded_column, is_elementwise, parsed, quoted
-from shortloop.panel.whole_numbers import keeps_digits
+from shortloop.panel.design import Columns, Design, Evaluated
+from shortloop.panel.expressions import coded_column, is_elementwise, keeps_digits, parsed, quoted
 
 if TYPE_CHECKING:
     from shortloop.panel.column import Column

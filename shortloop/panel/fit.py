@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.panel import status
 from shortloop.panel.equation import CategoriesError
 from shortloop.panel.general import fit_group
 from shortloop.panel.group_designs import Designs
 from shortloop.panel.kernels.reasons import REASONS, VOUCHED
-from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics
+from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics, Status
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
@@ -34,10 +33,8 @@ class Fits:
     """One model in many groups.
 
     names: of the coefficients.
-    statistics: what was found.
-    status, path: int8, (groups,). Of `shortloop.panel.status`: what became of the fit, and which code fitted
-        it.
-    said: what there is to say of some groups: why statsmodels fitted them, and its warnings.
+    status, path: int8, (groups,). Number of the `Status`, and of the code that fitted, of `PATHS`.
+    said: messages of some groups: why statsmodels fitted them, and its warnings.
     """
 
     names: tuple[str, ...]
@@ -114,19 +111,19 @@ class Fitter:
         fits = Fits(
             self.names,
             found,
-            np.where(found.converged == 0.0, status.NOT_CONVERGED, status.FITTED).astype(np.int8),
+            np.where(found.converged == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8),
             left.astype(np.int8),
             {},
         )
         for g in map(int, np.flatnonzero(left)):
             if self._designs.lacking[first + g] and self._model.missing == "raise":
                 _write(fits, g, {"nobs": np.nan}, self.names)
-                fits.status[g], fits.path[g] = status.MISSING_VALUES, 0
+                fits.status[g], fits.path[g] = Status.MISSING_VALUES, 0
                 continue
             try:
                 part = self.design_of(first + g)
             except CategoriesError as error:
-                fits.status[g], fits.said[first + g] = status.FAILED, [f"{error.problem}: {error.expected}"]
+                fits.status[g], fits.said[first + g] = Status.FAILED, [f"{error.problem}: {error.expected}"]
                 continue
             values, fits.status[g], said = fit_group(self._model, part, self._level)
             _write(fits, g, values, part.names)

@@ -73,7 +73,7 @@ def _model(settings: Mapping[str, Any]) -> ModelSettings:
     """Check a model's settings; InputError names the first that is wrong."""
     from pydantic import ValidationError
 
-    from shortloop.panel.models.registry import AnyModel
+    from shortloop.panel.settings import AnyModel
 
     names = [str(tag_of(each)) for each in models_in(AnyModel)]
     if settings.get("model") not in names:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from shortloop.panel import status
-from shortloop.panel.inference import tests_of
 from shortloop.panel.separation import is_at_bound, is_separated
-from shortloop.panel.statistics import COEFFICIENTS, FITS
+from shortloop.panel.statistics import COEFFICIENTS, FITS, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from shortloop.base.types import FloatArray
     from shortloop.panel.design import Design
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["fit_group", "take_undefined_out"]
+__all__ = ["fit_group", "take_undefined_out", "tests_of"]
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
@@ -33,6 +35,8 @@ SINGULAR = 1e10
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
+
+REMEMBERED = 4096  # quantiles; groups of a size share one
 
 
 def take_undefined_out(results: Any) -> np.ndarray | None:
@@ -78,9 +82,9 @@ def fit_group(
     outcome = design.outcome
     known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}
     if len(outcome) < 2:
-        return known, status.TOO_FEW_ROWS, []
+        return known, Status.TOO_FEW_ROWS, []
     if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
-        return known, status.NOT_FINITE, []
+        return known, Status.VALUES_NOT_FINITE, []
     said: list[str] = []
     undefined = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
@@ -158,34 +162,34 @@ def _status(
     design: Design, rows: FloatArray, results: Any, found: dict[str, Any], undefined: np.ndarray | None
 ) -> int:
     if len(design.outcome) <= rows.shape[1]:
-        return status.TOO_FEW_ROWS
+        return Status.TOO_FEW_ROWS
     if np.ptp(design.outcome) == 0.0:
-        return status.CONSTANT_OUTCOME
+        return Status.CONSTANT_OUTCOME
     if _is_singular(rows):
-        return status.SINGULAR
+        return Status.SINGULAR
     if results is None or "params" not in found or not np.isfinite(found["params"]).all():
-        return status.FAILED
+        return Status.FAILED
     not_converged = found.get("converged") == 0.0
     if is_separated(design.outcome, rows, results, not_converged):
-        return status.SEPARATED
+        return Status.SEPARATED
     if not_converged or is_at_bound(results):
-        return status.NOT_CONVERGED
+        return Status.NOT_CONVERGED
     errors = np.isfinite(found.get("bse", np.nan))
     if undefined is not None and np.array_equal(errors, ~undefined):
-        return status.LEVERAGE_ONE
-    return status.FITTED if errors.all() else status.FAILED
+        return Status.LEVERAGE_OF_1
+    return Status.FITTED if errors.all() else Status.FAILED
 
 
 def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarray | None) -> list[str]:
     """What there is to say of a status, beside what statsmodels says."""
-    if became == status.SINGULAR:
+    if became == Status.SINGULAR:
         return ["a regressor is a sum of others, or nearly"]
-    if became == status.SEPARATED:
+    if became == Status.SEPARATED:
         return ["regressors separate the outcomes"]
-    if became == status.LEVERAGE_ONE and undefined is not None:
+    if became == Status.LEVERAGE_OF_1 and undefined is not None:
         alone = ", ".join(name for name, each in zip(design.names, undefined, strict=True) if each)
         return [f"one row alone decides {alone}: there is no standard error of HC2 or HC3"]
-    if became == status.FAILED and "params" in found:
+    if became == Status.FAILED and "params" in found:
         lacks = "coefficients" if not np.isfinite(found["params"]).all() else "standard errors"
         return [f"{lacks} of statsmodels are not finite"]
     return []
@@ -206,3 +210,84 @@ def _is_singular(rows: FloatArray) -> bool:
 
 def _line(value: object) -> str:
     return " ".join(str(value).split())
+
+
+class _Common(NamedTuple):
+    """What a class of results has as all others have it."""
+
+    pvalues: bool
+    interval: bool
+    f_pvalue: bool
+
+
+def tests_of(results: Any, level: float) -> dict[str, FloatArray | float]:
+    """P values and intervals, as far as they are what all models have.
+
+    returns: dict of str to (array or float). Of ``pvalues``, ``lower``, ``upper`` and ``f_pvalue`` those that
+        are there; no others.
+    """
+    common = _common(cast("Hashable", type(results)))
+    if not (common.pvalues or common.interval):
+        return {}
+    try:
+        params, errors, tvalues = (
+            np.asarray(getattr(results, each)) for each in ("params", "bse", "tvalues")
+        )
+        freedom = float(getattr(results, "df_resid_inference", results.df_resid)) if results.use_t else None
+    except Exception:  # whoever asks for it sees why
+        return {}
+    if not (params.shape == errors.shape == tvalues.shape == (len(params),) and np.isfinite(tvalues).all()):
+        return {}
+    if freedom is not None and not 0.0 < freedom < np.inf:
+        return {}
+    return {
+        **(_p_values(tvalues, freedom) if common.pvalues else {}),
+        **(_interval(params, errors, freedom, level) if common.interval else {}),
+        **(_f_test(results) if common.f_pvalue else {}),
+    }
+
+
+@cache
+def _common(kind: type) -> _Common:
+    from statsmodels.base.model import LikelihoodModelResults as Common
+    from statsmodels.regression.linear_model import RegressionResults as Linear
+
+    def has(name: str, *others: type) -> bool:
+        own = inspect.getattr_static(kind, name, None)
+        return own is not None and any(own is vars(other).get(name) for other in others)
+
+    return _Common(has("pvalues", Common), has("conf_int", Common, Linear), has("f_pvalue", Linear))
+
+
+def _p_values(tvalues: FloatArray, freedom: float | None) -> dict[str, FloatArray]:
+    from scipy import special
+
+    below = -np.abs(tvalues)
+    return {"pvalues": (special.ndtr(below) if freedom is None else special.stdtr(freedom, below)) * 2}
+
+
+def _interval(
+    params: FloatArray, errors: FloatArray, freedom: float | None, level: float
+) -> dict[str, FloatArray]:
+    half = _quantile(1 - (1.0 - level) / 2, freedom) * errors
+    return {"lower": params - half, "upper": params + half}
+
+
+@lru_cache(REMEMBERED)
+def _quantile(share: float, freedom: float | None) -> float:
+    from scipy import special
+
+    return float(special.ndtri(share) if freedom is None else special.stdtrit(freedom, share))
+
+
+def _f_test(results: Any) -> dict[str, float]:
+    from scipy import special
+
+    try:
+        value, above, below = results.fvalue, results.df_model, results.df_resid
+    except Exception:  # the same
+        return {}
+    known = "f_pvalue" in results._cache  # noqa: SLF001  else it would be computed; a robust covariance has it
+    if known or not (0.0 < value < np.inf and 0.0 < above < np.inf and 0.0 < below < np.inf):
+        return {}
+    return {"f_pvalue": float(special.fdtrc(above, below, value))}

@@ -17,7 +17,7 @@ from shortloop.base.types import IntArray
 from shortloop.panel.column import Column
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
-from shortloop.panel.terms import Named, joined
+from shortloop.panel.statistics import Terms, merge_terms
 
 __all__ = ["Alike", "Designs"]
 
@@ -64,7 +64,9 @@ class Designs:
         """Of the coefficients: what they are called, and which term of the formula each belongs to."""
         missing = self._find()
         if self.alike:
-            self.names, self.terms = joined((some.design.names, some.design.terms) for some in self.alike)
+            self.names, self.terms = merge_terms(
+                (some.design.names, some.design.terms) for some in self.alike
+            )
         self.lacking: np.ndarray = np.logical_or.reduceat(missing, starts[:-1]) & (np.diff(starts) > 0)
         """Which groups have rows that lack a value, shape (groups,)."""
         self._alike, self._place = np.full((2, len(starts) - 1), -1)
@@ -113,7 +115,7 @@ class Designs:
                 of = some if rows is None else rows[some]
                 self._add(groups, partial(self._again, of), begins)
 
-    def _named(self, whole: Evaluated) -> Named:
+    def _named(self, whole: Evaluated) -> Terms:
         """Coefficients of all groups; of each, where its own rows decide which categories there are."""
         parts = [(whole.design.names, whole.design.terms)]
         if whole.makes_categories:
@@ -122,7 +124,7 @@ class Designs:
                 with suppress(CategoriesError):
                     design = self._alone(group)
                     parts.append((design.names, design.terms))
-        return joined(parts)
+        return merge_terms(parts)
 
     def _alone(self, group: int) -> Design:
         begin, end = (int(each) for each in self._starts[group : group + 2])

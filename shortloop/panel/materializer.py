@@ -16,8 +16,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import IntArray
 from shortloop.panel.column import Column
 from shortloop.panel.design import Categories
-from shortloop.panel.elementwise import coded_column, compares_texts
-from shortloop.panel.whole_numbers import keeps_digits
+from shortloop.panel.expressions import coded_column, compares_texts, keeps_digits
 
 __all__ = ["CONTEXT", "Materializer"]
 

@@ -1,7 +1,8 @@
-"""What build scripts of panels share: reading the panel file, and bringing its rows in."""
+"""Functions of build scripts: read the panel file, import its rows, deliver the results."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -9,14 +10,33 @@ from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
+from shortloop.base.text import one_line
+from shortloop.panel.diagnostics import DIAGNOSTICS, PAGES
 from shortloop.plan.pipeline import Built
+from shortloop.report.deliver import (
+    copy_files,
+    copy_report,
+    drop_others,
+    print_place,
+    results_folder,
+    run_summary,
+    write_summary,
+)
 from shortloop.settings.paths import STUDY_VARIABLE
 from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
 
-__all__ = ["DEFAULT_PANEL", "PanelRun", "import_dataset", "import_panel", "read_panel", "run_panel"]
+__all__ = [
+    "DEFAULT_PANEL",
+    "PanelRun",
+    "deliver",
+    "import_dataset",
+    "import_panel",
+    "read_panel",
+    "run_panel",
+]
 
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
 LIBRARIES = (
@@ -24,6 +44,7 @@ LIBRARIES = (
     *REPORT_LIBRARIES,
 )
 """What the extra ``panel`` installs, by the names that it is imported by."""
+TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet")
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
@@ -85,3 +106,28 @@ def import_dataset(
         columns=list(columns),
         order=order,
     )
+
+
+def deliver(run: PanelRun, report: Built, seconds: float) -> None:
+    """Put what a run made where its user looks for it."""
+    name = run.study.name
+    folder = results_folder(name)
+    files = copy_report(report.path, folder)
+    findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
+    for job, found in zip([job for job in run.jobs if job.stage == "panel_results"], findings, strict=True):
+        place = f"tables/{found['folder']}"
+        (folder / place).mkdir(parents=True, exist_ok=True)
+        copy_files(job.path, TABLES, folder / place)
+        files += [f"{place}/{each}" for each in TABLES]
+    drawn = [found["diagnostics"] for found in findings if found["diagnostics"]]
+    for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
+        copy_files(job.path, [PAGES], folder, [place])
+    drop_others(folder, DIAGNOSTICS, drawn)
+    files += drawn
+    write_summary(
+        folder, {"panel": name, **run_summary(run.jobs, report, seconds, files), "findings": findings}
+    )
+    for found in findings:
+        for said in found["says"]:
+            print(one_line(said))
+    print_place(folder)

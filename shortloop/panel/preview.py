@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
 import json
+import lzma
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from shortloop.analyses import Look
-from shortloop.panel.dialect import encoding_of, marks_of, separator_of
+from shortloop.panel.column import lookalikes, numbers_as_text
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.parquet import ParquetInput
-from shortloop.panel.grouping import group_columns, is_time
-from shortloop.panel.suspicious_text import numbers_among, twins
 from shortloop.settings.paths import written_path
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from shortloop.panel.formats.base import FileInput
 
-__all__ = ["look"]
+__all__ = ["encoding_of", "group_columns", "look", "marks_of", "separator_of"]
 
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
@@ -30,6 +32,32 @@ WRITTEN = {"separator": ",", "decimal": ".", "thousands": "", "encoding": "utf-8
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 FORMULA = "# formula = "
 MOST = 12  # columns that are listed
+SEPARATORS = ",;\t|"
+OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+PIECE = 1 << 20
+BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+OTHER = "cp1252"  # of older tables of the West, where nearly all bytes are letters
+MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))
+"""Decimal and thousands, the plainest first."""
+FEWEST_ROWS = 3.0  # of a group, on average
+UNITS = re.compile(
+    r"(?:animal|bank|betrieb|branch|cell|center|centre|city|cities|client|clinic"
+    r"|cluster|code|company|companies|country|countries|county|counties|customer"
+    r"|cusip|district|doctor|electrode|employee|employer|entity|establishment|"
+    r"family|farm|field|fips|firm|firma|fund|group|gvkey|hh|hospital|"
+    r"household|id|individual|iso|isin|key|land|mouse|mice|municipality|"
+    r"nation|neuron|nr|pair|participant|patient|permno|person|pid|plant|player"
+    r"|plot|proband|province|pupil|rat|region|respondent|school|shop|site|"
+    r"state|station|stock|store|student|subj|subject|symbol|teacher|team|"
+    r"ticker|town|unit|uid|user|village|vp|worker|zip)s?"
+)
+TIMES = re.compile(
+    r"(?:block|date|datetime|day|hour|jahr|minute|month|period|quarter|qtr|"
+    r"round|run|second|session|t|time|trial|visit|wave|week|weekday|year|"
+    r"yr)"
+)
+CALENDAR = (1800, 2200)
+"""Numbers between these are years."""
 
 
 def look(data: Path, project: Path) -> Look | None:
@@ -94,8 +122,8 @@ def _doubts(table: pd.DataFrame) -> list[str]:
     found = []
     for name in _texts(table):
         texts = [*map(str, table[name].dropna().unique())]
-        same = twins(texts)
-        said = numbers_among(texts) if same is None else f"{same[0]!a} and {same[1]!a} look the same"
+        same = lookalikes(texts)
+        said = numbers_as_text(texts) if same is None else f"{same[0]!a} and {same[1]!a} look the same"
         found += [f"{name}: {said}"] if said else []
     names = [str(name) for name in table.columns]
     if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
@@ -169,3 +197,117 @@ def _in_formula(name: str) -> str:
 def _some(names: Sequence[str]) -> str:
     more = len(names) - MOST
     return ", ".join(names[:MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def encoding_of(file: Path) -> str:
+    """How the letters of a file are written, as far as its bytes say."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with _opened(file) as stream:
+            piece = stream.read(PIECE)
+            for mark, name in BOMS:
+                if piece.startswith(mark):
+                    return name
+            while piece:
+                decoder.decode(piece)
+                piece = stream.read(PIECE)
+            decoder.decode(b"", final=True)
+    except UnicodeError:
+        return OTHER
+    except (OSError, EOFError, lzma.LZMAError):  # reading it says what is wrong
+        pass
+    return "utf-8"
+
+
+def separator_of(file: Path, encoding: str) -> str:
+    """What is between the names of columns."""
+    try:
+        with _opened(file) as stream:
+            first = stream.read(PIECE).decode(encoding, errors="replace").lstrip("\ufeff")
+    except (OSError, EOFError, lzma.LZMAError):
+        first = ""
+    line = (first.splitlines() or [""])[0]
+    return max(SEPARATORS, key=line.count)
+
+
+def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:
+    """The marks in numbers that were read as texts."""
+    for texts in columns:
+        each = [text.strip() for text in texts]
+        ways = [marks for marks in MARKS if _is_written(each, *marks)]
+        if len({decimal for decimal, _ in ways}) == 1:
+            return ways[0]
+    return None
+
+
+def _is_written(texts: list[str], decimal: str, thousands: str) -> bool:
+    """Whether all are numbers with these marks, and some could not be read without."""
+    mark = re.escape(decimal)
+    whole = rf"\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+" if thousands else r"\d+"
+    number = re.compile(rf"[-+]?(?:{whole})?(?:{mark}\d*)?(?:[eE][-+]?\d+)?")
+    return (
+        bool(texts)
+        and all(text and number.fullmatch(text) for text in texts)
+        and any("," in text or (thousands and thousands in text) for text in texts)
+    )
+
+
+def _opened(file: Path) -> IO[bytes]:
+    stream: IO[bytes] = OPENED.get(file.suffix.lower(), open)(file, "rb")
+    return stream
+
+
+def group_columns(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Columns that probably make groups, the likeliest first, and further ones that could.
+
+    A name that says what a group is comes first, then texts, then numbers that occur once at each time; of
+    several, the one with the most groups, as firms are in industries.
+    """
+    times = [str(name) for name in table.columns if is_time(str(name), table[name])]
+    found = []
+    for name in map(str, table.columns):
+        values, count = table[name], int(table[name].nunique())
+        if _are_codes(values) and count > 1 and values.notna().sum() / count >= FEWEST_ROWS:
+            found.append((_rank(table, name, count, times), -count, name))
+    likely = [name for rank, _, name in sorted(found) if rank < 3]
+    return likely, [name for rank, _, name in sorted(found) if rank >= 3]
+
+
+def is_time(name: str, values: pd.Series) -> bool:
+    """True if a column says when: by its name, or as its numbers are years."""
+    if values.dtype.kind == "M" or _has(TIMES, name):
+        return True
+    return (
+        values.dtype.kind in "iuf"
+        and _are_codes(values)
+        and bool(values.notna().any() and values.dropna().between(*CALENDAR).all())
+        and not _has(UNITS, name)
+    )
+
+
+def _rank(table: pd.DataFrame, name: str, count: int, times: list[str]) -> int:
+    values = table[name]
+    if name in times:
+        return 4
+    if count == 2 and (values.dtype.kind not in "OU" or not _has(UNITS, name)):
+        return 3  # of two kinds, as whether it is a city, rather than two groups
+    if _has(UNITS, name) or name.lower().endswith("code"):
+        return 0
+    if values.dtype.kind not in "iuf":
+        return 1
+    known = table[values.notna()]
+    return 2 if any(not known.duplicated([name, time]).any() for time in times) else 3
+
+
+def _has(words: re.Pattern[str], name: str) -> bool:
+    """True if a name has one of some words, however it is put together: firm_id, firmID, Firm.Id, firmid."""
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+", name)
+    return any(words.fullmatch(word.lower()) for word in (*found, name))
+
+
+def _are_codes(values: pd.Series) -> bool:
+    """True for texts, truth values, whole numbers: also those that are floats as some are missing."""
+    if values.dtype.kind == "f":
+        known = values.dropna()
+        return bool(len(known) and (known % 1 == 0).all())
+    return values.dtype.kind in "iuOUb" or str(values.dtype) in ("category", "str", "string")

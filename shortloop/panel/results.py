@@ -10,9 +10,7 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel import status
-from shortloop.panel.statistics import COEFFICIENTS, FITS
-from shortloop.panel.terms import joined
+from shortloop.panel.statistics import COEFFICIENTS, FITS, PATHS, STATUSES, Status, merge_terms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +44,7 @@ class Results:
     terms: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        fitted = int(np.count_nonzero(np.asarray(self.arrays["status"]) == status.FITTED))
+        fitted = int(np.count_nonzero(np.asarray(self.arrays["status"]) == Status.FITTED))
         return (
             f"<{fitted:,} of {len(self.keys):,} groups fitted: {', '.join(self.names)}; "
             "tables: coefficients(), fits()>"
@@ -65,7 +63,7 @@ class Results:
         for name in COEFFICIENTS:
             found[name] = np.asarray(self.arrays[name]).reshape(-1)
         if correction != "none":
-            fitted = np.asarray(self.arrays["status"]) == status.FITTED
+            fitted = np.asarray(self.arrays["status"]) == Status.FITTED
             found["pvalues_corrected"] = corrected(
                 np.asarray(self.arrays["pvalues"]), fitted, correction
             ).reshape(-1)
@@ -77,8 +75,8 @@ class Results:
 
         names = group_columns(self.by)
         found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(names)}
-        found["status"] = [status.STATUSES[each] for each in np.asarray(self.arrays["status"])]
-        found["path"] = [status.PATHS[each] for each in np.asarray(self.arrays["path"])]
+        found["status"] = [STATUSES[each] for each in np.asarray(self.arrays["status"])]
+        found["path"] = [PATHS[each] for each in np.asarray(self.arrays["path"])]
         for name in FITS:
             found[name] = np.asarray(self.arrays[name])
         found["said"] = list(self.said)
@@ -97,7 +95,9 @@ def group_columns(by: Sequence[str]) -> tuple[str, ...]:
 def merged(parts: Sequence[Results]) -> Results:
     """Put blocks together."""
     parts = [part for part in parts if part.keys]
-    names, terms = joined([(part.names, part.terms) for part in parts])  # a text may be in one block only
+    names, terms = merge_terms(
+        [(part.names, part.terms) for part in parts]
+    )  # a text may be in one block only
     column = {name: place for place, name in enumerate(names)}
     keys = [key for part in parts for key in part.keys]
     order = _order(keys)
@@ -121,7 +121,7 @@ def merged(parts: Sequence[Results]) -> Results:
 
 def check_computed(found: Results, field: str) -> None:
     """See that there is a group of which the formula can be computed."""
-    if not found.names and (np.asarray(found.arrays["status"]) == status.FAILED).all():
+    if not found.names and (np.asarray(found.arrays["status"]) == Status.FAILED).all():
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
 
 

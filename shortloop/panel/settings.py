@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from shortloop.panel.data import text_of
-from shortloop.panel.diagnostics.criteria import Criterion
-from shortloop.panel.formats.registry import AnyInput
-from shortloop.panel.models.registry import AnyModel
+from shortloop.panel.formats.csv import CsvInput
+from shortloop.panel.formats.csvimport import CsvimportInput
+from shortloop.panel.formats.parquet import ParquetInput
+from shortloop.panel.formats.simulated import SimulatedInput
+from shortloop.panel.models.glm import Glm
+from shortloop.panel.models.logit import Logit
+from shortloop.panel.models.ols import Ols
+from shortloop.panel.models.quantreg import Quantreg
+from shortloop.panel.models.rlm import Rlm
+from shortloop.panel.models.statsmodels import OfStatsmodels
+from shortloop.panel.models.wls import Wls
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
-__all__ = ["DiagnosticsSettings", "GroupSettings", "InferenceSettings", "Panel"]
+__all__ = ["AnyModel", "DiagnosticsSettings", "GroupSettings", "InferenceSettings", "Panel"]
 
-
+# The one place that lists formats and models. Stages import by name the one that they need, and not this
+# module, so that a new one rebuilds no job.
+AnyInput = Annotated[CsvInput | CsvimportInput | ParquetInput | SimulatedInput, Field(discriminator="format")]
+AnyModel = Annotated[Ols | Wls | Logit | Glm | Rlm | Quantreg | OfStatsmodels, Field(discriminator="model")]
 Value = str | int | float
 
 
@@ -52,7 +63,7 @@ class DiagnosticsSettings(Settings):
         "groups, e.g. [['F07', 2019]]; default: none",
     )
     worst: int = Field(8, ge=0, le=2000, description="how many of the worst groups, besides; default 8")
-    worst_by: Criterion = Field(
+    worst_by: Literal["outliers", "normality", "leverage", "influence", "fit"] = Field(
         "outliers",
         description="which groups are worst, of those that were fitted: outliers, the largest share of rows "
         "whose standardised residual is beyond 3; normality, the largest Jarque-Bera statistic; leverage, "

@@ -1,22 +1,33 @@
-"""What is said of fitted models, as statsmodels has it: tests, intervals, criteria."""
+"""Results of fits, by name: statistics as statsmodels has them, and what became of each fit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.kernels.reasons import VOUCHED
 
-__all__ = ["COEFFICIENTS", "FITS", "LEVEL", "Covariance", "Statistics"]
+__all__ = [
+    "CODES",
+    "COEFFICIENTS",
+    "FITS",
+    "LEVEL",
+    "PATHS",
+    "STATUSES",
+    "Statistics",
+    "Status",
+    "Terms",
+    "merge_terms",
+]
 
-Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 LEVEL = 0.95
 """Of confidence intervals."""
-
-
 COEFFICIENTS = {
     "params": "estimate",
     "bse": "standard error",
@@ -47,18 +58,38 @@ FITS = {
 """What is said of each fit, and what it is."""
 
 
+class Status(IntEnum):
+    """Outcome of a fit. Of all but the first and the last, numbers are statsmodels', not to be relied on."""
+
+    FITTED = 0
+    SINGULAR = 1
+    SEPARATED = 2
+    NOT_CONVERGED = 3
+    CONSTANT_OUTCOME = 4
+    TOO_FEW_ROWS = 5
+    MISSING_VALUES = 6
+    VALUES_NOT_FINITE = 7
+    FAILED = 8
+    LEVERAGE_OF_1 = 9
+
+
+STATUSES = tuple(each.name.lower().replace("_", " ") for each in Status)
+PATHS = ("batched", "statsmodels")
+"""The code that fits, by number."""
+CODES = {
+    "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
+    "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
+}
+"""Arrays of such numbers, and what they are."""
+Terms = tuple[tuple[str, ...], tuple[int, ...]]
+"""Names of coefficients, and the term of the formula of each."""
+
+
 @dataclass(frozen=True)
 class Statistics:
-    """Results of one model in many groups; NaN where there is none, or the model has no such number.
+    """Results of one model in many groups, named as in `COEFFICIENTS` and `FITS`; NaN where there is none.
 
-    params, bse, tvalues, pvalues, lower, upper: (groups, coefficients). Estimates, their standard errors, t
-        or z, two-sided p, and ends of the confidence intervals.
-    rsquared, rsquared_adj, prsquared, fvalue, f_pvalue, llf, deviance, aic, bic, scale: array. Shape
-        (groups,): of the whole fit, by the names of statsmodels.
-    nobs, df_model, df_resid: (groups,). Rows, and degrees of freedom.
-    condition_number: (groups,). Largest over smallest singular value of the (weighted) regressors.
-    iterations, converged: (groups,). Of fits that are iterated.
-    reasons: int, (groups,). Why a fit was left out, of `shortloop.panel.kernels.reasons`; 0: it was not.
+    Arrays of the first are of shape (groups, coefficients), those of the second of shape (groups,).
     """
 
     params: FloatArray
@@ -84,6 +115,7 @@ class Statistics:
     iterations: FloatArray
     converged: FloatArray
     reasons: IntArray
+    """Why a fit was left out, of `shortloop.panel.kernels.reasons`, shape (groups,); 0: it was not."""
 
     @classmethod
     def empty(cls, groups: int, coefficients: int) -> Statistics:
@@ -92,61 +124,24 @@ class Statistics:
         made |= {name: np.full(groups, np.nan) for name in FITS}
         return cls(**made, reasons=np.zeros(groups, np.int64))
 
-    @classmethod
-    def of(
-        cls,
-        params: FloatArray,
-        bse: FloatArray,
-        nobs: FloatArray,
-        reasons: IntArray,
-        *,
-        freedom: FloatArray | None = None,
-        level: float = LEVEL,
-        **known: FloatArray,
-    ) -> Statistics:
-        """Of fits whose coefficients and standard errors are known.
 
-        params, bse: (groups, coefficients). Coefficients and their standard errors.
-        nobs: (groups,). Rows.
-        reasons: int, (groups,). Why a fit was left out.
-        freedom: (groups,). Degrees of freedom of Student's t.
-        **known: (groups,). More of what there is.
-        """
-        groups, size = params.shape
-        more: dict[str, FloatArray] = {"df_model": np.full(groups, size - 1.0), "df_resid": nobs - size}
-        if "llf" in known:
-            more["aic"] = 2.0 * size - 2.0 * known["llf"]
-            more["bic"] = np.log(np.maximum(nobs, 1.0)) * size - 2.0 * known["llf"]
-        if "iterations" in known:
-            more["converged"] = np.where(reasons == VOUCHED, 1.0, np.nan)
-        tvalues, pvalues, half = _tested(params, bse, freedom, level)
-        return replace(
-            cls.empty(groups, size),
-            params=params,
-            bse=bse,
-            tvalues=tvalues,
-            pvalues=pvalues,
-            lower=params - half,
-            upper=params + half,
-            nobs=nobs,
-            reasons=reasons,
-            **{**more, **known},
-        )
-
-
-def _tested(
-    params: FloatArray, bse: FloatArray, freedom: FloatArray | None, level: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Each coefficient against zero: t or z, its two-sided p, and half the length of the interval."""
-    from scipy import special
-
-    from shortloop.panel.kernels.student import two_sided
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tvalues = params / bse
-    tail = (1.0 + level) / 2.0
-    if freedom is None:
-        return tvalues, 2.0 * special.ndtr(-np.abs(tvalues)), special.ndtri(tail) * bse
-    pvalues = two_sided(np.ascontiguousarray(tvalues), freedom)
-    different, place = np.unique(freedom, return_inverse=True)
-    return tvalues, pvalues, special.stdtrit(different, tail)[place][:, np.newaxis] * bse
+def merge_terms(parts: Iterable[Terms]) -> Terms:
+    """Merge the coefficients of groups that have different ones, in one order."""
+    different = sorted(set(parts))
+    terms = {name: term for names, of in different for name, term in zip(names, of, strict=True)}
+    after: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(terms, ()))
+    for names, _ in different:
+        for first, second in pairwise(names):
+            after.add(second, first)
+    try:
+        after.prepare()
+    except CycleError:  # formulas that order what they make by what rows hold
+        return tuple(terms), tuple(terms.values())
+    ready: list[tuple[int, str, str]] = []
+    order: list[str] = []
+    while after.is_active():
+        for name in after.get_ready():
+            heapq.heappush(ready, (terms[name], name.replace("]", "\0"), name))  # "a" is before "a b"
+        order.append(heapq.heappop(ready)[-1])
+        after.done(order[-1])
+    return tuple(order), tuple(terms[name] for name in order)

@@ -9,21 +9,49 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel import status
+from shortloop.panel.design import Design
 from shortloop.panel.kernels.reasons import TOO_FEW_ROWS, VOUCHED
+from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results
-from shortloop.panel.statistics import Statistics
+from shortloop.panel.statistics import Statistics, Status
 
 __all__ = [
     "assert_same_alone",
     "assert_same_tests",
     "assert_stopped",
+    "fit_groups",
     "outcome_of_any_size",
     "regressors_of_all_kinds",
     "without_answer",
 ]
 
 COUNTS = ("nobs", "df_model", "df_resid")
+
+
+def fit_groups(
+    model: str,
+    columns: Any,
+    outcome: FloatArray,
+    starts: IntArray,
+    *,
+    weights: FloatArray | None = None,
+    counts: tuple[FloatArray, FloatArray] | None = None,
+    clusters: IntArray | None = None,
+    **settings: Any,
+) -> Statistics:
+    """Fit groups by the compiled code of a model; "ols" with weights is "wls"."""
+    roles: dict[str, Any] = {}
+    if weights is not None:
+        model, roles["weights"], settings["weights"] = "wls", weights, "w"
+    if clusters is not None:
+        roles["clusters"], settings["clusters"] = clusters, "c"
+    if counts is not None:
+        roles["successes"], roles["failures"] = counts
+    design = Design(tuple(map(str, range(len(columns)))), columns, outcome, roles)
+    record = ModelSettings.model_validate({"model": model, "formula": "y ~ x", **settings})
+    found = record.fit_groups(design, starts, 0.95)
+    assert found is not None
+    return found
 
 
 def assert_same_tests(
@@ -71,7 +99,7 @@ def assert_stopped(found: Results, iterations: int) -> IntArray:
     stopped = np.flatnonzero(found.arrays["converged"] == 0)
     assert (found.arrays["iterations"][stopped] == iterations).all()
     assert (found.arrays["path"][stopped] == 0).any()
-    assert (found.arrays["status"][stopped] == status.NOT_CONVERGED).all()
+    assert (found.arrays["status"][stopped] == Status.NOT_CONVERGED).all()
     return stopped
 
 

@@ -14,7 +14,7 @@ from whole_page import write_whole
 
 from shortloop.eeg.checks.summary import summarize
 from shortloop.frames.report import drawings, page_of
-from shortloop.panel.report.files import PAGES
+from shortloop.panel.diagnostics import PAGES
 from shortloop.report.deliver import copy_files, copy_report
 from shortloop.report.files import TABLES
 

@@ -11,16 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
+from panel_fits import fit_groups
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.glm import fit_glm
-from shortloop.panel.huber import fit_huber
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.least_squares import fit_least_squares
-from shortloop.panel.logit import fit_logit
-from shortloop.panel.quantile import fit_quantile
 from shortloop.panel.statistics import Statistics
 
 SIZES = (30, 2, 45, 3, 60, 25, 31)
@@ -39,13 +35,13 @@ def fits() -> dict[str, Callable[..., Statistics]]:
     number = sum(SIZES)
     weights, clusters = rng.uniform(0.5, 2.0, number), np.concatenate([np.arange(n) % 7 for n in SIZES])
     return {
-        "ols": fit_least_squares,
-        "wls": partial(fit_least_squares, weights=weights),
-        "clusters": partial(fit_least_squares, weights=weights, covariance="cluster", clusters=clusters),
-        "logit": partial(fit_logit, covariance="cluster", clusters=clusters),
-        "glm": partial(fit_glm, family="binomial", link="probit"),
-        "huber": fit_huber,
-        "quantile": fit_quantile,
+        "ols": partial(fit_groups, "ols"),
+        "wls": partial(fit_groups, "ols", weights=weights),
+        "clusters": partial(fit_groups, "ols", weights=weights, covariance="cluster", clusters=clusters),
+        "logit": partial(fit_groups, "logit", covariance="cluster", clusters=clusters),
+        "glm": partial(fit_groups, "glm", family="binomial", link="probit"),
+        "huber": partial(fit_groups, "rlm"),
+        "quantile": partial(fit_groups, "quantreg"),
     }
 
 
@@ -77,7 +73,7 @@ def test_columns_may_be_anywhere(name: str, tmp_path: Path) -> None:
 
 
 def test_no_group_at_all() -> None:
-    found = fit_least_squares(np.empty((2, 0)), np.empty(0), np.array([0]))
+    found = fit_groups("ols", np.empty((2, 0)), np.empty(0), np.array([0]))
     assert found.params.shape == (0, 2)
 
 

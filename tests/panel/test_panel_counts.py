@@ -10,25 +10,25 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from panel_fits import fit_groups
 from scipy import stats
 
 from shortloop.base.errors import InputError
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
-from shortloop.panel import status
 from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.rows import Rows, rows_of
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.glm import TOGETHER, fit_glm
 from shortloop.panel.kernels.reasons import EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
 from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.glm import COMPILED
 from shortloop.panel.results import Results
-from shortloop.panel.statistics import Statistics
+from shortloop.panel.statistics import STATUSES, Statistics, Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
 
-LINKS = TOGETHER["binomial"]
+LINKS = COMPILED["binomial"]
 STAR98 = (
     "NABOVE + NBELOW ~ LOWINC + PERASIAN + PERBLACK + PERHISP + PERMINTE + AVYRSEXP + AVSALK + PERSPENK"
     " + PTRATIO + PCTAF + PCTCHRT + PCTYRRND + PERMINTE_AVYRSEXP + PERMINTE_AVSAL + AVYRSEXP_AVSAL"
@@ -49,11 +49,10 @@ def by_statsmodels(x: FloatArray, successes: FloatArray, failures: FloatArray, *
 
 
 def mine(x: FloatArray, successes: FloatArray, failures: FloatArray, link: str, **more: Any) -> Statistics:
-    trials = successes + failures
     with np.errstate(all="ignore"):
-        share = successes / trials
-    starts = np.array([0, len(x)])
-    return fit_glm(np.ascontiguousarray(x.T), share, starts, "binomial", link, trials=trials, **more)
+        share = successes / (successes + failures)
+    columns, starts, counts = np.ascontiguousarray(x.T), np.array([0, len(x)]), (successes, failures)
+    return fit_groups("glm", columns, share, starts, counts=counts, family="binomial", link=link, **more)
 
 
 def same(found: Statistics, theirs: Any) -> None:
@@ -131,7 +130,9 @@ def test_a_row_of_counts_is_as_many_rows() -> None:
     together = mine(x, successes, failures, "logit")
     rows = np.repeat(np.concatenate([x, x]), np.concatenate([successes, failures]).astype(int), axis=0)
     outcome = np.repeat([1.0, 0.0], [int(successes.sum()), int(failures.sum())])
-    alone = fit_glm(np.ascontiguousarray(rows.T), outcome, np.array([0, len(rows)]), "binomial")
+    alone = fit_groups(
+        "glm", np.ascontiguousarray(rows.T), outcome, np.array([0, len(rows)]), family="binomial"
+    )
     np.testing.assert_allclose(together.params, alone.params, rtol=1e-6)
     np.testing.assert_allclose(together.bse, alone.bse, rtol=1e-4)
     ones = mine(rows, outcome, 1.0 - outcome, "logit")
@@ -159,7 +160,7 @@ def test_the_example_of_the_library() -> None:
     frame = sm.datasets.star98.load_pandas().data.assign(g=1)
     found = fit_frame(frame, ["g"], model="glm", family="binomial", formula=STAR98)
     coefficients = found.coefficients("none").set_index("term")["params"]
-    assert found.arrays["status"][0] == status.FITTED
+    assert found.arrays["status"][0] == Status.FITTED
     assert found.arrays["deviance"][0] == pytest.approx(4078.8, abs=0.05)
     assert found.arrays["llf"][0] == pytest.approx(-2998.6, abs=0.05)
     assert coefficients["Intercept"] == pytest.approx(2.9589, abs=5e-5)
@@ -205,7 +206,7 @@ def counted(**more: Any) -> Results:
 
 def test_fits_that_fail_are_told() -> None:
     found = counted()
-    assert [status.STATUSES[each] for each in found.arrays["status"]] == [
+    assert [STATUSES[each] for each in found.arrays["status"]] == [
         "fitted",
         "separated",
         "separated",
@@ -219,7 +220,7 @@ def test_one_success_and_minus_one_failure_are_no_trials() -> None:
     frame = pd.DataFrame({"g": "A", "x": np.arange(30.0) % 7, "a": 1.0, "b": np.arange(30.0) % 3})
     frame.loc[4, "b"] = -1.0
     found = fit_frame(frame, ["g"], model="glm", family="binomial", formula="a + b ~ x")
-    assert status.STATUSES[found.arrays["status"][0]] == "failed"
+    assert STATUSES[found.arrays["status"][0]] == "failed"
     assert "successes or failures are negative" in found.said[0]
 
 

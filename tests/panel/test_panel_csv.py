@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from shortloop.base.errors import InputError
-from shortloop.panel.dialect import encoding_of, marks_of, separator_of
 from shortloop.panel.formats.csv import CsvInput
+from shortloop.panel.preview import encoding_of, marks_of, separator_of
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:

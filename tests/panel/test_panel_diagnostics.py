@@ -14,9 +14,8 @@ from scipy import stats
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
-from shortloop.panel.diagnostics.criteria import CRITERIA
 from shortloop.panel.diagnostics.rows import Rows, rows_of
-from shortloop.panel.diagnostics.worst import OUTLYING, SUMMARY, reason, summary_of, worst
+from shortloop.panel.diagnostics.worst import CRITERIA, OUTLYING, SUMMARY, reason, summary_of, worst
 from shortloop.panel.models.base import ModelSettings
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from shortloop.panel.elementwise import is_elementwise
+from shortloop.panel.expressions import is_elementwise
 from shortloop.panel.frame import fit_frame
 
 COLUMNS = {"x", "y", "k"}

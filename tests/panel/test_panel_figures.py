@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from shortloop.panel.report.content import Content, Shown
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
 from shortloop.panel.report.page import _estimates, drawings
-from shortloop.panel.status import FITTED, SINGULAR
+from shortloop.panel.statistics import Status
 
 
 def some(groups: int) -> Shown:
@@ -32,7 +32,7 @@ def some(groups: int) -> Shown:
         by=("firm",),
         keys=[[f"firm {place}"] for place in range(groups)],
         arrays={
-            "status": np.full(groups, FITTED),
+            "status": np.full(groups, Status.FITTED),
             "params": params,
             "lower": params - 0.5,
             "upper": params + 0.5,
@@ -65,7 +65,7 @@ def test_all_words_are_there(groups: int) -> None:
 
 def test_numbers_beside_the_figures_are_those_that_are_drawn() -> None:
     shown = some(40)
-    shown.arrays["status"][7] = SINGULAR  # what is not to be relied on is not drawn
+    shown.arrays["status"][7] = Status.SINGULAR  # what is not to be relied on is not drawn
     shown.arrays["params"][3, 1] = np.nan
     shown.arrays["pvalues"][3, 1] = np.nan
     shown.arrays["pvalues"][:3, 2] = (0.0, 1.0, 0.25)  # at the ends, and between two bars

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.panel.findings import panel_findings
-from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
+from shortloop.panel.analysis import panel_findings
+from shortloop.panel.report.content import ALPHA, coefficient_numbers
 from shortloop.sweep.findings import Finding
 
 NUMBERS = st.floats(-1e6, 1e6) | st.just(float("nan"))

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from shortloop.base.errors import InputError
-from shortloop.panel import status
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fits, Fitter
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.statistics import STATUSES, Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
@@ -77,7 +77,7 @@ def each(frame: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
 def test_it_is_a_formula_in_a_groupby(formula: str) -> None:
     frame = panel()
     fits, keys = fitted(frame, model="ols", formula=formula)
-    assert (fits.status == status.FITTED).all()
+    assert (fits.status == Status.FITTED).all()
     for g, (key,) in enumerate(keys):
         theirs = smf.ols(formula, each(frame)[key]).fit()
         same(fits, g, theirs, batched=True)
@@ -135,7 +135,7 @@ def test_a_text_that_only_rows_without_a_value_have_is_none() -> None:
     frame.loc[some, "k"], frame.loc[some, "z"] = "only", -1.0
     for formula in ("y ~ k + np.log(z)", "y ~ C(k, contr.treatment('a')) + np.log(z)"):
         fits, _ = fitted(frame, model="ols", formula=formula)
-        assert fits.status.tolist() == [status.FITTED] * 3
+        assert fits.status.tolist() == [Status.FITTED] * 3
         params = smf.ols("y ~ k + np.log(z)", frame.drop(some)[lambda d: d["g"] == 1]).fit().params
         mine = fits.statistics.params[1]
         np.testing.assert_allclose(mine[np.isfinite(mine)], params, rtol=1e-9)
@@ -144,7 +144,7 @@ def test_a_text_that_only_rows_without_a_value_have_is_none() -> None:
 def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
     frame = lacking_texts()
     fits, _ = fitted(frame, model="ols", formula="y ~ x + C(k, contr.treatment('a'))")
-    assert fits.status.tolist() == [status.FAILED if g == 5 else status.FITTED for g in range(12)]
+    assert fits.status.tolist() == [Status.FAILED if g == 5 else Status.FITTED for g in range(12)]
     assert "'a'" in fits.said[5][0]
     frame = frame[(frame["g"] != 0) | (frame["k"] != "c")]
     for some in (frame, frame[frame["g"] < 2]):  # a contrast of two texts, which only one group has
@@ -152,7 +152,7 @@ def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
         part = some[some["g"] == 0].assign(c=lambda d: np.where(d["k"] == "a", 1.0, -1.0))
         theirs = smf.ols("y ~ c + x", part).fit()
         np.testing.assert_allclose(fits.statistics.params[0], theirs.params, rtol=1e-9)
-        assert fits.status[:2].tolist() == [status.FITTED, status.FAILED]
+        assert fits.status[:2].tolist() == [Status.FITTED, Status.FAILED]
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ def test_rows_that_lack_a_value_are_left_out(column: str) -> None:
         same(fits, g, smf.wls("y ~ x + k", part, weights=part["w"]).fit(), batched=True)
     assert fits.statistics.nobs[4] == 53
     fits, _ = fitted(frame, model="wls", weights="w", formula="y ~ x + k", missing="raise")
-    assert fits.status[4] == status.MISSING_VALUES
+    assert fits.status[4] == Status.MISSING_VALUES
     assert np.isnan(fits.statistics.params[4]).all()
-    assert (np.delete(fits.status, 4) == status.FITTED).all()
+    assert (np.delete(fits.status, 4) == Status.FITTED).all()
 
 
 def test_clusters_are_those_of_a_group() -> None:
@@ -254,7 +254,7 @@ def test_other_models(settings: dict[str, Any]) -> None:
         np.testing.assert_allclose(fits.statistics.bse[g], theirs.bse, rtol=1e-8)
         np.testing.assert_allclose(fits.statistics.pvalues[g], theirs.pvalues, rtol=1e-6, atol=1e-12)
         stopped = model.has_converged(theirs) is False  # after 1,000 iterations of quantreg
-        assert fits.status[g] == (status.NOT_CONVERGED if stopped else status.FITTED)
+        assert fits.status[g] == (Status.NOT_CONVERGED if stopped else Status.FITTED)
 
 
 def test_fits_that_fail_are_rows_with_a_reason() -> None:
@@ -265,7 +265,7 @@ def test_fits_that_fail_are_rows_with_a_reason() -> None:
     frame.loc[frame.index[frame["g"] == 3][0], "z"] = np.inf
     frame.loc[frame["g"] == 4, "y"] = np.nan
     fits, _ = fitted(frame, model="ols", formula="y ~ x + double + z")
-    assert [status.STATUSES[each] for each in fits.status] == [
+    assert [STATUSES[each] for each in fits.status] == [
         "singular",
         "constant outcome",
         "too few rows",
@@ -284,7 +284,7 @@ def test_zero_times_infinity_is_no_missing_value(formula: str) -> None:
     frame.loc[frame.index[frame["g"] == 1][0], ["x", "z"]] = np.inf, 0.0
     frame.loc[frame.index[frame["g"] == 2][0], "x"] = np.nan
     fits, _ = fitted(frame, model="ols", formula=formula)
-    assert fits.status.tolist() == [status.FITTED, status.NOT_FINITE, status.FITTED]
+    assert fits.status.tolist() == [Status.FITTED, Status.VALUES_NOT_FINITE, Status.FITTED]
     assert fits.statistics.nobs.tolist() == [60, 60, 59]
 
 
@@ -298,7 +298,7 @@ def test_a_constant_outcome_is_told_whatever_fits_it(model: dict[str, str]) -> N
     frame.loc[frame["g"] == 1, "c"] = 2
     frame = frame.drop(frame.index[frame["g"] == 2])
     fits, _ = fitted(frame, formula="c ~ x - 1", **model)
-    assert fits.status.tolist() == [status.FITTED, status.CONSTANT_OUTCOME]
+    assert fits.status.tolist() == [Status.FITTED, Status.CONSTANT_OUTCOME]
 
 
 def test_the_scale_of_logit_is_there_whatever_fits_it() -> None:
@@ -339,7 +339,7 @@ def test_regressors_of_bad_shape_separate_nothing(defect: str, seed: int) -> Non
         frame.loc[np.flatnonzero(frame["b"])[0], "z"] = 5e7
     for model in ({"model": "logit"}, {"model": "glm", "family": "binomial"}):
         fits, _ = fitted(frame, formula="b ~ k:x + z", **model)
-        assert fits.status[0] != status.SEPARATED
+        assert fits.status[0] != Status.SEPARATED
 
 
 @pytest.mark.parametrize("model", [{"model": "logit"}, {"model": "glm", "family": "binomial"}])
@@ -351,7 +351,7 @@ def test_separation_is_told(model: dict[str, str]) -> None:
     frame["a"] = (frame["k"] == "a").astype(float)
     frame.loc[frame["g"] == 3, "b"] = 1.0
     fits, _ = fitted(frame, formula="b ~ a + x", **model)
-    assert [status.STATUSES[each] for each in fits.status] == [
+    assert [STATUSES[each] for each in fits.status] == [
         "fitted",
         "separated",
         "separated",
@@ -366,11 +366,11 @@ def test_separation_is_told_in_any_unit(unit: float) -> None:
     frame["a"] = unit * (frame["k"] == "a")
     frame.loc[(frame["g"] == 1) & (frame["k"] == "a"), "b"] = 1.0
     fits, _ = fitted(frame, formula="b ~ a - 1", model="logit")
-    assert status.STATUSES[fits.status[1]] == "separated"
+    assert STATUSES[fits.status[1]] == "separated"
     if unit < 1e9:
-        assert status.STATUSES[fits.status[0]] == "fitted"
+        assert STATUSES[fits.status[0]] == "fitted"
     else:
-        assert status.STATUSES[fits.status[0]] == "not converged"
+        assert STATUSES[fits.status[0]] == "not converged"
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> No
     frame["far"] = 1e7 + frame["x"]  # so that it is handed over
     fits, _ = fitted(frame, formula="b ~ far", **model)
     assert (fits.path == 1).all()
-    assert status.SEPARATED not in fits.status
+    assert Status.SEPARATED not in fits.status
 
 
 def test_a_double_column_is_told_where_statsmodels_is_silent() -> None:
@@ -391,7 +391,7 @@ def test_a_double_column_is_told_where_statsmodels_is_silent() -> None:
     frame["double"] = frame["x"] + np.where(frame["g"] == 1, 0.0, frame["w"])
     for model in ({"model": "glm", "family": "poisson"}, {"model": "rlm"}):
         fits, _ = fitted(frame, formula="c ~ x + double", **model)
-        assert [status.STATUSES[each] for each in fits.status] == ["fitted", "singular", "fitted"]
+        assert [STATUSES[each] for each in fits.status] == ["fitted", "singular", "fitted"]
 
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
@@ -441,5 +441,5 @@ def test_outcomes_that_a_family_cannot_have_are_told(family: str, wrong: float, 
     found, _ = fitted(
         frame, model="glm", family=family, link="log" if family == "gamma" else None, formula="y ~ x"
     )
-    assert found.status.tolist() == [status.FITTED, status.FAILED]
+    assert found.status.tolist() == [Status.FITTED, Status.FAILED]
     assert f"the family {family} cannot have: {said}" in " ".join(found.said[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,14 @@ from panel_fits import (
     assert_same_alone,
     assert_same_tests,
     assert_stopped,
+    fit_groups,
     outcome_of_any_size,
     regressors_of_all_kinds,
     without_answer,
 )
 
 from shortloop.base.types import FloatArray
-from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.huber import BOUND, fit_huber
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     ILL_CONDITIONED,
@@ -33,13 +33,14 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_WEIGHT,
     VOUCHED,
 )
-from shortloop.panel.statistics import Statistics
+from shortloop.panel.statistics import Statistics, Status
 
+BOUND = 1.345
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 
 def mine(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Statistics:
-    return fit_huber(np.ascontiguousarray(x.T), y, np.array([0, len(y)]), bound)
+    return fit_groups("rlm", np.ascontiguousarray(x.T), y, np.array([0, len(y)]), t=bound)
 
 
 def by_statsmodels(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Any:
@@ -151,9 +152,9 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
         np.testing.assert_allclose(found.arrays["params"][g], theirs.params, rtol=1e-8)
         # A column of so large numbers is not fitted by compiled code.
         other = fit_frame(part.assign(z=1e9), ["g"], model="rlm", formula="y ~ x + z - 1")
-        assert (other.arrays["path"][0], other.arrays["status"][0]) == (1, status.NOT_CONVERGED)
+        assert (other.arrays["path"][0], other.arrays["status"][0]) == (1, Status.NOT_CONVERGED)
 
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
-    assert_same_alone(fit_huber, rng.standard_normal((3, 300)), rng.standard_t(3, 300))
+    assert_same_alone(partial(fit_groups, "rlm"), rng.standard_normal((3, 300)), rng.standard_t(3, 300))

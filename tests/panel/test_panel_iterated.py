@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from panel_fits import assert_same_alone, assert_same_tests
+from panel_fits import assert_same_alone, assert_same_tests, fit_groups
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.glm import TOGETHER, fit_glm
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NEAR_BOUND,
@@ -26,20 +25,20 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.logit import fit_logit
 from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.glm import COMPILED
 from shortloop.panel.statistics import Statistics
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
-KINDS = [("logit", ""), *((family, link) for family, links in TOGETHER.items() for link in links)]
+KINDS = [("logit", ""), *((family, link) for family, links in COMPILED.items() for link in links)]
 
 
 def mine(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: Any) -> Statistics:
     columns, starts = np.ascontiguousarray(x.T), np.array([0, len(y)])
     if kind[0] == "logit":
-        return fit_logit(columns, y, starts, **more)
-    return fit_glm(columns, y, starts, *kind, **more)
+        return fit_groups("logit", columns, y, starts, **more)
+    return fit_groups("glm", columns, y, starts, family=kind[0], link=kind[1], **more)
 
 
 def by_statsmodels(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: Any) -> Any:
@@ -129,7 +128,7 @@ def test_covariances_that_allow_for_errors_that_differ(
 
 
 @pytest.mark.parametrize("covariance", ["HC1", "cluster"])
-@pytest.mark.parametrize("kind", [KINDS[0], *((family, links[0]) for family, links in TOGETHER.items())])
+@pytest.mark.parametrize("kind", [KINDS[0], *((family, links[0]) for family, links in COMPILED.items())])
 def test_errors_that_differ_are_vouched_for(kind: tuple[str, str], covariance: str) -> None:
     rng = np.random.default_rng(3)
     x = np.column_stack([np.ones(200), rng.standard_normal((200, 2))])
@@ -263,7 +262,7 @@ def test_published_models(name: str) -> None:
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((3, 300)), (rng.uniform(size=300) < 0.5).astype(float)
-    fits: list[Callable[..., Statistics]] = [fit_logit]
-    fits += [partial(fit_glm, family=family) for family in ("binomial", "poisson")]
+    fits: list[Callable[..., Statistics]] = [partial(fit_groups, "logit")]
+    fits += [partial(fit_groups, "glm", family=family) for family in ("binomial", "poisson")]
     for fit in fits:
         assert_same_alone(fit, x, y)

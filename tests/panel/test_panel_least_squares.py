@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from panel_fits import assert_same_alone, assert_same_tests
+from panel_fits import assert_same_alone, assert_same_tests, fit_groups
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.reasons import (
@@ -26,8 +27,8 @@ from shortloop.panel.kernels.reasons import (
     TOO_FEW_ROWS,
     VOUCHED,
 )
-from shortloop.panel.least_squares import fit_least_squares
-from shortloop.panel.statistics import Covariance, Statistics
+from shortloop.panel.models.base import Covariance
+from shortloop.panel.statistics import Statistics
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
@@ -36,7 +37,7 @@ KINDS: list[Covariance] = ["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 
 def one(x: FloatArray, y: FloatArray, **more: Any) -> Statistics:
     """Fit one group, rows by coefficients as statsmodels has them."""
-    return fit_least_squares(np.ascontiguousarray(x.T), y, np.array([0, len(y)]), **more)
+    return fit_groups("ols", np.ascontiguousarray(x.T), y, np.array([0, len(y)]), **more)
 
 
 def by_statsmodels(x: FloatArray, y: FloatArray, **more: Any) -> Any:
@@ -150,8 +151,8 @@ def test_what_is_not_special_is_vouched_for(kind: Covariance) -> None:
     y = x @ rng.standard_normal(5) + rng.standard_normal(rows)
     weights = rng.uniform(0.1, 3, rows)
     clusters = np.concatenate([np.arange(size) % 12 for size in sizes])
-    found = fit_least_squares(
-        np.ascontiguousarray(x.T), y, starts, weights=weights, covariance=kind, clusters=clusters
+    found = fit_groups(
+        "ols", np.ascontiguousarray(x.T), y, starts, weights=weights, covariance=kind, clusters=clusters
     )
     assert (found.reasons == VOUCHED).all()
     for g, (first, last) in enumerate(pairwise(starts)):
@@ -164,7 +165,7 @@ def test_what_is_not_special_is_vouched_for(kind: Covariance) -> None:
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
-    assert_same_alone(fit_least_squares, rng.standard_normal((4, 300)), rng.standard_normal(300))
+    assert_same_alone(partial(fit_groups, "ols"), rng.standard_normal((4, 300)), rng.standard_normal(300))
 
 
 def _odd() -> dict[str, tuple[FloatArray, FloatArray, dict[str, Any], int]]:
@@ -228,7 +229,7 @@ def test_grunfeld_by_firm(kind: Covariance) -> None:
         np.concatenate([[True], np.diff(data["firm"].astype("category").cat.codes) != 0, [True]])
     )
     years = np.concatenate([np.arange(last - first) // 2 for first, last in pairwise(starts)])
-    found = fit_least_squares(np.ascontiguousarray(x.T), y, starts, covariance=kind, clusters=years)
+    found = fit_groups("ols", np.ascontiguousarray(x.T), y, starts, covariance=kind, clusters=years)
     left = found.reasons != VOUCHED
     assert not left.any() or (kind in ("HC2", "HC3") and set(found.reasons[left]) == {LEVERAGE})
     assert left.sum() <= 3

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
+from shortloop.panel.statistics import STATUSES, Status
 
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
 
@@ -61,7 +61,7 @@ def test_others_are_as_without_the_row_in_any_order(covariance: str, model: str,
     undefined = {"w": ["C(k)[T.w]"], "a": ["Intercept", "C(k)[T.u]", "C(k)[T.v]"]}[only]
     for seed in range(8):
         found = fit(frame.sample(frac=1, random_state=seed), covariance, model)
-        assert status.STATUSES[found.arrays["status"][0]] == "leverage of 1"
+        assert STATUSES[found.arrays["status"][0]] == "leverage of 1"
         assert f"one row alone decides {', '.join(undefined)}:" in found.said[0]
         each = found.coefficients().set_index("term")
         assert set(each.index[each["bse"].isna()]) == set(undefined)
@@ -79,7 +79,7 @@ def test_other_covariances_are_those_of_statsmodels(covariance: str) -> None:
     frame = rows()
     frame.loc[7, "k"] = "w"
     found = fit(frame, covariance)
-    assert found.arrays["status"].tolist() == [status.FITTED]
+    assert found.arrays["status"].tolist() == [Status.FITTED]
     right = theirs(frame, covariance, "ols")
     pd.testing.assert_frame_equal(
         found.coefficients().set_index("term").loc[right.index, [*right]], right, check_names=False
@@ -97,7 +97,7 @@ def test_what_hangs_on_a_row_cannot_be_estimated_without_it(seed: int, unit: flo
         frame.loc[rng.integers(30), column] = level
     formula = str(rng.choice(["y ~ x + k + m", "y ~ k*x + m", "y ~ 0 + k + m + x", "y ~ k:m + x"]))
     found = fit(frame, str(rng.choice(["HC2", "HC3"])), formula=formula)
-    if status.STATUSES[found.arrays["status"][0]] not in ("leverage of 1", "fitted"):
+    if STATUSES[found.arrays["status"][0]] not in ("leverage of 1", "fitted"):
         pytest.skip("an interaction of a level seen once is singular")
     import formulaic
 
@@ -112,7 +112,7 @@ def test_what_hangs_on_a_row_cannot_be_estimated_without_it(seed: int, unit: flo
         for j, unit_vector in enumerate(np.eye(x.shape[1])):
             hangs[j] |= np.linalg.matrix_rank(np.vstack([rest, unit_vector]), tol=1e-9) > rank
     np.testing.assert_array_equal(np.isnan(found.arrays["bse"][0]), hangs)
-    assert (found.arrays["status"][0] == status.LEVERAGE_ONE) == hangs.any()
+    assert (found.arrays["status"][0] == Status.LEVERAGE_OF_1) == hangs.any()
 
 
 @pytest.mark.parametrize("covariance", ["HC2", "HC3"])
@@ -124,7 +124,7 @@ def test_a_row_far_out_is_fitted_in_any_order(covariance: str, far: float) -> No
     right = exact(frame["x"].tolist(), frame["y"].tolist(), 1 if covariance == "HC2" else 2)
     for seed in range(4):
         found = fit(frame.sample(frac=1, random_state=seed), covariance, formula="y ~ x")
-        assert found.arrays["status"].tolist() == [status.FITTED]
+        assert found.arrays["status"].tolist() == [Status.FITTED]
         np.testing.assert_allclose(found.arrays["bse"][0], right, rtol=max(1e-9, 1e-15 * far**2))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from panel_fits import (
     assert_same_alone,
     assert_same_tests,
     assert_stopped,
+    fit_groups,
     outcome_of_any_size,
     regressors_of_all_kinds,
     without_answer,
 )
 
 from shortloop.base.types import FloatArray
-from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
@@ -31,14 +32,13 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_WEIGHT,
     VOUCHED,
 )
-from shortloop.panel.quantile import fit_quantile
-from shortloop.panel.statistics import Statistics
+from shortloop.panel.statistics import Statistics, Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 
 def mine(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Statistics:
-    return fit_quantile(np.ascontiguousarray(x.T), y, np.array([0, len(y)]), quantile)
+    return fit_groups("quantreg", np.ascontiguousarray(x.T), y, np.array([0, len(y)]), quantile=quantile)
 
 
 def by_statsmodels(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Any:
@@ -188,12 +188,12 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
     frame["y"] = frame["a"] + rng.standard_t(3, rows * groups)
     found = fit_frame(frame, ["g"], model="quantreg", formula="y ~ a + b + c + d")
     stopped = assert_stopped(found, 1000)
-    assert (found.arrays["status"][found.arrays["converged"] == 1] == status.FITTED).all()
+    assert (found.arrays["status"][found.arrays["converged"] == 1] == Status.FITTED).all()
     part = frame[frame["g"] == stopped[0]]
     large = fit_frame(part.assign(a=1e4 * part["a"]), ["g"], model="quantreg", formula="y ~ a + b + c + d")
-    assert (large.arrays["path"][0], large.arrays["status"][0]) == (1, status.NOT_CONVERGED)
+    assert (large.arrays["path"][0], large.arrays["status"][0]) == (1, Status.NOT_CONVERGED)
 
 
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
-    assert_same_alone(fit_quantile, rng.standard_normal((3, 300)), rng.standard_t(3, 300))
+    assert_same_alone(partial(fit_groups, "quantreg"), rng.standard_normal((3, 300)), rng.standard_t(3, 300))

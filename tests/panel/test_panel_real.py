@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from panel_real import real_table
 
-from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
+from shortloop.panel.statistics import STATUSES
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 formulaic = pytest.importorskip("formulaic", reason="formulaic is not installed")
@@ -87,7 +87,7 @@ def test_every_group_is_as_formulaic_and_statsmodels_have_it(
     fits = found.fits()
     compared = 0
     for g, (key,) in enumerate(found.keys):
-        became = status.STATUSES[found.arrays["status"][g]]
+        became = STATUSES[found.arrays["status"][g]]
         if became in ("too few rows", "singular", "constant outcome", "separated"):
             continue
         with warnings.catch_warnings():

@@ -14,7 +14,7 @@ from test_panel_figures import some
 
 from shortloop.base.errors import InputError
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.report.numbers import coefficients_csv
+from shortloop.panel.report.content import coefficients_csv
 from shortloop.panel.results import OURS, Results, group_columns
 
 SEASONS = ["autumn", "spring"]

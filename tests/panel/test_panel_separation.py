@@ -10,9 +10,9 @@ import pytest
 from cases import first_cases
 from scipy.optimize import linprog
 
-from shortloop.panel import status
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
+from shortloop.panel.statistics import STATUSES
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
@@ -45,7 +45,7 @@ def counts(seed: int = 10, rows: int = 100) -> pd.DataFrame:
 
 
 def statuses(found: Results) -> list[str]:
-    return [status.STATUSES[each] for each in np.asarray(found.arrays["status"])]
+    return [STATUSES[each] for each in np.asarray(found.arrays["status"])]
 
 
 @pytest.mark.parametrize("model", COUNTS)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from shortloop.base.errors import InputError
+from shortloop.panel.column import lookalikes, numbers_as_text
 from shortloop.panel.data import from_frame
-from shortloop.panel.suspicious_text import numbers_among, twins
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from shortloop.panel.suspicious_text import numbers_among, twins
     ],
 )
 def test_numbers_among_texts(texts: list[str], said: str) -> None:
-    found = numbers_among(texts)
+    found = numbers_as_text(texts)
     assert said in found
     assert bool(said) == bool(found)
 
@@ -42,7 +42,7 @@ def test_numbers_among_texts(texts: list[str], said: str) -> None:
     ],
 )
 def test_texts_that_look_the_same(texts: list[str], found: bool) -> None:
-    assert (twins(texts) is not None) == found
+    assert (lookalikes(texts) is not None) == found
 
 
 def test_groups_that_look_the_same_are_refused_and_texts_told() -> None:

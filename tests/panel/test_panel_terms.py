@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.panel.terms import joined
+from shortloop.panel.statistics import merge_terms
 
 
 @given(
@@ -25,7 +25,10 @@ def test_it_is_the_order_that_all_texts_together_would_have(
     cut[0] = [each for each in cut[0] if each[1] != other]
     expected = tuple(zip(*whole, strict=True))
     for order in (cut, cut[::-1]):
-        assert joined([(tuple(n for n, _ in part), tuple(t for _, t in part)) for part in order]) == expected
+        assert (
+            merge_terms([(tuple(n for n, _ in part), tuple(t for _, t in part)) for part in order])
+            == expected
+        )
 
 
 def test_texts_that_never_meet_are_sorted_within_their_term() -> None:
@@ -34,11 +37,11 @@ def test_texts_that_never_meet_are_sorted_within_their_term() -> None:
         (("Intercept", "z[T.b]", "a[T.y]"), (0, 1, 2)),
         (("Intercept", "a[T.x]"), (0, 2)),
     ]
-    names, terms = joined(parts)
+    names, terms = merge_terms(parts)
     assert names == ("Intercept", "z[T.b]", "z[T.b c]", "a[T.x]", "a[T.y]")
     assert terms == (0, 1, 1, 2, 2)
 
 
 def test_orders_that_contradict_each_other_lose_no_name() -> None:
-    names, _ = joined([(("a", "b"), (0, 0)), (("b", "a"), (0, 0))])
+    names, _ = merge_terms([(("a", "b"), (0, 0)), (("b", "a"), (0, 0))])
     assert sorted(names) == ["a", "b"]

@@ -1,1 +1,8 @@
 """What shows whether a model fits a group: numbers of each row, the groups to look at, and pages of plots."""
+
+__all__ = ["DIAGNOSTICS", "PAGES"]
+
+DIAGNOSTICS = "diagnostics"
+"""The folder of PDF files of pages, beside the page of the report."""
+PAGES = "diagnostics.pdf"
+"""The file of a job that draws pages."""

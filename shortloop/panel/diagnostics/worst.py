@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.diagnostics.criteria import CRITERIA, Criterion
 from shortloop.panel.diagnostics.rows import Rows
 
 __all__ = ["OUTLYING", "SUMMARY", "reason", "summary_of", "worst"]
@@ -23,6 +22,15 @@ SUMMARY = {
     "agreement": "squared correlation of observed and fitted values",
 }
 """What is said of the residuals of a group."""
+CRITERIA: Mapping[str, tuple[tuple[str, ...], int]] = {
+    "outliers": (("outlying", "largest"), 1),
+    "normality": (("jarque_bera",), 1),
+    "leverage": (("leverage",), 1),
+    "influence": (("cook", "leverage"), 1),
+    "fit": (("agreement",), -1),
+}
+"""What each goes by, of `SUMMARY`, the next where the ones before are alike
+or not known; and 1 if the largest is worst, -1 if the smallest is."""
 
 
 def summary_of(rows: Rows) -> dict[str, float]:
@@ -41,7 +49,7 @@ def summary_of(rows: Rows) -> dict[str, float]:
         }
 
 
-def worst(summary: Mapping[str, FloatArray], by: Criterion, count: int) -> list[int]:
+def worst(summary: Mapping[str, FloatArray], by: str, count: int) -> list[int]:
     """The groups to look at first.
 
     summary: mapping of str to array, (groups,). By the names of `SUMMARY`; NaN of groups that are none to
@@ -55,7 +63,7 @@ def worst(summary: Mapping[str, FloatArray], by: Criterion, count: int) -> list[
     return [int(g) for g in order if not np.isnan(keys[0][g])][:count]
 
 
-def reason(values: Mapping[str, float], by: Criterion) -> str:
+def reason(values: Mapping[str, float], by: str) -> str:
     """Why a group is among the worst."""
     if by == "influence" and np.isnan(values["cook"]):
         by = "leverage"

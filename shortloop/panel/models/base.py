@@ -50,14 +50,23 @@ class ModelSettings(Tagged):
         return False
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
-        """Fit all groups by compiled code.
+        """Fit all groups by compiled code, with the numbers of statsmodels; None if there is no such code.
+
+        Fits that it cannot vouch for are left out, with a reason.
 
         starts: int64, (groups + 1,). First row of each group, and the end of the last.
         """
         return None
 
     def warm_up(self) -> None:
-        """Load the compiled code, so that processes forked later share it."""
+        """Load the compiled code, so that processes forked later share it; compile it, if it never was."""
+        import numpy as np
+
+        from shortloop.panel.design import Design
+
+        columns, outcome = np.random.default_rng(0).standard_normal((2, 12)), np.tile([0.0, 1.0], 6)
+        design = Design(("a", "b"), columns, outcome, {role: np.ones(12) for role in self.roles()})
+        self.fit_groups(design, np.array([0, 12]), 0.95)
 
     def has_converged(self, results: Any) -> bool | None:
         """Whether iterations of statsmodels got there, where its results do not say so, or too early."""
@@ -65,12 +74,9 @@ class ModelSettings(Tagged):
 
     @abstractmethod
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
-        """Fit one group by statsmodels.
+        """Fit one group by statsmodels; `rows` are the regressors, (rows, coefficients).
 
-        outcome: (rows,)
-        rows: (rows, coefficients). Regressors.
-        roles: dict of str to array. Values of each of `roles`, and of ``"successes"`` and ``"failures"``, if
-            the outcome is counted.
+        `roles` has the values of each of `roles()`, and "successes" and "failures" if the outcome is counted.
         """
 
 

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-__all__ = ["Glm"]
+__all__ = ["COMPILED", "Glm"]
+
+COMPILED = {
+    "binomial": ("logit", "probit", "cloglog"),
+    "poisson": ("log", "identity", "sqrt"),
+    "gamma": ("inverse_power", "log", "identity"),
+    "gaussian": ("identity", "log"),
+}
+"""Links that there is compiled code for, by the family; the first is its own. Others may wander off on their
+way, and rounding then grows without a sign."""
 
 
 class Glm(WithCovariance):
@@ -27,30 +36,22 @@ class Glm(WithCovariance):
         None, description="link between the mean and the sum of regressors; default: the family's own"
     )
 
-    def warm_up(self) -> None:
-        from shortloop.panel.glm import warm_up
-
-        warm_up()
-
     def takes_counts(self) -> bool:
         return self.family == "binomial"
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
-        from shortloop.panel.glm import TOGETHER, fit_glm
+        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.covariance import KINDS
+        from shortloop.panel.kernels.families import FAMILIES
+        from shortloop.panel.kernels.irls import NUMBERS, fit_groups
+        from shortloop.panel.kernels.links import LINKS
 
-        if (self.link or TOGETHER[self.family][0]) not in TOGETHER[self.family]:
+        link = self.link or COMPILED[self.family][0]
+        if link not in COMPILED[self.family]:
             return None
-        return fit_glm(
-            design.regressors,
-            design.outcome,
-            starts,
-            self.family,
-            self.link,
-            trials=design.trials(),
-            covariance=self.covariance,
-            clusters=design.clusters(starts),
-            level=level,
-        )
+        batch = Batch(design, starts, NUMBERS)
+        which = FAMILIES.index(self.family), LINKS.index(link)
+        return batch.statistics(level, **batch.run(fit_groups, *which, KINDS[self.covariance]))
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         import numpy as np

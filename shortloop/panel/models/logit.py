@@ -21,22 +21,22 @@ class Logit(WithCovariance):
 
     model: Literal["logit"] = Field(description="logistic regression by Newton's method")
 
-    def warm_up(self) -> None:
-        from shortloop.panel.logit import warm_up
-
-        warm_up()
-
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
-        from shortloop.panel.logit import fit_logit
+        import numpy as np
+        from scipy import special
 
-        return fit_logit(
-            design.regressors,
-            design.outcome,
-            starts,
-            covariance=self.covariance,
-            clusters=design.clusters(starts),
-            level=level,
-        )
+        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.covariance import KINDS
+        from shortloop.panel.kernels.newton import NUMBERS, fit_groups
+
+        batch = Batch(design, starts, NUMBERS)
+        numbers = batch.run(fit_groups, KINDS[self.covariance])
+        ones, nobs = numbers.pop("outcomes"), batch.nobs
+        with np.errstate(divide="ignore", invalid="ignore"):
+            llnull = special.xlogy(ones, ones / nobs) + special.xlogy(nobs - ones, 1.0 - ones / nobs)
+            prsquared = 1.0 - numbers["llf"] / llnull
+        scale = np.where(np.isnan(numbers["iterations"]), np.nan, 1.0)  # as statsmodels has it
+        return batch.statistics(level, prsquared=prsquared, scale=scale, **numbers)
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.discrete.discrete_model import Logit as OfStatsmodels

@@ -20,20 +20,20 @@ TOLERANCE = 1e-8
 
 
 class Rlm(ModelSettings):
-    """Robust regression with Huber's weights."""
+    """Robust regression with Huber's weights.
+
+    The scale is the median of absolute residuals, found again in each iteration; covariances are ``H1``.
+    """
 
     model: Literal["rlm"] = Field(description="robust regression with Huber's weights")
     t: float = Field(1.345, gt=0, description="residuals beyond this many scales count less; default 1.345")
 
-    def warm_up(self) -> None:
-        from shortloop.panel.huber import warm_up
-
-        warm_up()
-
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
-        from shortloop.panel.huber import fit_huber
+        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.huber import NUMBERS, fit_groups
 
-        return fit_huber(design.regressors, design.outcome, starts, self.t, level=level)
+        batch = Batch(design, starts, NUMBERS)
+        return batch.statistics(level, **batch.run(fit_groups, self.t))
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         from statsmodels.robust.norms import HuberT

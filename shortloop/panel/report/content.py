@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel import status
+from shortloop.panel.results import group_columns
+from shortloop.panel.statistics import Status
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
+from shortloop.report.tables import csv_text
 from shortloop.stages.results import Result
 
-__all__ = ["Content", "Pages", "Shown", "collect"]
+__all__ = [
+    "ALPHA",
+    "BINS",
+    "Coefficient",
+    "Content",
+    "Estimates",
+    "Pages",
+    "Shown",
+    "coefficient_numbers",
+    "coefficients_csv",
+    "collect",
+    "counts_of_p",
+    "pvalues_csv",
+    "sorted_estimates",
+]
 
 
 class Pages(NamedTuple):
@@ -29,6 +45,9 @@ class Pages(NamedTuple):
 
 
 IMPORTS = ("import_panel", "import_dataset")
+ALPHA = 0.05
+BINS = 20
+"""Of the histograms of p."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +90,7 @@ class Shown:
     @property
     def fitted(self) -> np.ndarray:
         """Which groups count."""
-        fitted: np.ndarray = np.asarray(self.arrays["status"]) == status.FITTED
+        fitted: np.ndarray = np.asarray(self.arrays["status"]) == Status.FITTED
         return fitted
 
 
@@ -160,3 +179,111 @@ def _sibling(result: Result) -> str:
         return ""
     options = result.options
     return " ".join(str(each) for each in (options["specification"], options["outcome"]) if each)
+
+
+class Coefficient(TypedDict):
+    """A coefficient over the groups that were fitted. None where there is none.
+
+    term: what it is called.
+    median, lower, upper: Estimates: their median and quartiles.
+    error: median of the standard errors.
+    tested: groups that have a p.
+    small: groups whose p is below `ALPHA`.
+    tested_corrected, small_corrected: the same of corrected p; None: no correction was asked for.
+    """
+
+    term: str
+    median: float | None
+    lower: float | None
+    upper: float | None
+    error: float | None
+    tested: int
+    small: int
+    tested_corrected: int | None
+    small_corrected: int | None
+
+
+def coefficient_numbers(shown: Shown) -> list[Coefficient]:
+    """Numbers of each coefficient."""
+    found = []
+    for j, term in enumerate(shown.names):
+        lower, median, upper = _quantiles(np.asarray(shown.arrays["params"])[shown.fitted, j])
+        p = np.asarray(shown.arrays["pvalues"])[shown.fitted, j]
+        corrected = None if shown.corrected is None else shown.corrected[shown.fitted, j]
+        found.append(
+            Coefficient(
+                term=term,
+                median=median,
+                lower=lower,
+                upper=upper,
+                error=_quantiles(np.asarray(shown.arrays["bse"])[shown.fitted, j])[1],
+                tested=int(np.isfinite(p).sum()),
+                small=int((p < ALPHA).sum()),
+                tested_corrected=None if corrected is None else int(np.isfinite(corrected).sum()),
+                small_corrected=None if corrected is None else int((corrected < ALPHA).sum()),
+            )
+        )
+    return found
+
+
+class Estimates(NamedTuple):
+    """Estimates of a coefficient, from the smallest to the largest.
+
+    groups: int. Which group each is of.
+    params, lower, upper: float. The estimates, and the ends of their intervals.
+    """
+
+    groups: IntArray
+    params: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def sorted_estimates(shown: Shown, j: int) -> Estimates:
+    """Estimates of a coefficient in the groups that were fitted and have it."""
+    params, lower, upper = (
+        np.asarray(shown.arrays[name], float)[:, j] for name in ("params", "lower", "upper")
+    )
+    some = np.flatnonzero(shown.fitted & np.isfinite(params))
+    groups = some[np.argsort(params[some], kind="stable")]
+    return Estimates(groups, params[groups], lower[groups], upper[groups])
+
+
+def counts_of_p(shown: Shown, j: int) -> IntArray:
+    """How many of the groups that were fitted have a p in each of `BINS` parts of 0 to 1.
+
+    returns: int, (BINS,). A p between two parts counts as of the upper one.
+    """
+    pvalues = np.asarray(shown.arrays["pvalues"], float)[shown.fitted, j]
+    return np.histogram(pvalues[np.isfinite(pvalues)], BINS, (0.0, 1.0))[0]
+
+
+def coefficients_csv(shown: Shown) -> str:
+    """The sorted estimates as text."""
+
+    def rows() -> Iterator[list[str | float]]:
+        for j, name in enumerate(shown.names):
+            for group, *numbers in zip(*sorted_estimates(shown, j), strict=True):
+                yield [name, *shown.keys[group], *map(float, numbers)]
+
+    return csv_text(["coefficient", *group_columns(shown.by), "estimate", "low", "high"], rows())
+
+
+def pvalues_csv(shown: Shown) -> str:
+    """The histograms of p as text."""
+    return csv_text(
+        ["coefficient", "p from", "p to", "groups"],
+        (
+            [name, place / BINS, (place + 1) / BINS, int(count)]
+            for j, name in enumerate(shown.names)
+            for place, count in enumerate(counts_of_p(shown, j))
+        ),
+    )
+
+
+def _quantiles(values: np.ndarray) -> tuple[float | None, float | None, float | None]:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None, None, None
+    lower, median, upper = np.quantile(known, [0.25, 0.5, 0.75])
+    return float(lower), float(median), float(upper)

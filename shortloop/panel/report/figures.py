@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortloop.panel.report.numbers import BINS, counts_of_p, sorted_estimates
+from shortloop.panel.report.content import BINS, counts_of_p, sorted_estimates
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 

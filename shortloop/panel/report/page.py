@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 
-from shortloop.panel.report.content import Content, Shown
+from shortloop.panel.diagnostics import DIAGNOSTICS
+from shortloop.panel.report.content import (
+    ALPHA,
+    Content,
+    Shown,
+    coefficient_numbers,
+    coefficients_csv,
+    pvalues_csv,
+)
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
-from shortloop.panel.report.files import DIAGNOSTICS
-from shortloop.panel.report.numbers import ALPHA, coefficient_numbers, coefficients_csv, pvalues_csv
 from shortloop.report.drawing import Drawing
 from shortloop.report.files import TABLES
 from shortloop.report.page import Page, PageLink, PageSection, PageTable, TableRow, slug

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.panel.diagnostics.criteria import Criterion
     from shortloop.panel.diagnostics.page import Head
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.panel.stages.fitted import FittedGroups
+    from shortloop.panel.stages.residuals import FittedGroups
     from shortloop.report.pdf import Sheet
 
 __all__ = ["Diagnostics"]
@@ -33,7 +32,7 @@ class Diagnostics(CollectingStage):
     model: ModelSettings
     named: Job | None  # groups that were chosen by name
     worst: int  # how many of these, besides
-    worst_by: Criterion
+    worst_by: str  # of `CRITERIA`
     seed: int  # of what is drawn where outcomes are counted
     results: Job
     residuals: list[Job]  # of each block; none: no worst groups are asked for
@@ -75,8 +74,8 @@ class Diagnostics(CollectingStage):
         """Put the pages together."""
         import numpy as np
 
+        from shortloop.panel.diagnostics import PAGES
         from shortloop.panel.diagnostics.page import page_without_plots
-        from shortloop.panel.report.files import PAGES
         from shortloop.report.pdf import Sheet, document
         from shortloop.stages.rows import unpack
 
@@ -114,7 +113,7 @@ class Diagnostics(CollectingStage):
     def _where(self, wanted: set[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[FittedGroups, int]]:
         """The block of each group, and its number there."""
         from shortloop.panel.equation import Equation
-        from shortloop.panel.stages.fitted import FittedGroups
+        from shortloop.panel.stages.residuals import FittedGroups
 
         equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
         found: dict[tuple[str, ...], tuple[FittedGroups, int]] = {}
@@ -126,13 +125,13 @@ class Diagnostics(CollectingStage):
         return found
 
     def _page(self, page: int) -> Sheet:
-        from shortloop.panel import status
         from shortloop.panel.diagnostics.page import page_of, page_without_plots
+        from shortloop.panel.statistics import STATUSES, Status
 
         (fitted, group), head = self._found[self._pages[page][0]], self._head_of(page)
         state = fitted.status(group)
-        if state != status.FITTED:
-            return page_without_plots(head, [f"Not fitted: {status.STATUSES[state]}.", *self._said(page)])
+        if state != Status.FITTED:
+            return page_without_plots(head, [f"Not fitted: {STATUSES[state]}.", *self._said(page)])
         rows = fitted.rows(group)
         if rows is None:
             return page_without_plots(head, ["The model does not predict one value for each row."])
@@ -140,11 +139,11 @@ class Diagnostics(CollectingStage):
 
     def _said(self, page: int) -> list[str]:
         """What statsmodels said of a group that was not fitted."""
-        from shortloop.panel import status
+        from shortloop.panel.statistics import Status
 
         key, _ = self._pages[page]
         fitted, group = self._found[key]
-        if fitted.status(group) == status.FITTED:
+        if fitted.status(group) == Status.FITTED:
             return []
         texts = self.results.tables["fits"]["said"]
         return [text for text in str(texts[self._place[key]]).split("; ") if text]

@@ -61,8 +61,7 @@ class Fit(Stage):
 
     def outputs(self) -> dict[str, Out]:
         """What is known of each fit."""
-        from shortloop.panel.statistics import COEFFICIENTS, FITS
-        from shortloop.panel.status import CODES
+        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS
 
         if not self._parts:
             return {}
@@ -92,7 +91,7 @@ class Fit(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """What coefficients are called, and what numbers mean."""
-        from shortloop.panel.status import PATHS, STATUSES
+        from shortloop.panel.statistics import PATHS, STATUSES
 
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
         return Finished(

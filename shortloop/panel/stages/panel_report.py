@@ -34,7 +34,7 @@ class PanelReport(ReportStage):
         """The page, and what was found as plain data."""
         import json
 
-        from shortloop.panel.report.numbers import ALPHA, coefficient_numbers
+        from shortloop.panel.report.content import ALPHA, coefficient_numbers
         from shortloop.panel.report.page import diagnostics_file, page_of, sentences
         from shortloop.report.page import slug
 

@@ -1,4 +1,4 @@
-"""What the residuals of the groups of a block look like, in a few numbers: by them the worst are found."""
+"""Residuals of fitted groups, and a few numbers of them by which the worst groups are found."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from shortloop.panel.diagnostics.rows import Rows
+    from shortloop.panel.equation import Equation
+    from shortloop.panel.fit import Fitter
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["Residuals"]
+__all__ = ["FittedGroups", "Residuals"]
 
 LEAST, UNITS = 5_000, 16
 """Rows of a unit, at least; and how many units there are to be, within that."""
@@ -36,7 +39,6 @@ class Residuals(Stage):
 
         from shortloop.panel.data import parts_of
         from shortloop.panel.equation import Equation
-        from shortloop.panel.stages.fitted import FittedGroups
 
         self._starts = np.asarray(self.block.arrays["starts"])
         self._keys: list[list[str]] = self.block.facts["keys"]
@@ -85,3 +87,69 @@ class Residuals(Stage):
         """Which group each is."""
         along = {"groups": "keys"} if self._parts else {}
         return Finished({"keys": self._keys}, coordinates=along)
+
+
+class FittedGroups:
+    """The groups of a block, with their rows and fits; `seed` is of randomized residuals."""
+
+    def __init__(self, block: Job, fit: Job, model: ModelSettings, equation: Equation, seed: int) -> None:
+        import numpy as np
+
+        from shortloop.panel.stages.panel_files import load_columns, load_keys
+
+        self.keys = load_keys(block)
+        self._model = model
+        self._equation = equation
+        self._seed = seed
+        self._names = list(fit.facts["names"])
+        self._arrays = {name: np.asarray(fit.arrays[name]) for name in ("params", "scale", "status")}
+        self._columns = load_columns(block)
+        self._starts = np.asarray(block.arrays["starts"])
+
+    def status(self, group: int) -> int:
+        """Return the status of the fit of a group."""
+        return int(self._arrays["status"][group])
+
+    def reads(self, group: int) -> list[object]:
+        """List everything that the numbers of its rows depend on, beside the model and the seed."""
+        import numpy as np
+
+        rows = self._slice(group)
+        needed = self._equation.needed(self._columns, self._model.roles().values())
+        columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
+        params = dict(zip(self._names, map(float, self._arrays["params"][group]), strict=True))
+        return [
+            self.keys[group],
+            {name: value for name, value in params.items() if value == value},  # others have more of them
+            [self._arrays[name][group] for name in ("scale", "status")],
+            {name: (np.asarray(each.values), each.levels, each.dtype) for name, each in columns.items()},
+        ]
+
+    def fitter(self, group: int | None = None) -> Fitter:
+        """Make a fitter of all groups, or of one alone."""
+        import numpy as np
+
+        from shortloop.panel.fit import Fitter
+
+        columns, starts = self._columns, self._starts
+        if group is not None:
+            rows = self._slice(group)
+            columns = {name: column.taken(rows).trimmed() for name, column in columns.items()}
+            starts = np.array([0, rows.stop - rows.start])
+        return Fitter(self._model, self._equation, columns, starts)
+
+    def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
+        """Compute the residuals of a group; None if it was not fitted, or the model has none."""
+        from shortloop.base.seeds import seed_for
+        from shortloop.panel.diagnostics.rows import rows_of
+        from shortloop.panel.statistics import Status
+
+        if self.status(group) != Status.FITTED:
+            return None
+        design = self.fitter(group).design_of(0) if fitter is None else fitter.design_of(group)
+        params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
+        seed = seed_for(self._seed, "quantile residuals", *map(ascii, self.keys[group]))
+        return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)
+
+    def _slice(self, group: int) -> slice:
+        return slice(int(self._starts[group]), int(self._starts[group + 1]))

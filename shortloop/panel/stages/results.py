@@ -27,8 +27,7 @@ class Results(Stage):
         import numpy as np
 
         from shortloop.panel.results import check_computed, merged
-        from shortloop.panel.statistics import COEFFICIENTS, FITS
-        from shortloop.panel.status import CODES, STATUSES
+        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, STATUSES
 
         found = merged([_results(job) for job in self.fits])
         check_computed(found, f"models.{self.specification}.formula")

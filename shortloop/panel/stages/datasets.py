@@ -1,4 +1,4 @@
-"""Datasets of exax: rows of one as a frame, and tables of results as some."""
+"""Datasets of exax: import one as a panel, and write tables of results as datasets."""
 
 from __future__ import annotations
 
@@ -6,25 +6,40 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shortloop.base.errors import InputError
-from shortloop.panel.column import EXACT
+from shortloop.stages.dataset import Dataset
+from shortloop.stages.stage import Finished, Outputs, Stage
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shortloop.stages.dataset import Dataset
-
-__all__ = ["frame_of", "write_tables"]
+__all__ = ["ImportDataset", "frame_of", "write_tables"]
 
 NUMBERS = ("float64", "float32", "int64", "int32", "bits64", "bits32", "number")
 TRUTH = "bool"
 TEXTS = ("unicode", "ascii")
 
 
+class ImportDataset(Stage):
+    """Import: a dataset of exax to columns, group by group."""
+
+    rows: Dataset
+    by: list[str]
+    blocks: int
+    columns: list[str]  # empty: all
+    order: str  # column that says in which order they were; empty: by their values
+
+    def finish(self, out: Outputs) -> Finished:
+        """Read, and put rows of one group together."""
+        from shortloop.panel.data import from_frame
+        from shortloop.panel.stages.panel_files import imported
+
+        return imported(from_frame(frame_of(self.rows, self.columns, self.order), self.by, self.blocks))
+
+
 def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.DataFrame:
     """Rows of a dataset and of those that it is chained to, in an order that does not hang on slices."""
+    import numpy as np
     import pandas as pd
 
     known: Any = rows.columns
@@ -54,7 +69,10 @@ def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.
 
 
 def _values(rows: Dataset, name: str, kind: str) -> Any:
+    import numpy as np
     import pandas as pd
+
+    from shortloop.panel.column import EXACT
 
     each = rows.iterate_chain(None, name)
     if kind in TEXTS or kind == TRUTH:

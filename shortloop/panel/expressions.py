@@ -1,0 +1,265 @@
+"""Static analysis of the Python in formulas: independence of rows, and digits of integers.
+
+Elementwise expressions are computed for the rows of all groups at once, all others group by group: ``x -
+np.mean(x)`` is about the mean of the group.
+
+NumPy wraps around in silence beyond 64 bits, and floats round beyond 2**53. So bounds of integers are
+computed by Python, which does neither.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import TypeGuard
+
+import numpy as np
+
+from shortloop.panel.column import EXACT, LARGEST, Column
+
+__all__ = ["coded_column", "compares_texts", "is_elementwise", "keeps_digits", "parsed", "quoted"]
+
+EXPRESSIONS = 256
+"""Trees that are remembered."""
+OPERATORS = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
+    *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.UAdd, ast.USub),
+    *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+)
+NAMES = {"I": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "exp2": 1, "exp10": 1}
+"""Functions that formulaic has under these names, and how many values each takes."""
+CATEGORIES, QUOTED = "C", "Q"
+BUILTINS = ("int", "float", "str", "bool")
+"""Types that values of a column are made."""
+METHODS = ("astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
+"""Methods of a column that look at one row at a time."""
+OF_NUMPY = {"where": 3}
+"""The same of NumPy, beside its universal functions."""
+INTEGERS = ("int64", "Int64")
+TRUTH = ("bool", "boolean")
+Bounds = tuple[int, int]
+"""Least and largest value; None in place of it: no whole numbers."""
+OF_FLOAT = -EXACT, EXACT
+"""Bounds of floats that become integers."""
+HIGHEST = 64
+"""Largest power that is computed to see whether it is too large."""
+
+
+def is_elementwise(expression: str, columns: Container[str]) -> bool:
+    """True if each row's value is known to depend on that row alone."""
+    tree = parsed(expression)
+    if tree is None:
+        return False
+    if is_coding(tree):
+        return bool(tree.args) and _is_elementwise(tree.args[0], columns)  # the rest says how they are coded
+    return _is_elementwise(tree, columns)
+
+
+@lru_cache(EXPRESSIONS)
+def parsed(expression: str) -> ast.expr | None:
+    """The tree of a factor that is Python; None if it is none."""
+    try:
+        return ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def quoted(node: ast.AST) -> str | None:
+    """The column in ``Q("a name")``, whose name is no name of Python; None of all else."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == QUOTED):
+        return None
+    if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.Constant):
+        return None
+    return str(node.args[0].value)
+
+
+def coded_column(expression: str) -> str | None:
+    """The column of an expression that only says how it is coded, as ``C(k)``; None of others."""
+    tree = parsed(expression)
+    if not is_coding(tree) or not tree.args:
+        return None
+    return tree.args[0].id if isinstance(tree.args[0], ast.Name) else quoted(tree.args[0])
+
+
+def compares_texts(expression: str) -> bool:
+    """True if all that is done is to see which values are equal to constants, as in ``I(k == 'a')``."""
+    tree = parsed(expression)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("I", CATEGORIES):
+        tree = tree.args[0] if tree.args else None
+    if not isinstance(tree, ast.Compare) or not all(isinstance(op, ast.Eq | ast.NotEq) for op in tree.ops):
+        return False
+    return isinstance(tree.left, ast.Name) and all(
+        isinstance(each, ast.Constant) for each in tree.comparators
+    )
+
+
+def is_coding(node: ast.AST | None) -> TypeGuard[ast.Call]:
+    """True of ``C(…)``."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == CATEGORIES
+
+
+def _is_elementwise(node: ast.AST, columns: Container[str]) -> bool:
+    if quoted(node) is not None:
+        return True
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS and not node.keywords:
+            return _is_elementwise(node.func.value, columns) and all(
+                _is_given(each, columns) or _is_elementwise(each, columns) for each in node.args
+            )
+        known = len(node.args) == _values_of(node.func, columns)
+        return known and not node.keywords and _are_elementwise(node.args, columns)
+    if isinstance(node, ast.Name):
+        return node.id in columns
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+        return _are_elementwise(list(ast.iter_child_nodes(node)), columns)
+    return isinstance(node, (ast.Constant, *OPERATORS))
+
+
+def _are_elementwise(nodes: Sequence[ast.AST], columns: Container[str]) -> bool:
+    return all(_is_elementwise(each, columns) for each in nodes)
+
+
+def _is_given(node: ast.AST, columns: Container[str]) -> bool:
+    """True of a type, or of constants in brackets."""
+    if isinstance(node, ast.Name):
+        return node.id in BUILTINS and node.id not in columns
+    brackets = isinstance(node, ast.List | ast.Tuple | ast.Set)
+    return brackets and all(isinstance(each, ast.Constant | ast.UnaryOp) for each in node.elts)  # type: ignore[attr-defined]
+
+
+def _values_of(function: ast.expr, columns: Container[str]) -> int | None:
+    """Number of values a function takes; None if it is not known to take those of one row at a time."""
+    if isinstance(function, ast.Name):
+        return None if function.id in columns else NAMES.get(function.id)
+    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+        return None
+    if function.value.id != "np" or "np" in columns:
+        return None
+    found = getattr(np, function.attr, None)
+    if isinstance(found, np.ufunc):
+        return found.nin if found.signature is None and found.nout == 1 else None
+    return OF_NUMPY.get(function.attr)
+
+
+class _LosesDigitsError(Exception):
+    """Digits may be lost, or it is not known what becomes of them."""
+
+
+def keeps_digits(expression: str, columns: Mapping[str, Column]) -> bool:
+    """True if no digit of whole numbers is lost in an expression; False also if that is not known."""
+    tree = parsed(expression)
+    if tree is None:
+        return False
+    try:
+        found = _bounds(tree, columns)
+        if not is_coding(tree):
+            _as_float(found)
+    except _LosesDigitsError:
+        return False
+    return True
+
+
+def _bounds(node: ast.AST, columns: Mapping[str, Column]) -> Bounds | None:
+    name = quoted(node) or (node.id if isinstance(node, ast.Name) else None)
+    if name is not None and name in columns:
+        column = columns[name]
+        if column.dtype in TRUTH:
+            return 0, 1
+        return column.bounds() if column.dtype in INTEGERS else None
+    if isinstance(node, ast.Constant):
+        return (int(node.value), int(node.value)) if isinstance(node.value, int) else None
+    if isinstance(node, ast.UnaryOp):
+        return _signed(node.op, _bounds(node.operand, columns))
+    if isinstance(node, ast.BinOp):
+        return _joined(node.op, _bounds(node.left, columns), _bounds(node.right, columns))
+    if isinstance(node, ast.Compare):
+        sides = [_bounds(each, columns) for each in (node.left, *node.comparators)]
+        if None in sides:
+            for side in sides:
+                _as_float(side)
+        return 0, 1
+    if isinstance(node, ast.Call):
+        return _called(node, columns)
+    if isinstance(node, ast.Subscript | ast.Attribute):  # of texts, as t.str[0]
+        _check_texts(node, columns)
+        return None
+    raise _LosesDigitsError
+
+
+def _signed(op: ast.unaryop, of: Bounds | None) -> Bounds | None:
+    if of is None:
+        return None
+    if isinstance(op, ast.USub):
+        return _within(-of[1], -of[0])
+    return of if isinstance(op, ast.UAdd) else (min(of[0], ~of[1]), max(of[1], ~of[0]))
+
+
+def _joined(op: ast.operator, left: Bounds | None, right: Bounds | None) -> Bounds | None:
+    """Of two operands."""
+    if left is None or right is None or isinstance(op, ast.Div):
+        _as_float(left)
+        _as_float(right)
+        return None
+    most = max(map(abs, (*left, *right)))
+    if isinstance(op, ast.Add):
+        return _within(left[0] + right[0], left[1] + right[1])
+    if isinstance(op, ast.Sub):
+        return _within(left[0] - right[1], left[1] - right[0])
+    if isinstance(op, ast.Mult):
+        corners = [one * other for one, other in product(left, right)]
+        return _within(min(corners), max(corners))
+    if isinstance(op, ast.Pow) and 0 <= right[0] <= right[1] <= HIGHEST:
+        most = max(1, *(abs(each) ** right[1] for each in left))
+        return _within(-most, most)
+    if isinstance(op, ast.FloorDiv | ast.Mod):
+        if right[0] <= 0 <= right[1]:  # which makes floats of them
+            _as_float(left)
+        return (0, right[1] - 1) if isinstance(op, ast.Mod) and right[0] > 0 else (-most, most)
+    if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
+        return _within(-2 * most, 2 * most)
+    raise _LosesDigitsError
+
+
+def _called(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | None:
+    if isinstance(node.func, ast.Name) and node.func.id in ("I", CATEGORIES) and node.args:
+        return _bounds(node.args[0], columns)
+    if not isinstance(node.func, ast.Attribute):
+        raise _LosesDigitsError
+    method = node.func.attr
+    if method not in METHODS:
+        _check_texts(node.func, columns)
+        return None
+    of = _bounds(node.func.value, columns)
+    if method == "astype":
+        asked = node.args[0] if node.args else None
+        kind = asked.id if isinstance(asked, ast.Name) else str(getattr(asked, "value", ""))
+        if kind.startswith("float"):
+            _as_float(of)
+        return (of or OF_FLOAT) if kind.startswith("int") else (0, 1) if kind == "bool" else None
+    if method == "fillna" and node.args:
+        other = _bounds(node.args[0], columns)
+        if of is None or other is None:
+            _as_float(of)
+            return None
+        return min(of[0], other[0]), max(of[1], other[1])
+    return 0, 1  # the others are truth values
+
+
+def _check_texts(node: ast.AST, columns: Mapping[str, Column]) -> None:
+    """See that only texts are read: what is made of other columns is not known."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and (each.id not in columns or columns[each.id].levels is None):
+            raise _LosesDigitsError
+
+
+def _within(least: int, most: int) -> Bounds:
+    if least < -LARGEST or most >= LARGEST:
+        raise _LosesDigitsError
+    return least, most
+
+
+def _as_float(of: Bounds | None) -> None:
+    if of is not None and not -EXACT <= of[0] <= of[1] <= EXACT:
+        raise _LosesDigitsError

@@ -44,11 +44,9 @@ SMALL = (
 def middle_of_rows(
     kind: int, q: FloatArray, residuals: FloatArray, condition: float, middle: FloatArray
 ) -> bool:
-    """The middle of a sandwich where each row has an error of its own size.
+    """Compute the middle of a sandwich for errors of different size, ``q diag(e²) q'``.
 
-    q: (p, n). Orthonormal basis of the columns.
-    residuals: (n,). Is written to.
-    middle: (p, p). Its lower triangle becomes ``q diag(e²) q'`` with the errors e of this kind.
+    False if a row nearly alone decides its fit. `residuals` and `q` are written to.
     """
     size, rows = q.shape
     if kind >= HC2:
@@ -73,14 +71,9 @@ def middle_of_rows(
 def middle_of_clusters(
     q: FloatArray, residuals: FloatArray, clusters: IntArray, sums: FloatArray, middle: FloatArray
 ) -> int:
-    """The middle of a sandwich where errors of one cluster hang together.
+    """Compute the middle of a sandwich for errors that are correlated in clusters; return how many there are.
 
-    q: (p, n). Orthonormal basis of the columns.
-    residuals: (n,)
-    clusters: int, (n,). Cluster of each row, from 0, below the number of rows.
-    sums: (n, p). Is written to.
-    middle: (p, p). Its lower triangle becomes the sum over clusters, with statsmodels' correction of small
-        samples.
+    It has statsmodels' correction for small samples. `sums`, (n, p), is written to.
     """
     size, rows = q.shape
     number = 0
@@ -103,10 +96,7 @@ def middle_of_clusters(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def sums_for(rows: Rows, kind: int) -> FloatArray:
-    """Memory for sums over clusters, where they are needed.
-
-    returns: (longest group, p) or (0, p)
-    """
+    """Allocate sums over clusters, (longest group, p); none for other kinds."""
     return np.empty((longest_of(rows.starts) if kind == CLUSTER else 0, rows.size))
 
 
@@ -122,17 +112,12 @@ def robust_likelihood(
     sums: FloatArray,
     covariance: FloatArray,
 ) -> int:
-    """The covariance of coefficients of greatest likelihood where rows differ, or hang together.
+    """Compute the robust covariance of maximum-likelihood coefficients, or tell why it cannot be relied on.
 
-    As statsmodels has it: HC0 to HC3 are one and the same here, without a correction.
-
-    x: (p, n). Columns, or an orthonormal basis.
-    score: (n,). Derivatives of the likelihood of each row.
-    clusters: int, (n,)
-    inverse: (p, p). Inverse of the triangle L, where ``L L'`` are the second derivatives.
-    root: (p, p). The same; with a basis, times the inverse of the triangle that leads to the columns.
-    sums: (n, p). Is written to.
-    covariance: (p, p). Becomes the covariance.
+    As in statsmodels, HC0 to HC3 are one and the same here, without a correction. `x` are the columns, or a
+    basis; `score` the derivatives of the likelihood of each row, which are written to. `inverse` is that of
+    the triangle L, where ``L L'`` are the second derivatives; `root` is the same, with a basis times the
+    inverse of the triangle that leads to the columns. `sums`, (n, p), is written to.
     """
     size = x.shape[0]
     middle, work, both = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
@@ -169,12 +154,7 @@ def robust_likelihood(
 def wald(
     beta: FloatArray, covariance: FloatArray, constant: int, work: FloatArray, lower: FloatArray
 ) -> float:
-    """The F statistic of the hypothesis that all coefficients but the constant are zero.
-
-    beta: (p,)
-    covariance: (p, p)
-    work, lower: (p, p). Are written to.
-    """
+    """Compute the F statistic of the hypothesis that all coefficients but the constant are zero."""
     size, largest = 0, 0.0
     for i in range(beta.shape[0]):
         if i == constant:

@@ -1,6 +1,7 @@
 """Families of generalized linear models: weights, deviances, likelihoods of rows.
 
-McCullagh and Nelder 1989 (Generalized Linear Models, sections 2.2 and 2.3).
+McCullagh and Nelder 1989 (Generalized Linear Models, sections 2.2 and 2.3; of outcomes of the binomial family
+that are shares of trials, section 4.4).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import log_of
 from shortloop.panel.kernels.links import IDENTITY, LOG
-from shortloop.panel.kernels.reasons import EDGE
+from shortloop.panel.kernels.reasons import EDGE, EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
 from shortloop.panel.kernels.triangles import total_of
 
 __all__ = [
@@ -22,12 +23,16 @@ __all__ = [
     "GAMMA",
     "GAUSSIAN",
     "POISSON",
+    "are_counts",
     "are_possible",
+    "counts_deviance",
+    "counts_likelihood",
     "deviance_of",
     "log_factorials",
     "log_likelihood",
     "logs_of",
     "observed_of",
+    "rounding_of_sums",
     "scale_of",
     "start_means",
     "weights_of",
@@ -37,15 +42,13 @@ FAMILIES = ("binomial", "poisson", "gamma", "gaussian")
 BINOMIAL, POISSON, GAMMA, GAUSSIAN = range(4)
 TWO_PI = 2.0 * math.pi
 FACTORIALS = 256  # counts whose factorial is computed once
+EPSILON = 2.0**-52
+ROUNDING = 6 * EPSILON  # share of the terms of a deviance that may be rounding, which goes up and down
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def start_means(family: int, y: FloatArray, mu: FloatArray) -> None:
-    """Means to begin with.
-
-    y: (rows,). Outcomes.
-    mu: (rows,). Become the means.
-    """
+    """Set the means to begin with."""
     mean = 0.5 if family == BINOMIAL else total_of(y) / y.shape[0]
     for i in range(y.shape[0]):
         mu[i] = (y[i] + mean) / 2.0
@@ -53,10 +56,7 @@ def start_means(family: int, y: FloatArray, mu: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def are_possible(family: int, mu: FloatArray) -> bool:
-    """Whether means are such as a family can have.
-
-    mu: (rows,). Means.
-    """
+    """True if the family can have these means."""
     lowest, highest = EDGE, 1.0 / EDGE
     if family == BINOMIAL:
         highest = 1.0 - EDGE
@@ -79,11 +79,7 @@ def _variance(family: int, mu: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def weights_of(family: int, mu: FloatArray, slope: FloatArray, weight: FloatArray) -> None:
-    """Weights of rows in an iteration.
-
-    mu, slope: (rows,). Means, and derivatives of the link.
-    weight: (rows,). Become the weights.
-    """
+    """Set the weights of rows in an iteration from means and derivatives of the link."""
     for i in range(mu.shape[0]):
         weight[i] = 1.0 / (slope[i] * slope[i] * _variance(family, mu[i]))
 
@@ -92,11 +88,9 @@ def weights_of(family: int, mu: FloatArray, slope: FloatArray, weight: FloatArra
 def observed_of(
     family: int, y: FloatArray, mu: FloatArray, slope: FloatArray, weight: FloatArray, score: FloatArray
 ) -> None:
-    """Derivatives of the likelihood of each row, and the second with their sign turned, times the scale.
+    """Set first derivatives of the likelihood of each row, and negative second ones, times the scale.
 
-    y, mu, slope: (rows,). Outcomes, means, derivatives of the link.
-    weight: (rows,). Second derivatives of the link; become those of the likelihood.
-    score: (rows,). Become the first derivatives.
+    `weight` holds second derivatives of the link before, and those of the likelihood after.
     """
     for i in range(mu.shape[0]):
         of_mean = 0.0  # derivative of the variance
@@ -114,11 +108,7 @@ def observed_of(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int, work: FloatArray) -> float:
-    """1, or Pearson's χ² over the degrees of freedom.
-
-    y, mu: (rows,). Outcomes and means.
-    work: (rows,). Is written to.
-    """
+    """Compute the dispersion: 1, or Pearson's χ² over the degrees of freedom."""
     if family in (BINOMIAL, POISSON):
         return 1.0
     for i in range(y.shape[0]):
@@ -131,11 +121,7 @@ def scale_of(family: int, y: FloatArray, mu: FloatArray, freedom: int, work: Flo
 def deviance_of(
     family: int, link: int, y: FloatArray, logs: FloatArray, eta: FloatArray, mu: FloatArray, work: FloatArray
 ) -> float:
-    """Twice what the likelihood lacks to that of a model with a mean of its own for each row.
-
-    y, logs, eta, mu: (rows,). Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
-    work: (rows,). Is written to.
-    """
+    """Compute the deviance relative to the saturated model; `logs` are of `logs_of`."""
     rows = y.shape[0]
     if family == BINOMIAL:
         return -2.0 * _of_outcomes(y, mu, work)
@@ -160,7 +146,7 @@ def deviance_of(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _of_outcomes(y: FloatArray, mu: FloatArray, work: FloatArray) -> float:
-    """Sum of the logarithms of the probabilities of outcomes 0 and 1."""
+    """Sum the logarithms of the probabilities of outcomes 0 and 1."""
     for i in range(y.shape[0]):
         work[i] = log_of(mu[i] if y[i] == 1.0 else 1.0 - mu[i])
     return total_of(work)
@@ -178,11 +164,7 @@ def log_likelihood(
     factorials: FloatArray,
     work: FloatArray,
 ) -> float:
-    """Logarithm of the likelihood.
-
-    y, logs, eta, mu: (rows,). Outcomes, their logarithms as of `logs_of`, sums of regressors, means.
-    work: (rows,). Is written to.
-    """
+    """Compute the log-likelihood; `logs` are of `logs_of`, `factorials` of `log_factorials`."""
     rows = y.shape[0]
     if family == BINOMIAL:
         return _of_outcomes(y, mu, work)
@@ -211,10 +193,7 @@ def log_likelihood(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def log_factorials(family: int) -> FloatArray:
-    """Logarithms of factorials of small counts, where a family needs them.
-
-    returns: array. Of 0!, 1!, 2!, …
-    """
+    """Compute logarithms of 0!, 1!, 2!, …, where a family needs them."""
     found = np.zeros(FACTORIALS if family in (BINOMIAL, POISSON) else 1)
     for i in range(found.shape[0]):
         found[i] = math.lgamma(i + 1.0)
@@ -223,11 +202,63 @@ def log_factorials(family: int) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def logs_of(family: int, y: FloatArray, logs: FloatArray) -> None:
-    """Logarithms of outcomes, where a family needs them.
-
-    y: (rows,). Outcomes.
-    logs: (rows,). Become their logarithms; 0 where an outcome is 0.
-    """
+    """Set the logarithms of outcomes, where a family needs them; 0 where an outcome is 0."""
     if family in (POISSON, GAMMA):
         for i in range(y.shape[0]):
             logs[i] = log_of(y[i]) if y[i] > 0.0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def are_counts(y: FloatArray, trials: FloatArray) -> int:
+    """Check that outcomes are shares of trials, and differ."""
+    lowest, highest = np.inf, -np.inf
+    for i in range(y.shape[0]):
+        if not (np.isfinite(y[i]) and np.isfinite(trials[i])):
+            return NOT_FINITE
+        if not (0.0 <= y[i] <= 1.0 and trials[i] > 0.0):
+            return OUTSIDE
+        lowest, highest = min(lowest, y[i]), max(highest, y[i])
+    return VOUCHED if lowest < highest else EXACT_FIT
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def counts_deviance(y: FloatArray, trials: FloatArray, mu: FloatArray) -> tuple[float, float]:
+    """Compute the deviance relative to the saturated model, and how much of it may be rounding."""
+    total, size = 0.0, 0.0
+    for i in range(y.shape[0]):
+        of_one = y[i] * math.log(y[i] / mu[i]) if y[i] > 0.0 else 0.0
+        of_zero = (1.0 - y[i]) * math.log((1.0 - y[i]) / (1.0 - mu[i])) if y[i] < 1.0 else 0.0
+        total += trials[i] * (of_one + of_zero)
+        size += (trials[i] * (abs(of_one) + abs(of_zero) + 1.0)) ** 2
+    return 2.0 * total, ROUNDING * math.sqrt(size)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def rounding_of_sums(
+    y: FloatArray, eta: FloatArray, mu: FloatArray, slope: FloatArray, weight: FloatArray, condition: float
+) -> float:
+    """Estimate how much of a deviance comes from the rounding of linear predictors in statsmodels."""
+    longest, squares = 1.0, 0.0
+    for i in range(y.shape[0]):
+        longest = max(longest, abs(eta[i]))
+        squares += (weight[i] * slope[i] * (y[i] - mu[i])) ** 2
+    return 2.0 * EPSILON * condition * longest * math.sqrt(squares)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def counts_likelihood(y: FloatArray, trials: FloatArray, mu: FloatArray, factorials: FloatArray) -> float:
+    """Compute the log-likelihood; `factorials` are logarithms of 0!, 1!, 2!, …"""
+    total = 0.0
+    for i in range(y.shape[0]):
+        n = trials[i]
+        successes = y[i] * n
+        ways = _log_factorial(n, factorials) - _log_factorial(successes, factorials)
+        ways -= _log_factorial(n - successes, factorials)
+        total += ways + successes * math.log(mu[i] / (1.0 - mu[i])) + n * math.log(1.0 - mu[i])
+    return total
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _log_factorial(value: float, factorials: FloatArray) -> float:
+    count = int(value) if 0.0 <= value < factorials.shape[0] else 0
+    return factorials[count] if count == value else math.lgamma(value + 1.0)

@@ -1,4 +1,4 @@
-"""What every kernel is given, and what it writes; memory for the fit of one group after the other."""
+"""Arguments, results and memory of all kernels; bases and constants of the columns of one group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.kernels.columns import basis_of
 from shortloop.panel.kernels.products import gram_of
 from shortloop.panel.kernels.reasons import (
     BAD_WEIGHTS,
@@ -20,39 +19,43 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.kernels.rows import longest_of
-from shortloop.panel.kernels.singular import singular_values_of
-from shortloop.panel.kernels.triangles import cholesky, dot
+from shortloop.panel.kernels.singular import singular_values, singular_values_of
+from shortloop.panel.kernels.triangles import cholesky, dot, product_of
 
 __all__ = [
     "CONDITION",
+    "IMPLICIT",
+    "NO_CONSTANT",
+    "ONCE",
+    "UNCLEAR",
     "Found",
     "Room",
     "Rows",
     "basis_by_factor",
     "basis_of_group",
     "columns_of_group",
+    "constant_of",
     "factor_of_group",
+    "implicit_constant",
     "room_for",
 ]
 
 CONDITION = 1e6
 """Up to this condition number of its columns, a basis is orthonormal to rounding."""
-
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
+NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
+"""Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
+SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
+ONCE = 30.0
+"""Condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13."""
 
 
 class Rows(NamedTuple):
     """Rows of some groups, those of a group one after the other.
 
-    size: how many regressors there are: p.
-    columns: (p * rows,). Regressors: of each group one column after the other, as `columns_of_group` has
-        them.
-    outcome: (rows,)
-    weights: (rows,) or (0,). None: all alike.
-    trials: (rows,) or (0,). How many trials outcomes are shares of, of the binomial family. None: outcomes
-        are 0 or 1.
-    clusters: int, (rows,) or (0,)
-    starts: int, (groups + 1,). First row of each group, and the end of the last.
+    Columns are of each group one after the other, in shape (p * rows,). Weights, trials (of outcomes that are
+    shares) and clusters may have the length 0. Starts are the first row of each group, and the end of the
+    last.
     """
 
     size: int
@@ -65,14 +68,10 @@ class Rows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What kernels write of each group.
+    """Results of each group. Of one that is not vouched for, all but the reason mean nothing.
 
-    beta: (groups, p). Coefficients.
-    covariance: (groups, p, p). Their covariances.
-    numbers: (groups, numbers). What else is said, by the ``NUMBERS`` of the kernel.
-    constants: int, (groups,). What `shortloop.panel.kernels.columns.constant_of` and `implicit_constant` say.
-    reasons: int, (groups,). Of `shortloop.panel.kernels.reasons`. Of a group that is not vouched for, the
-        others say nothing.
+    Numbers, (groups, numbers), are named by ``NUMBERS`` of the kernel; constants are of `constant_of` and
+    `implicit_constant`; reasons of `shortloop.panel.kernels.reasons`.
     """
 
     beta: FloatArray
@@ -83,13 +82,10 @@ class Found(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory for the fit of one group; the longest has a place in it.
+    """Memory for the fit of one group; the longest fits in.
 
-    store: (p * longest,). For a basis of the columns.
-    vectors: (6, longest). Values for each row.
-    gram, first, second, lower, inverse, weighted: (p, p). Triangles. `basis_of_group` makes ``lower`` the one
-        that leads from the basis to the columns, and writes to the first three.
-    right, step, gamma: (p,). A value for each coefficient.
+    Six triangles: `basis_of_group` makes `lower` the one that leads from the basis to the columns, and writes
+    to the first three. Store is for the basis, vectors are for values of rows.
     """
 
     store: FloatArray
@@ -128,20 +124,14 @@ def room_for(rows: Rows) -> Room:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def columns_of_group(rows: Rows, g: int) -> FloatArray:
-    """Regressors of a group.
-
-    returns: (p, n). A view.
-    """
+    """Return the regressors of a group, a view of shape (p, n)."""
     begin, end = rows.starts[g], rows.starts[g + 1]
     return rows.columns[rows.size * begin : rows.size * end].reshape(rows.size, end - begin)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
-    """Factor the products of the (weighted) columns of a group.
-
-    q: (p, n). The columns; with weights, a copy that has them.
-    """
+    """Factor the products of the (weighted) columns of a group; return these: with weights, a copy."""
     begin, end = rows.starts[g], rows.starts[g + 1]
     size, number = rows.size, end - begin
     q = columns_of_group(rows, g)
@@ -181,16 +171,12 @@ def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, fl
 def basis_by_factor(
     columns: FloatArray, largest: float, smallest: float, room: Room
 ) -> tuple[int, FloatArray, float, float]:
-    """Make an orthonormal basis of the columns of a group.
-
-    columns: (p, n). Of `factor_of_group`.
-    q: (p, n). The basis.
-    """
+    """Make an orthonormal basis of the columns of a group, those of `factor_of_group`."""
     size, number = columns.shape
     q = room.store[: size * number].reshape(size, number)
     for j in range(size):  # which do nothing, where these are in this place already
         q[j] = columns[j]
-    largest, smallest = basis_of(q, largest, smallest, room.gram, room.first, room.second, room.lower)
+    largest, smallest = _basis_of(q, largest, smallest, room.gram, room.first, room.second, room.lower)
     if largest < CONDITION * smallest:
         return VOUCHED, q, largest, smallest
     return (ILL_CONDITIONED if smallest > 0.0 else SINGULAR), q, largest, smallest
@@ -198,11 +184,91 @@ def basis_by_factor(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
-    """Make an orthonormal basis of the (weighted) columns of a group.
-
-    q: (p, n). The basis.
-    """
+    """Make an orthonormal basis of the (weighted) columns of a group."""
     reason, q, largest, smallest, squares = factor_of_group(rows, g, room)
     if reason == VOUCHED:
         reason, q, largest, smallest = basis_by_factor(q, largest, smallest, room)
     return reason, q, largest, smallest, squares
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def constant_of(columns: FloatArray) -> int:
+    """Find the column that is the constant, by the rule of statsmodels (``ModelData._handle_constant``)."""
+    found = NO_CONSTANT
+    number = 0
+    for j in range(columns.shape[0]):
+        first = columns[j, 0]
+        i = 1
+        while i < columns.shape[1] and columns[j, i] == first:
+            i += 1
+        if i == columns.shape[1]:
+            number += 1
+            if first == 1.0:
+                return j
+            if first != 0.0 and found == NO_CONSTANT:
+                found = j
+    return found
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobenius: float) -> int:
+    """Tell whether a sum of columns is constant; `ones` are weighted as the columns are, and written to.
+
+    statsmodels compares the ranks of the columns with and without a column of ones. That is the same where
+    the distance of the ones from all sums is far from rounding; else it is `UNCLEAR`.
+    """
+    rows = ones.shape[0]
+    length = math.sqrt(dot(ones, ones))
+    for _ in range(2):
+        for j in range(q.shape[0]):
+            factor = dot(q[j], ones)
+            for i in range(rows):
+                ones[i] -= factor * q[j, i]
+    distance = math.sqrt(dot(ones, ones)) / length
+    if distance < SURELY_THERE:
+        return IMPLICIT
+    tolerance = rows * np.finfo(np.float64).eps * max(frobenius, length) / smallest
+    return NO_CONSTANT if distance > max(SURELY_NOT, 100.0 * tolerance) else UNCLEAR
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _basis_of(
+    q: FloatArray,
+    largest: float,
+    smallest: float,
+    gram: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    lower: FloatArray,
+) -> tuple[float, float]:
+    """Make columns orthonormal, to a few times 1e-13, up to a condition of about 1e7, by CholeskyQR2.
+
+    Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2. `q` becomes
+    ``L⁻¹ q``, `lower` becomes L; `first` is the factor of the products of the columns. `gram` and `second`
+    are written to.
+    """
+    _divide(q, first)
+    if largest < ONCE * smallest:
+        for i in range(lower.shape[0]):
+            for j in range(i + 1):
+                lower[i, j] = first[i, j]
+        return largest, smallest
+    gram_of(q, None, gram)
+    if not cholesky(gram, second):
+        return np.inf, 0.0
+    _divide(q, second)
+    product_of(first, second, lower)
+    return singular_values(lower, gram)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _divide(q: FloatArray, lower: FloatArray) -> None:
+    """Replace columns by ``L⁻¹ q``."""
+    for j in range(q.shape[0]):
+        for k in range(j):
+            factor = lower[j, k]
+            for i in range(q.shape[1]):
+                q[j, i] -= factor * q[k, i]
+        scale = 1.0 / lower[j, j]
+        for i in range(q.shape[1]):
+            q[j, i] *= scale

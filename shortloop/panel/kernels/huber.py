@@ -132,7 +132,7 @@ def _scale(left: FloatArray, work: FloatArray) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _criterion(left: FloatArray, variance: float, bound: float) -> float:
-    """What statsmodels calls the deviance: residuals are divided by a variance, and not by a scale."""
+    """Compute the deviance of statsmodels: residuals are divided by a variance, and not by a scale."""
     total = 0.0
     for i in range(left.shape[0]):
         distance = abs(left[i] / variance)
@@ -142,11 +142,9 @@ def _criterion(left: FloatArray, variance: float, bound: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _inflation(left: FloatArray, scale: float, bound: float, size: int) -> float:
-    """By how much the covariance is larger than that of least squares with a variance of scale².
+    """Compute the ratio of the covariance to that of least squares with a variance of scale².
 
     Huber 1981, Robust Statistics, section 7.6; ``H1`` of statsmodels.
-
-    left: (n,). Residuals.
     """
     rows, inside, squares = left.shape[0], 0, 0.0
     for i in range(rows):
@@ -176,12 +174,9 @@ def _noise(
     bound: float,
     work: FloatArray,
 ) -> float:
-    """By how much rounding moves the criterion of statsmodels, times one over the unit of rounding.
+    """Estimate by how much rounding moves the criterion of statsmodels, over the unit of rounding.
 
-    x, y: (p, n) and (n,)
-    beta, errors: (p,). Coefficients, and what rounding does to them.
-    left, weight: (n,). Residuals, and the weights that led to them.
-    work: (n,). Is written to.
+    `errors` is what rounding does to `beta`; `weight` led to the residuals `left`.
     """
     rows = y.shape[0]
     criterion = directly = spread = inside = outside = 0.0

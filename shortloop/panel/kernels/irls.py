@@ -10,19 +10,22 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.counts import are_counts, counts_deviance, counts_likelihood, rounding_of_sums
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.families import (
     BINOMIAL,
     GAMMA,
     GAUSSIAN,
     POISSON,
+    are_counts,
     are_possible,
+    counts_deviance,
+    counts_likelihood,
     deviance_of,
     log_factorials,
     log_likelihood,
     logs_of,
     observed_of,
+    rounding_of_sums,
     scale_of,
     start_means,
     weights_of,
@@ -195,7 +198,7 @@ def _falls_to_zero(y: FloatArray, mu: FloatArray, error: float) -> bool:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _suits(family: int, y: FloatArray) -> int:
-    """Whether outcomes can be of a family, as far as code for it is here."""
+    """Check that compiled code can fit outcomes of a family."""
     for i in range(y.shape[0]):
         if not np.isfinite(y[i]):
             return NOT_FINITE

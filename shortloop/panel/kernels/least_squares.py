@@ -7,13 +7,6 @@ import math
 import numba
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.columns import (
-    NO_CONSTANT,
-    ONCE,
-    UNCLEAR,
-    constant_of,
-    implicit_constant,
-)
 from shortloop.panel.kernels.covariance import (
     CLUSTER,
     NONROBUST,
@@ -25,11 +18,16 @@ from shortloop.panel.kernels.covariance import (
 )
 from shortloop.panel.kernels.groups import (
     CONDITION,
+    NO_CONSTANT,
+    ONCE,
+    UNCLEAR,
     Found,
     Rows,
     basis_by_factor,
     columns_of_group,
+    constant_of,
     factor_of_group,
+    implicit_constant,
     room_for,
 )
 from shortloop.panel.kernels.products import products_of, sum_of
@@ -139,10 +137,10 @@ def _solve_refined(
     gamma: FloatArray,
     beta: FloatArray,
 ) -> None:
-    """Coefficients by the normal equations and a step of refinement: as good as those by a basis.
+    """Solve the normal equations with a step of refinement: as good as a basis.
 
     Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
-    `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
+    `left` are outcomes, and become residuals before the last step, whose squares are the same to roundi
     """
     step = right
     for iteration in range(2):
@@ -157,7 +155,7 @@ def _solve_refined(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _sums_of_squares(y: FloatArray, weights: FloatArray, numbers: FloatArray) -> None:
-    """Of the outcome, about its mean and about zero; and the sum of the weights' logarithms."""
+    """Set sums of squares of the outcome about its mean and about zero, and of log weights."""
     rows = y.shape[0]
     mean = total = logarithms = 0.0
     if weights.shape[0] > 0:

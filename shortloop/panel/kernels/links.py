@@ -24,11 +24,7 @@ QUARTILE = 0.6744897501960817  # of the normal distribution
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def links_of(link: int, mu: FloatArray, eta: FloatArray) -> None:
-    """Sums of regressors that means belong to.
-
-    mu: (rows,). Means to begin with: from 1/4 to 3/4, if the link is of probabilities.
-    eta: (rows,). Become the sums; not finite where there is none.
-    """
+    """Set linear predictors from means: from 1/4 to 3/4, if the link is of probabilities."""
     rows = mu.shape[0]
     if link == LOGIT:
         for i in range(rows):
@@ -54,7 +50,7 @@ def links_of(link: int, mu: FloatArray, eta: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _quantile(share: float) -> float:
-    """Of the normal distribution, of shares from 1/4 to 3/4: by Newton's method, there in five steps."""
+    """Invert the normal distribution for shares from 1/4 to 3/4, by Newton's method, in five steps."""
     if share == 0.25 or share == 0.75:
         return -QUARTILE if share == 0.25 else QUARTILE
     found = 0.0
@@ -66,11 +62,7 @@ def _quantile(share: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def means_of(link: int, eta: FloatArray, mu: FloatArray) -> None:
-    """Means of sums of regressors.
-
-    eta: (rows,). Sums of regressors.
-    mu: (rows,). Become the means.
-    """
+    """Set means from linear predictors."""
     rows = eta.shape[0]
     if link == LOGIT:
         for i in range(rows):
@@ -96,11 +88,7 @@ def means_of(link: int, eta: FloatArray, mu: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def slopes_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray) -> None:
-    """Derivatives of the link.
-
-    eta, mu: (rows,). Sums of regressors, and means.
-    slope: (rows,). Become the derivatives.
-    """
+    """Set derivatives of the link."""
     rows = mu.shape[0]
     if link == LOGIT:
         for i in range(rows):
@@ -126,11 +114,7 @@ def slopes_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray) -> 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def bends_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray, bend: FloatArray) -> None:
-    """Second derivatives of the link.
-
-    eta, mu, slope: (rows,). Sums of regressors, means, first derivatives.
-    bend: (rows,). Become the second derivatives.
-    """
+    """Set second derivatives of the link."""
     rows = mu.shape[0]
     if link == LOGIT:
         for i in range(rows):

@@ -122,7 +122,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _ones_of(y: FloatArray) -> int:
-    """How many outcomes are one; negative if some are neither zero nor one."""
+    """Count outcomes that are one; negative if some are neither zero nor one."""
     ones = 0
     for i in range(y.shape[0]):
         if y[i] == 1.0:
@@ -144,7 +144,7 @@ def _probabilities(x: FloatArray, beta: FloatArray, eta: FloatArray, chance: Flo
 def _derivatives(
     x: FloatArray, y: FloatArray, chance: FloatArray, work: FloatArray, slope: FloatArray, second: FloatArray
 ) -> None:
-    """The first and second derivatives of the mean log-likelihood, the second with its sign turned."""
+    """Set the gradient and the negative Hessian of the mean log-likelihood."""
     rows = y.shape[0]
     for i in range(rows):
         work[i] = y[i] - chance[i]

@@ -11,12 +11,7 @@ __all__ = ["gram_of", "move", "products_of", "sum_of"]
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def gram_of(q: FloatArray, weight: FloatArray | None, gram: FloatArray) -> None:
-    """Products of columns with each other.
-
-    q: (p, n)
-    weight: (n,), or None. Of each row.
-    gram: (p, p). Its lower triangle becomes ``q diag(weight) q'``.
-    """
+    """Set the (weighted) products of columns with each other, ``q diag(weight) q'``."""
     last = q.shape[0] - 1
     for j in range(0, last + 1, 3):
         j1, j2 = min(j + 1, last), min(j + 2, last)
@@ -36,7 +31,7 @@ def gram_of(q: FloatArray, weight: FloatArray | None, gram: FloatArray) -> None:
 def _among(
     q: FloatArray, weight: FloatArray | None, a: int, b: int, c: int
 ) -> tuple[float, tuple[float, float], tuple[float, float, float]]:
-    """Products of three columns."""
+    """Multiply three columns with each other."""
     aa = ba = bb = ca = cb = cc = 0.0
     for i in range(q.shape[1]):
         wa, wb, wc = q[a, i], q[b, i], q[c, i]
@@ -55,7 +50,7 @@ def _among(
 def _between(
     q: FloatArray, weight: FloatArray | None, a: int, b: int, c: int, x: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]:
-    """Products of each of three columns with each of three that follow one another, `x` the first."""
+    """Multiply each of three columns with each of three that follow one another, `x` the first."""
     ax = ay = az = bx = by = bz = cx = cy = cz = 0.0
     for i in range(q.shape[1]):
         wa, wb, wc = q[a, i], q[b, i], q[c, i]
@@ -75,12 +70,7 @@ def _between(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def products_of(q: FloatArray, values: FloatArray, products: FloatArray) -> None:
-    """Product of each column with the same values.
-
-    q: (p, n). Columns.
-    values: (n,)
-    products: (p,). Becomes ``q @ values``.
-    """
+    """Set the products of each column with the same values, ``q @ values``."""
     last = q.shape[0] - 1
     for j in range(0, last + 1, 3):
         j1, j2 = min(j + 1, last), min(j + 2, last)
@@ -99,12 +89,7 @@ def _three(q: FloatArray, a: int, b: int, c: int, values: FloatArray) -> tuple[f
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def sum_of(q: FloatArray, factors: FloatArray, sign: float, sums: FloatArray) -> None:
-    """Add multiples of columns.
-
-    q: (p, n). Columns.
-    factors: (p,). How much of each.
-    sums: (n,). Become larger by ``sign * factors @ q``.
-    """
+    """Add ``sign * factors @ q`` to `sums`."""
     size, rows = q.shape
     whole = size - size % 3
     for j in range(0, whole, 3):
@@ -120,13 +105,7 @@ def sum_of(q: FloatArray, factors: FloatArray, sign: float, sums: FloatArray) ->
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def move(q: FloatArray, step: FloatArray, gamma: FloatArray, left: FloatArray) -> None:
-    """Add to coefficients, and take that from the residuals.
-
-    q: (p, n). Columns.
-    step: (p,). What is added.
-    gamma: (p,). Coefficients; become larger by it.
-    left: (n,). Residuals; become smaller by what it explains.
-    """
+    """Add a step to coefficients, and subtract what it explains from the residuals."""
     for j in range(q.shape[0]):
         gamma[j] += step[j]
     sum_of(q, step, -1.0, left)

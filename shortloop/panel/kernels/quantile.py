@@ -12,13 +12,18 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.columns import (
+from shortloop.panel.kernels.groups import (
+    CONDITION,
     NO_CONSTANT,
     UNCLEAR,
+    Found,
+    Rows,
+    basis_of_group,
+    columns_of_group,
     constant_of,
     implicit_constant,
+    room_for,
 )
-from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
 from shortloop.panel.kernels.products import gram_of, move, products_of
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
@@ -124,18 +129,13 @@ def _iterate(
     room: FloatArray,
     work: FloatArray,
 ) -> int:
-    """The coefficients, and what rounding of statsmodels may have done to them; or a reason why not.
+    """Compute coefficients, and what rounding of statsmodels may have done to them; or a reason why not.
 
     Rounding in one iteration changes the weights of the next, so that it may grow a millionfold before it
     shrinks; so its covariance is carried along, to first order.
 
-    x, q, y: (p, n), (p, n) and (n,). Columns, an orthonormal basis of them, and the outcome.
-    lower, inverse: (p, p). Triangle that leads from the basis to the columns, and its inverse.
-    past: (`LOOK_BACK`, p). Is written to.
-    beta: (p,). Becomes the coefficients.
-    numbers: (numbers,). Become iterations, and whether they converged.
-    room: (5, n). The first becomes the residuals; the others are written to.
-    work: (11, p, p). Of `matrices_for`.
+    `past` is (`LOOK_BACK`, p). Of `room`, (5, n), the first becomes the residuals. `work` is (11, p, p), of
+    `matrices_for`.
     """
     size, rows = q.shape
     left, weight, pull, some, sizes = room[0], room[1], room[2], room[3], room[4]
@@ -206,7 +206,7 @@ def _iterate(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _came_back(past: FloatArray, beta: FloatArray) -> bool:
-    """Whether the coefficients were once here, but for rounding, in the last iterations."""
+    """True if the coefficients equal, but for rounding, those of one of the last iterations."""
     for k in range(past.shape[0]):
         farthest = 0.0
         for j in range(beta.shape[0]):

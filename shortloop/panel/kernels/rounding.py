@@ -25,10 +25,7 @@ BESIDE = 1e4  # sums this many times the residual leave rounding in its weight
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def matrices_for(count: int, size: int) -> FloatArray:
-    """Memory for small matrices, their rows filled up with zeros to what a processor takes at once.
-
-    returns: (count, size, at least size)
-    """
+    """Allocate small matrices; rows are padded with zeros to what a processor takes at once."""
     return np.zeros((count, size, (size + WIDTH - 1) // WIDTH * WIDTH))
 
 
@@ -47,17 +44,11 @@ def carry(
 ) -> bool:
     """Carry the covariance of rounding through an iteration, and add that of the iteration.
 
-    Matrices but ``lower`` are of `matrices_for`.
-
-    gram, weighted: (p, p). Weighted products of the basis, and their factor.
-    change: (p, p). By how much the right side moves with the coefficients, by way of the weights.
-    evaluated: (p, p). Covariance of what rounding of residuals does to the right side, by way of the weights.
-    spread: (p, p). ``inverse @ inverse.T``: errors of the products of columns, in the basis.
-    of_columns: (p, p). Inverse of ``lower``.
-    lower: (p, p). Triangle that leads from the basis to the columns.
-    beta: (p,). Coefficients.
-    errors: (p, p). The covariance.
-    work: (4, p, p). Is written to; zeros above the diagonal of the second stay so.
+    Matrices but `lower` are of `matrices_for`. `gram` and `weighted` are the weighted products of the basis,
+    and their factor. `change` is by how much the right side moves with the coefficients, by way of the
+    weights; `evaluated` is of `evaluate`. `spread` is ``inverse @ inverse.T``, the errors of the products of
+    columns, in the basis; `of_columns` the inverse of `lower`. Zeros above the diagonal of the second of
+    `work` stay so.
     """
     size = beta.shape[0]
     middle, inverse, sums, right = work[0], work[1], work[2, 0], work[3, 0]
@@ -93,7 +84,7 @@ def carry(
 def _right_side(
     gram: FloatArray, lower: FloatArray, beta: FloatArray, sums: FloatArray, right: FloatArray
 ) -> None:
-    """Weighted products of the columns and what is fitted."""
+    """Set weighted products of the columns and the fitted values."""
     size = beta.shape[0]
     sums[:] = 0.0
     for a in range(size):
@@ -110,7 +101,7 @@ def _right_side(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _add_of_inverse(inverse: FloatArray, right: FloatArray, lower: FloatArray, errors: FloatArray) -> None:
-    """Add what rounding does where statsmodels multiplies an inverse by the right side.
+    """Add the rounding of an inverse times the right side, as statsmodels multiplies them.
 
     With a residual next to zero these are sums of large numbers that cancel each other, and the error is as
     large in directions in which the rows with large weights leave nothing free.
@@ -140,12 +131,7 @@ def _product(a: FloatArray, b: FloatArray, product: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def sizes_of(x: FloatArray, y: FloatArray, beta: FloatArray, sizes: FloatArray) -> None:
-    """How large the terms are that residuals are made of.
-
-    x, y: (p, rows) and (rows,). Columns, and the outcome.
-    beta: (p,). Coefficients.
-    sizes: (rows,). Become sums of absolute values.
-    """
+    """Set the sums of the absolute values of the terms of each residual."""
     for i in range(y.shape[0]):
         sizes[i] = abs(y[i])
     for j in range(x.shape[0]):
@@ -158,12 +144,9 @@ def sizes_of(x: FloatArray, y: FloatArray, beta: FloatArray, sizes: FloatArray) 
 def evaluate(
     q: FloatArray, sizes: FloatArray, weight: FloatArray, pull: FloatArray, evaluated: FloatArray
 ) -> None:
-    """What rounding of residuals does: to small residuals of large sums, the others do not matter.
+    """Set the covariance that rounding of residuals adds to the right side; `pull` is its derivative.
 
-    q: (p, rows). Orthonormal basis of the columns.
-    sizes, weight: (rows,)
-    pull: (rows,). How much the right side moves with each residual.
-    evaluated: (p, p). Its lower triangle becomes the covariance of what that does to the right side.
+    Only small residuals of large sums matter.
     """
     evaluated[:] = 0.0
     for first in range(0, sizes.shape[0], TOGETHER):
@@ -182,13 +165,9 @@ def evaluate(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: float) -> bool:
-    """Whether rounding is small beside each residual.
+    """True if rounding is small beside each residual.
 
-    At the median, it may be small beside the least that residuals are taken for: their sign does not count.
-
-    q: (p, rows). Orthonormal basis of the columns.
-    left: (rows,). Residuals.
-    errors: (p, p). Covariance of rounding, in the basis.
+    At the median, it may be small beside the least that residuals are taken for: their sign does not cou
     """
     total = 0.0
     for j in range(q.shape[0]):
@@ -216,11 +195,7 @@ def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: flo
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def variance_of(inverse: FloatArray, errors: FloatArray, j: int) -> float:
-    """Of rounding in one coefficient of the columns.
-
-    inverse: (p, p). Of the triangle that leads from the basis to the columns.
-    errors: (p, p). Covariance of rounding, in the basis.
-    """
+    """Compute the variance of rounding in one coefficient of the columns."""
     total = 0.0
     for a in range(j, inverse.shape[0]):
         for b in range(j, inverse.shape[0]):

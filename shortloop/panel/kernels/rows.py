@@ -12,12 +12,10 @@ __all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows", "put_c
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Where each row belongs, so that rows of one group are together, in the order that they had.
+    """Find the new place of each row, so that groups are contiguous and rows keep their order.
 
-    codes: int, (rows,). Group of each row; negative: none, the row is left out.
-    places: int64, (rows,). The new place of each row; -1: it is left out.
-    starts: int64, (groups + 1,). Where each group begins then, and the end of the last.
-    firsts: int64, (groups,). Which row came first in each group.
+    codes: int, (rows,). Group of each row; negative: none, the row is left out, and its place is -1.
+    Returns also the first place of each group, with the end of the last, and the first row of each group.
     """
     starts = np.zeros(groups + 1, np.int64)
     for i in range(codes.shape[0]):
@@ -39,14 +37,10 @@ def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, In
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatArray | IntArray) -> None:
-    """Put values where they belong.
+    """Write values to their places.
 
     They are read one after the other and written where groups have come to: there are far fewer such places
     than rows, so that they stay in the cache, which the other way round they do not.
-
-    values: (rows,)
-    places: int64, (rows,)
-    moved_values: array. Is written to.
     """
     for i in range(values.shape[0]):
         if places[i] >= 0:
@@ -55,12 +49,7 @@ def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatAr
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def put_column(values: FloatArray, starts: IntArray, j: int, size: int, store: FloatArray) -> None:
-    """Put a column where the columns of each group are one after the other.
-
-    values: (rows,)
-    starts: int, (groups + 1,). First row of each group, and the end of the last.
-    store: (size * rows,). Is written to.
-    """
+    """Write a column to `store`, where the columns of each group are one after the other."""
     for g in range(starts.shape[0] - 1):
         begin, end = starts[g], starts[g + 1]
         place = size * begin + j * (end - begin)
@@ -69,12 +58,7 @@ def put_column(values: FloatArray, starts: IntArray, j: int, size: int, store: F
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
-    """Number what is in a group from 0, in the order in which it is first seen there.
-
-    codes: int64, (rows,). Not negative; equal for what is the same.
-    starts: int, (groups + 1,). First row of each group, and the end of the last.
-    returns: int64, (rows,)
-    """
+    """Number distinct codes in each group from 0, in order of appearance."""
     largest = 0
     for i in range(codes.shape[0]):
         largest = max(largest, codes[i])
@@ -93,10 +77,7 @@ def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def longest_of(starts: IntArray) -> int:
-    """How many rows the longest group has.
-
-    starts: int, (groups + 1,). First row of each group, and the end of the last.
-    """
+    """Return the number of rows of the longest group."""
     longest = 0
     for g in range(starts.shape[0] - 1):
         longest = max(longest, starts[g + 1] - starts[g])

@@ -21,11 +21,9 @@ ALIKE = 1e3  # so often may the largest eigenvalue hold the smallest: that has 1
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def singular_values_of(gram: FloatArray, lower: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """The largest and the smallest singular value of columns.
+    """Compute the extreme singular values of columns from their products and the factor of these.
 
-    gram: (p, p). Products of the columns; the lower triangle is read.
-    lower: (p, p). Its factor, of `shortloop.panel.kernels.triangles.cholesky`.
-    work: (p, p). Is written to; may be ``gram``.
+    `work` may be `gram`.
     """
     largest, smallest = extreme_eigenvalues(gram, work)
     if largest < ALIKE * smallest:
@@ -35,12 +33,9 @@ def singular_values_of(gram: FloatArray, lower: FloatArray, work: FloatArray) ->
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """The largest and the smallest singular value of a lower triangle, to full relative accuracy.
+    """Compute the extreme singular values of a lower triangle, to full relative accuracy.
 
     One-sided Jacobi (Demmel and Veselić 1992, Jacobi's method is more accurate than QR, section 4).
-
-    lower: (p, p)
-    work: (p, p). Is written to.
     """
     size, unit = lower.shape[0], 0.0
     for i in range(size):
@@ -80,7 +75,7 @@ def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _product(rows: FloatArray, i: int, j: int) -> float:
-    """Inner product of two rows of a small matrix."""
+    """Multiply two rows of a small matrix."""
     total = 0.0
     for k in range(rows.shape[1]):
         total += rows[i, k] * rows[j, k]
@@ -89,13 +84,10 @@ def _product(rows: FloatArray, i: int, j: int) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def extreme_eigenvalues(matrix: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """The largest and the smallest eigenvalue, to rounding of the largest.
+    """Compute the extreme eigenvalues of a positive definite matrix, to rounding of the largest.
 
     Laguerre's method comes from outside and never goes beyond the first eigenvalue (Parlett 1964, The
     Laguerre method applied to the matrix eigenvalue problem), here of a tridiagonal matrix.
-
-    matrix: (p, p). Positive definite; its lower triangle is read.
-    work: (p, p). Is written to.
     """
     size, unit = matrix.shape[0], 0.0
     for i in range(size):
@@ -120,7 +112,7 @@ def extreme_eigenvalues(matrix: FloatArray, work: FloatArray) -> tuple[float, fl
 def _tridiagonal(
     work: FloatArray, diagonal: FloatArray, squares: FloatArray, v: FloatArray, w: FloatArray
 ) -> None:
-    """Reflect a matrix to one with three diagonals: the main one, and squares of what is left of each."""
+    """Reflect a matrix to a tridiagonal one; `squares` are those of its off-diagonal."""
     size = work.shape[0]
     squares[0] = 0.0
     for k in range(size - 2):
@@ -159,7 +151,7 @@ def _tridiagonal(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _smallest(a: FloatArray, b: FloatArray, squares: FloatArray) -> tuple[float, float]:
-    """The smallest eigenvalues of two matrices with three diagonals that have none below 0.
+    """Compute the smallest eigenvalues of two positive semidefinite tridiagonal matrices.
 
     Both at a time: a processor begins with the one while it waits for the other.
     """
@@ -185,7 +177,7 @@ def _smallest(a: FloatArray, b: FloatArray, squares: FloatArray) -> tuple[float,
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _step(size: int, first: float, second: float) -> float:
-    """How far to go on; 0 at the eigenvalue, or beyond it by rounding."""
+    """Compute the next step; 0 at the eigenvalue, or beyond it by rounding."""
     if not 0.0 < first < np.inf:
         return 0.0
     apart = max(size * second - first * first, 0.0) + SLACK * first * first
@@ -196,7 +188,7 @@ def _step(size: int, first: float, second: float) -> float:
 def _inverses(
     a: FloatArray, b: FloatArray, squares: FloatArray, shift_a: float, shift_b: float
 ) -> tuple[float, float, float, float]:
-    """Sums of 1 / (eigenvalue - shift) and of its square, by pivots and how they change with the shift."""
+    """Sum 1 / (eigenvalue - shift) and its square, by pivots and how they change with the shift."""
     inverse_a = slope_a = bend_a = first_a = second_a = 0.0
     inverse_b = slope_b = bend_b = first_b = second_b = 0.0
     for i in range(a.shape[0]):

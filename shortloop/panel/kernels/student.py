@@ -22,15 +22,11 @@ LARGE = 20.0  # half of the degrees of freedom, from which the ratio of gammas h
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def two_sided(tvalues: FloatArray, freedom: FloatArray) -> FloatArray:
-    """How likely it is that Student's t is at least as far from 0.
+    """Compute two-sided p of t, (groups, coefficients), with the degrees of freedom of each group.
 
     The incomplete beta function, by series near 0 and elsewhere by a continued fraction whose terms are all
     positive: NIST Digital Library of Mathematical Functions, 8.17.8 and 15.7. Small p have as many digits as
-    large ones.
-
-    tvalues: (groups, coefficients)
-    freedom: (groups,). Degrees of freedom, above 0.
-    returns: (groups, coefficients). The same whatever else is computed with it; NaN where t is NaN.
+    large ones, and p does not depend on what else is computed with it.
     """
     groups, size = tvalues.shape
     found = np.empty((groups, size))
@@ -58,7 +54,7 @@ def two_sided(tvalues: FloatArray, freedom: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _ratio_of_gammas(a: float) -> float:
-    """Gamma(a + 1/2) / Gamma(a), by its expansion for large ones (DLMF 5.11.13)."""
+    """Compute Γ(a + 1/2) / Γ(a), by its expansion for large ones (DLMF 5.11.13)."""
     below = 1.0
     while a < LARGE:
         below *= a / (a + 0.5)
@@ -70,7 +66,7 @@ def _ratio_of_gammas(a: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _tails(store: FloatArray) -> None:
-    """The last row becomes p, of t, half of the degrees of freedom and the ratio of gammas, the first."""
+    """Set the last row to p, of t, half of the degrees of freedom and the ratio of gammas, the first."""
     y, a, scale, w, term, total, tail = store[0], store[1], store[2], store[3], store[4], store[5], store[6]
     for i in range(TOGETHER):
         w[i] = 2.0 * a[i] / (y[i] * y[i])

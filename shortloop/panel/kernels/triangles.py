@@ -25,10 +25,7 @@ __all__ = [
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def dot(a: FloatArray, b: FloatArray) -> float:
-    """Inner product. Its sums are in the order that suits the processor.
-
-    a, b: (n,)
-    """
+    """Multiply two vectors; sums are in the order that suits the processor."""
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]
@@ -37,10 +34,7 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def total_of(values: FloatArray) -> float:
-    """Sum, in the order that suits the processor.
-
-    values: (n,)
-    """
+    """Sum values, in the order that suits the processor."""
     total = 0.0
     for i in range(values.shape[0]):
         total += values[i]
@@ -49,11 +43,7 @@ def total_of(values: FloatArray) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
-    """Factor a symmetric matrix.
-
-    matrix: (p, p). Its lower triangle is read.
-    lower: (p, p). Its lower triangle becomes L with ``L L' = matrix``.
-    """
+    """Factor a symmetric matrix, ``L L' = matrix``; False if it is not positive definite."""
     for j in range(matrix.shape[0]):
         rest = matrix[j, j]
         for k in range(j):
@@ -72,13 +62,7 @@ def cholesky(matrix: FloatArray, lower: FloatArray) -> bool:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def coefficients_of(inverse: FloatArray, gamma: FloatArray, beta: FloatArray) -> None:
-    """Coefficients of columns from those of their basis.
-
-    inverse: (p, p). Of the triangle that leads from the basis to the columns; what is above its diagonal is
-        not read.
-    gamma: (p,). Coefficients of the basis.
-    beta: (p,). Become those of the columns, ``inverse.T @ gamma``.
-    """
+    """Set coefficients of columns from those of their basis, ``inverse.T @ gamma``."""
     for i in range(gamma.shape[0]):
         total = 0.0
         for k in range(i, gamma.shape[0]):
@@ -88,13 +72,7 @@ def coefficients_of(inverse: FloatArray, gamma: FloatArray, beta: FloatArray) ->
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def ahead_of(inverse: FloatArray, right: FloatArray, gamma: FloatArray) -> None:
-    """Coefficients of a basis from products of the columns.
-
-    inverse: (p, p). Of the triangle that leads from the basis to the columns; what is above its diagonal is
-        not read.
-    right: (p,). Products of the columns with some values.
-    gamma: (p,). Becomes ``inverse @ right``: products of the basis with the values.
-    """
+    """Set products of the basis from those of the columns, ``inverse @ right``."""
     for i in range(gamma.shape[0]):
         total = 0.0
         for k in range(i + 1):
@@ -104,11 +82,7 @@ def ahead_of(inverse: FloatArray, right: FloatArray, gamma: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def product_of(first: FloatArray, second: FloatArray, product: FloatArray) -> None:
-    """Multiply lower triangles.
-
-    first, second: (p, p). What is above the diagonal is not read.
-    product: (p, p). Its lower triangle becomes ``first @ second``.
-    """
+    """Multiply lower triangles."""
     for i in range(first.shape[0]):
         for j in range(i + 1):
             total = 0.0
@@ -119,11 +93,7 @@ def product_of(first: FloatArray, second: FloatArray, product: FloatArray) -> No
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
-    """Invert a lower triangle.
-
-    lower: (p, p). No zero on its diagonal; what is above is not read.
-    inverse: (p, p). Its lower triangle becomes the inverse.
-    """
+    """Invert a lower triangle."""
     for j in range(lower.shape[0]):
         inverse[j, j] = 1.0 / lower[j, j]
         for i in range(j + 1, lower.shape[0]):
@@ -135,11 +105,7 @@ def inverse_of(lower: FloatArray, inverse: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def outer_of(lower: FloatArray, product: FloatArray) -> None:
-    """Multiply a lower triangle by itself: of an inverse, the inverse of what was factored.
-
-    lower: (p, p). What is above the diagonal is not read.
-    product: (p, p). Becomes ``lower.T @ lower``.
-    """
+    """Set ``lower.T @ lower``: of an inverse, the inverse of what was factored."""
     for i in range(lower.shape[0]):
         for j in range(i + 1):
             total = 0.0
@@ -150,12 +116,7 @@ def outer_of(lower: FloatArray, product: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def sandwich_of(lower: FloatArray, middle: FloatArray, work: FloatArray, product: FloatArray) -> None:
-    """Multiply a symmetric matrix by a lower triangle from both sides.
-
-    lower, middle: (p, p). What is above their diagonals is not read.
-    work: (p, p). Is written to.
-    product: (p, p). Becomes ``lower.T @ middle @ lower``.
-    """
+    """Set ``lower.T @ middle @ lower``, for a symmetric matrix."""
     size = lower.shape[0]
     for i in range(size):
         for j in range(size):
@@ -173,12 +134,7 @@ def sandwich_of(lower: FloatArray, middle: FloatArray, work: FloatArray, product
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def solve(lower: FloatArray, right: FloatArray, solution: FloatArray) -> None:
-    """Solve equations whose matrix was factored.
-
-    lower: (p, p). Of `cholesky`.
-    right: (p,)
-    solution: (p,). Becomes x of ``lower @ lower.T @ x = right``.
-    """
+    """Solve ``L L' x = right``, with the factor of `cholesky`."""
     size = right.shape[0]
     for i in range(size):
         rest = right[i]

@@ -23,8 +23,8 @@ class LeastSquares(WithCovariance):
         from scipy import special
 
         from shortloop.panel.batch import Batch
-        from shortloop.panel.kernels.columns import IMPLICIT, NO_CONSTANT
         from shortloop.panel.kernels.covariance import KINDS
+        from shortloop.panel.kernels.groups import IMPLICIT, NO_CONSTANT
         from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
         from shortloop.panel.kernels.reasons import VOUCHED
 

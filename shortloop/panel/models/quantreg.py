@@ -29,7 +29,7 @@ class Quantreg(ModelSettings):
         import numpy as np
 
         from shortloop.panel.batch import Batch
-        from shortloop.panel.kernels.columns import NO_CONSTANT
+        from shortloop.panel.kernels.groups import NO_CONSTANT
         from shortloop.panel.kernels.quantile import NUMBERS, fit_groups
 
         batch = Batch(design, starts, NUMBERS)

@@ -1,4 +1,4 @@
-"""A column of a panel: numbers, or codes of levels, and the type in which a formula reads it."""
+"""Column of a panel: numbers, or codes of levels, and the type in which a formula reads it."""
 
 from __future__ import annotations
 
@@ -36,16 +36,14 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """One column of a panel.
 
     values: (rows,). float64, NaN: missing; int64 where floats would lose digits, `MISSING`: missing; int32,
-        which of the levels it is, -1: missing.
-    levels: the different texts or other categories, in their order. None of numbers.
-    refused: why no formula can read it: then its values are int32, too, and alike where they were, and this
-        is all that is known of them. Default: it can.
-    dtype: type in which Python in a formula reads it, as pandas calls it: of numbers ``"float64"``,
-        ``"int64"``, ``"bool"``, or the nullable ``"Float64"``, ``"Int64"``, ``"boolean"``; of levels
-        ``"str"``, ``"object"``, ``"category"``, and ``"ordered"`` for an ordered category.
+        codes of the levels, -1: missing.
+    levels: the categories, in order; None for numbers.
+    refused: why no formula can read it; then values are codes, and levels are not known.
+    dtype: type in which Python in a formula reads it: of numbers "float64", "int64", "bool", or the nullable
+        "Float64", "Int64", "boolean"; of levels "str", "object", "category", "ordered".
     """
 
     values: FloatArray | IntArray
@@ -55,28 +53,28 @@ class Column:
 
     @property
     def is_large(self) -> bool:
-        """True if these are whole numbers that no float holds."""
+        """True for integers that floats cannot hold."""
         return self.values.dtype == np.int64
 
     def missing(self) -> np.ndarray:
-        """Rows without a value, shape (rows,)."""
+        """Find rows without a value, shape (rows,)."""
         if self.is_large:
             return np.asarray(self.values == MISSING)
         return np.asarray(self.values < 0 if self.values.dtype.kind == "i" else np.isnan(self.values))
 
     def bounds(self) -> tuple[int, int]:
-        """Least and largest value of whole numbers."""
+        """Return the smallest and the largest integer."""
         known = self.values[self.values != MISSING] if self.is_large else self.values
         if not len(known) or np.isnan(least := np.fmin.reduce(known)):
             return 0, 0
         return int(least), int(np.fmax.reduce(known))
 
     def taken(self, rows: slice | IntArray) -> Column:
-        """Some of its rows."""
+        """Select rows."""
         return replace(self, values=self.values[rows])
 
     def trimmed(self, rows: IntArray | None = None) -> Column:
-        """All rows, with those levels only that some row of these has; a level that none has is missing."""
+        """Keep only the levels that some of these rows have; others become missing."""
         if self.levels is None and not self.refused:
             return self
         codes: IntArray = np.asarray(self.values)
@@ -88,7 +86,7 @@ class Column:
         return replace(self, values=place[codes], levels=levels)
 
     def moved(self, places: IntArray, rows: int) -> Column:
-        """Its rows at new places; -1: left out."""
+        """Move rows to new places; those at -1 are dropped."""
         from shortloop.panel.kernels.rows import moved
 
         values: Any = np.empty(rows, self.values.dtype)
@@ -97,7 +95,7 @@ class Column:
         return replace(self, values=values)
 
     def coded(self) -> Any:
-        """Numbers as floats, levels as a categorical: what a formula looks up."""
+        """Convert levels to a categorical, as lookups in formulas read them."""
         import pandas as pd
 
         if self.levels is None:
@@ -106,7 +104,7 @@ class Column:
         return pd.Categorical.from_codes(codes, pd.Index(self.levels), ordered=self.dtype == "ordered")
 
     def typed(self) -> Any:
-        """Values of its own type: what Python in a formula reads."""
+        """Convert values to their own type, as Python in formulas reads them."""
         import pandas as pd
 
         if self.levels is not None:
@@ -124,7 +122,7 @@ class Column:
 
 
 def column_of(series: pd.Series) -> tuple[Column | None, str]:
-    """A column of a frame, None if it is left out; and what there is to say of it."""
+    """Convert a series to a column, or None if that is impossible, and a note about it."""
     import pandas as pd
 
     if str(series.dtype).startswith("dictionary"):  # of Arrow
@@ -157,7 +155,7 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
 
 
 def _categories(series: pd.Series) -> tuple[Column | None, str]:
-    """Categories as they are, in their order; of other types than numbers and texts by their texts."""
+    """Keep categories in their order; those other than numbers and texts become texts."""
     levels = series.cat.categories.tolist()
     if not all(isinstance(each, str | bool | int | float) for each in levels):
         levels = [*map(str, levels)]
@@ -172,7 +170,7 @@ def _categories(series: pd.Series) -> tuple[Column | None, str]:
 
 
 def _numbers(series: pd.Series) -> Column:
-    """Numbers as floats; as integers where floats would lose digits; as codes where these would, too."""
+    """Convert to floats; to integers where floats would lose digits; to codes where these would, too."""
     import pandas as pd
 
     is_nullable = not isinstance(series.dtype, np.dtype)
@@ -198,7 +196,7 @@ def _numbers(series: pd.Series) -> Column:
 
 
 def _of_decimals(series: pd.Series) -> pd.Series:
-    """Decimals as floats; as integers if they are whole, and floats would lose digits."""
+    """Convert decimals to floats; to integers if they are whole, and floats would lose digits."""
     import pandas as pd
 
     objects = series.astype(object)
@@ -210,7 +208,7 @@ def _of_decimals(series: pd.Series) -> pd.Series:
 
 
 def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
-    """Why no formula can read a column of these levels; empty if one can."""
+    """Tell why no formula can read a column of these levels; empty if one can."""
     import pandas as pd
 
     if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
@@ -222,7 +220,7 @@ def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
 
 
 def _doubt(texts: Sequence[str]) -> str:
-    """What may be wrong with the texts of a column."""
+    """Tell what may be wrong with the texts of a column."""
     same = lookalikes(texts)
     if same is not None:
         return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
@@ -230,7 +228,7 @@ def _doubt(texts: Sequence[str]) -> str:
 
 
 def numbers_as_text(texts: Sequence[str]) -> str:
-    """What there is to say of texts that are numbers for the most part."""
+    """Describe texts most of which are numbers; empty if they are not."""
     numbers = [text for text in texts if NUMBER.fullmatch(text.strip())]
     if len(texts) < 2 or 2 * len(numbers) < len(texts):
         return ""
@@ -241,7 +239,7 @@ def numbers_as_text(texts: Sequence[str]) -> str:
 
 
 def lookalikes(texts: Iterable[str]) -> tuple[str, str] | None:
-    """Two texts that look the same: with spaces around them, or letters put together in two ways."""
+    """Find two texts that differ only in spaces around them, or in Unicode normalization."""
     seen: dict[str, str] = {}
     for text in texts:
         looks = text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -1,4 +1,4 @@
-"""A panel: named columns, with the rows of each group one after the other."""
+"""Panel: named columns, with the rows of each group one after the other."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ GAPS = 4  # numbers of groups that may be between the least and the largest, for
 class Panel:
     """Rows of many groups.
 
-    by: columns whose values make a group.
-    keys: these values, of each group.
+    by, keys: columns that make groups, and their values for each group.
     starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    columns: all others, by name.
+    columns: all other columns, by name.
     notes: what was left out, and why.
     """
 
@@ -40,16 +39,13 @@ class Panel:
 
 
 def block_of(key: Sequence[str], blocks: int) -> int:
-    """The block of groups that a group belongs to: the same whatever other groups there are."""
+    """Return the block of a group, which does not depend on other groups."""
     text = "\0".join(key).encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") % blocks
 
 
 def parts_of(starts: IntArray, rows: int) -> list[slice]:
-    """Share groups out.
-
-    starts: int, (groups + 1,). First row of each group, and the end of the last.
-    """
+    """Split groups into parts of about so many rows; `starts` are the first rows, and the end."""
     parts, first, groups = [], 0, len(starts) - 1
     for g in range(groups):
         if starts[g + 1] - starts[first] >= rows or g == groups - 1:
@@ -59,14 +55,14 @@ def parts_of(starts: IntArray, rows: int) -> list[slice]:
 
 
 def text_of(value: object) -> str:
-    """What a value is called that makes a group: whole numbers without a fraction, as readers disagree."""
+    """Convert a value that makes groups to text: whole floats without a fraction, as readers disagree."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
 
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
-    """Put the rows of each group together."""
+    """Group the rows of a frame, in blocks of groups."""
     from shortloop.panel.kernels.rows import places_of_rows
 
     if not frame.columns.is_unique:
@@ -125,13 +121,12 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
 
 
 def _texts_of(values: pd.Series) -> list[str]:
-    """What values are called that make groups."""
     is_whole = isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu"
     return [*map(str if is_whole else text_of, values.tolist())]
 
 
 def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:
-    """See that groups which are one are not taken for two, nor two for one."""
+    """Refuse values that may merge two groups, or split one."""
     import pandas as pd
 
     for i, name in enumerate(by):
@@ -157,7 +152,7 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
 
 
 def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
-    """Where each group begins, if one column of numbers makes them and is sorted: then no row is moved."""
+    """Find the start of each group, if a single sorted column of numbers makes them: no row is moved."""
     values = frame[by[0]]
     if (
         len(by) > 1
@@ -174,7 +169,7 @@ def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
 
 
 def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
-    """The group of each row, by the order of the values that make it; -1: one of them is missing."""
+    """Number the group of each row, by its values; -1: one of them is missing."""
     dense = _dense_codes(frame[by[0]]) if len(by) == 1 else None
     if dense is not None:
         return dense
@@ -192,7 +187,7 @@ def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
 
 
 def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
-    """The same by counting, where groups are whole numbers with few gaps."""
+    """Number groups by counting, if they are integers with few gaps."""
     if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iu" or not len(series):
         return None
     values = series.to_numpy()

@@ -1,4 +1,4 @@
-"""Outcome and regressors, as columns of numbers: what models are given."""
+"""Outcome and regressors as columns of numbers: the input of models."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ Dependence = Literal["row", "categories", "rows"]
 class Design:
     """Outcome and regressors of some rows.
 
-    names: of the regressors, as formulaic has them.
-    regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,): columns of the panel
-        itself, where they are regressors.
-    outcome: (rows,). If it is counted, the share of successes.
-    roles: mapping of str to array. Further columns that the model needs, each of shape (rows,). If the
-        outcome is counted, ``"successes"`` and ``"failures"`` among them.
-    terms: which term of the formula each regressor belongs to.
+    names, terms: of the regressors, as in formulaic, and the term of the formula of each.
+    regressors: array of shape (coefficients, rows), or columns of the panel itself, each of shape (rows,).
+    outcome: (rows,). If outcomes are counted, the share of successes.
+    roles: further columns that the model needs, each of shape (rows,); of counted outcomes "successes" and
+        "failures".
     """
 
     names: tuple[str, ...]
@@ -39,23 +37,17 @@ class Design:
 
     @property
     def columns(self) -> FloatArray:
-        """Regressors in one array, of shape (coefficients, rows); of many rows, a copy."""
+        """Regressors in one array, (coefficients, rows); of many rows, a copy."""
         return np.asarray(self.regressors)
 
     def taken(self, rows: slice | IntArray) -> Design:
-        """Some of its rows.
-
-        rows: slice or array of int. Which.
-        """
+        """Select rows."""
         roles = {name: values[rows] for name, values in self.roles.items()}
         regressors = np.array([column[rows] for column in self.regressors])
         return Design(self.names, regressors, self.outcome[rows], roles, self.terms)
 
     def missing(self) -> np.ndarray:
-        """Which rows lack a value.
-
-        returns: bool, (rows,)
-        """
+        """Find rows that lack a value, shape (rows,)."""
         found = np.zeros(len(self.outcome), bool)
         for column in (self.outcome, *self.regressors):
             with np.errstate(all="ignore"):
@@ -67,23 +59,18 @@ class Design:
         return found
 
     def trials(self) -> FloatArray | None:
-        """How many trials there were.
-
-        returns: float64, (rows,), or None. None if the outcome is not counted.
-        """
+        """Sum successes and failures, shape (rows,); None if outcomes are not counted."""
         return self.roles["successes"] + self.roles["failures"] if "successes" in self.roles else None
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What became of a formula.
+    """A design, and what the regressors of a row depend on.
 
-    design: outcome and regressors.
-    depends: what the regressors of a row depend on: that row alone; which categories there are; all rows.
-    categories: tuple of (array of int, int). Of every factor that is coded by categories, e.g. texts: which
-        of them each row has, -1: none; and how many there are.
-    has_categories: whether some factor is coded by categories, also if it is not known by which.
-    makes_categories: whether rows decide together which categories a factor has, as in ``C(pd.cut(x, 3))``.
+    depends: that row alone; the set of categories; all rows.
+    categories: of every factor coded by categories, the code of each row, -1: none, and their number.
+    has_categories: True if some factor is coded by categories, even if not known by which.
+    makes_categories: True if the rows together decide the categories of a factor, as in ``C(pd.cut(x, 3))``.
     """
 
     design: Design
@@ -93,9 +80,6 @@ class Evaluated:
     makes_categories: bool = False
 
     def taken(self, rows: IntArray) -> Evaluated:
-        """Some of its rows.
-
-        rows: int. Which.
-        """
+        """Select rows."""
         categories = tuple((codes[rows], count) for codes, count in self.categories)
         return replace(self, design=self.design.taken(rows), categories=categories)

@@ -1,4 +1,4 @@
-"""What a formula asks for: outcome and regressors, as columns of numbers."""
+"""Formulas: outcome and regressors as columns of numbers."""
 
 from __future__ import annotations
 
@@ -31,15 +31,11 @@ Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 
 
 class CategoriesError(InputError):
-    """A formula cannot be computed with the categories that rows have, e.g. as the reference is not there."""
+    """Rows lack categories that a formula names, e.g. the reference."""
 
 
 class Equation:
-    """A formula with an outcome.
-
-    outcome: the left side.
-    where: field of the settings, for messages.
-    """
+    """A formula with an outcome; `where` is the field of the settings, for messages."""
 
     def __init__(self, formula: str, outcome: str | None = None, where: str = "formula") -> None:
         self.where = where
@@ -88,7 +84,7 @@ class Equation:
         return self._is_counted
 
     def variables(self, columns: Container[str]) -> list[str]:
-        """Columns that it reads, sorted; with names that are no columns, where they can be nothing else."""
+        """List the columns that it reads, and names that are no columns but can be nothing else."""
         from formulaic.transforms import TRANSFORMS
 
         found: set[str] = set()
@@ -106,7 +102,7 @@ class Equation:
         return sorted(found)
 
     def _expressions(self) -> dict[str, str]:
-        """Factors that are Python, and not names; each with Q("a name") for what is in backticks."""
+        """Map factors that are Python to expressions, with Q("a name") for backticks."""
         python = (str(each.expr) for each in self._factors() if each.eval_method.value == "python")
         return {each: _quoted(each) for each in python}
 
@@ -117,10 +113,10 @@ class Equation:
         return self._formula.lhs, self._formula.rhs
 
     def evaluate(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> Evaluated:
-        """Outcome and regressors of all rows; `roles` are columns that the model needs, by what for.
+        """Compute outcome and regressors of all rows; `roles` maps purposes to further columns of the model.
 
-        Raises CategoriesError if there are not the categories that it speaks of, InputError if there is no
-        such column, or it cannot be computed with. The outcome of rows that lack a category is NaN.
+        Raises CategoriesError if categories that it names are missing, InputError for columns that do not
+        exist or cannot be computed with. The outcome of rows that lack a category is NaN.
         """
         columns, names = self.needed(columns, roles.values()), self.variables(columns)
         extra = self._roles(columns, roles)
@@ -130,10 +126,10 @@ class Equation:
         return self._evaluated({name: columns[name] for name in names}, extra)
 
     def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
-        """Outcome and regressors of one group, as if there were no other, where no factor is missing.
+        """Compute outcome and regressors of one group alone, without rows in which a factor is missing.
 
-        What other rows decide, e.g. a mean, all rows of the group decide, as in formulaic; only if no row
-        were left so, those in which no column lacks a value.
+        As in formulaic, all rows of the group decide e.g. a mean; only if no row were left so, those in which
+        no column lacks a value.
         """
         names = self.variables(columns)
         some = {name: columns[name].taken(rows) for name in {*names, *roles.values()}}
@@ -153,7 +149,7 @@ class Equation:
     def _of_rows(
         self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str]
     ) -> Design:
-        """Outcome and regressors of rows that lack nothing, with those categories only that these have."""
+        """Compute a design of complete rows, with only the categories that these have."""
         extra = self._roles(columns, roles)
         read = {name: columns[name].trimmed() for name in names}
         found = self._evaluated(read, extra)
@@ -166,7 +162,7 @@ class Equation:
         return found.design.taken(kept)
 
     def needed(self, columns: Mapping[str, Column], beside: Iterable[str]) -> dict[str, Column]:
-        """Columns that it reads, and those `beside` that the model needs; InputError if one is not there."""
+        """Return the columns that it reads, and those `beside`; InputError if one does not exist."""
         names = self.variables(columns)
         for name in [*names, *beside]:
             if name not in columns:
@@ -192,7 +188,7 @@ class Equation:
         return {name: columns[name] for name in [*names, *beside]}
 
     def _check_large(self, large: Mapping[str, Column], columns: Mapping[str, Column]) -> None:
-        """See that whole numbers that no float holds are computed with in a way that keeps their digits."""
+        """Refuse expressions that lose digits of integers which floats cannot hold."""
         for factor in self._factors() if large else ():
             expr = str(factor.expr)
             named = [name for name in large if name == expr or name in expr]
@@ -207,11 +203,11 @@ class Equation:
                 )
 
     def lacking(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
-        """Rows that lack a value of a column that it reads, shape (rows,)."""
+        """Find rows that lack a value of a column that it reads, shape (rows,)."""
         return _lacking(self.needed(columns, roles.values()))
 
     def _plain(self, columns: Mapping[str, Column]) -> Sides | None:
-        """Names, regressors and outcomes where all are columns of numbers, or products of them."""
+        """Compute both sides if all factors are columns of numbers, or products of them; else None."""
         found = []
         for terms in self._sides():
             made = []
@@ -238,7 +234,7 @@ class Equation:
         roles: dict[str, FloatArray | IntArray],
         drop: np.ndarray | None = None,
     ) -> Evaluated:
-        """Of rows of some columns; without those to drop, which may decide what others are, e.g. a mean."""
+        """Evaluate rows; those to drop are left out, but may decide e.g. a mean."""
         from formulaic.errors import DataMismatchWarning, FormulaicError
 
         from shortloop.panel.materializer import Materializer
@@ -295,7 +291,7 @@ class Equation:
         return np.where(column.missing(), -1, codes).astype(np.int64)
 
     def _check_told_apart(self, field: str, name: str, column: Column) -> None:
-        """See that floats that are codes of something have not lost their last digits."""
+        """Refuse floats as codes that may have lost their last digits."""
         if column.dtype not in ("float64", "Float64"):
             return
         values = column.values[np.isfinite(column.values)]
@@ -318,7 +314,7 @@ class Equation:
 
 
 def _quoted(expression: str) -> str:
-    """An expression with Q("a name") for what is in backticks."""
+    """Replace backticks in an expression by Q("a name")."""
     return BACKTICKS.sub(lambda name: f"Q({name[1]!r})", expression)
 
 
@@ -334,7 +330,7 @@ def _numbers(made: Any) -> Sides:
 
 
 def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -> Design:
-    """Of one outcome, or of two that count successes and failures."""
+    """Make a design of one outcome, or of two that count successes and failures."""
     names, terms, regressors, outcomes = sides
     if len({*names}) < len(names):  # e.g. of a column that is called Intercept
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -350,10 +346,7 @@ def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -
 
 
 def product_of(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
-    """A product of columns; a single one is not copied, nor is the constant written out.
-
-    returns: (rows,)
-    """
+    """Multiply columns; a single one is not copied, nor is the constant written out."""
     if factors[0] == "1":
         return np.broadcast_to(1.0, rows)
     product: Any = columns[factors[0]].values
@@ -367,9 +360,9 @@ def product_of(columns: Mapping[str, Column], factors: Sequence[str], rows: int)
 
 
 def tell_infinite(columns: Iterable[FloatArray], lacking: Callable[[], np.ndarray]) -> None:
-    """Make infinite what is no number though every factor is: zero times infinity is no missing value.
+    """Replace NaN by infinity if every factor is a number: zero times infinity is no missing value.
 
-    `columns`, each of shape (rows,), are written to; `lacking` finds the rows in which a factor has no value.
+    `columns`, each of shape (rows,), are written to; `lacking` finds rows in which a factor is missing.
     """
     known: np.ndarray | None = None
     for column in columns:

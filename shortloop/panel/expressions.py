@@ -59,7 +59,7 @@ def is_elementwise(expression: str, columns: Container[str]) -> bool:
 
 @lru_cache(EXPRESSIONS)
 def parsed(expression: str) -> ast.expr | None:
-    """The tree of a factor that is Python; None if it is none."""
+    """Parse a factor; None if it is not Python."""
     try:
         return ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
@@ -67,7 +67,7 @@ def parsed(expression: str) -> ast.expr | None:
 
 
 def quoted(node: ast.AST) -> str | None:
-    """The column in ``Q("a name")``, whose name is no name of Python; None of all else."""
+    """Return the column in ``Q("a name")``; None for any other expression."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == QUOTED):
         return None
     if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.Constant):
@@ -76,7 +76,7 @@ def quoted(node: ast.AST) -> str | None:
 
 
 def coded_column(expression: str) -> str | None:
-    """The column of an expression that only says how it is coded, as ``C(k)``; None of others."""
+    """Return the column of an expression that only sets its coding, as ``C(k)``; None for others."""
     tree = parsed(expression)
     if not is_coding(tree) or not tree.args:
         return None
@@ -84,7 +84,7 @@ def coded_column(expression: str) -> str | None:
 
 
 def compares_texts(expression: str) -> bool:
-    """True if all that is done is to see which values are equal to constants, as in ``I(k == 'a')``."""
+    """True if an expression only tests which values equal constants, as in ``I(k == 'a')``."""
     tree = parsed(expression)
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("I", CATEGORIES):
         tree = tree.args[0] if tree.args else None
@@ -96,7 +96,7 @@ def compares_texts(expression: str) -> bool:
 
 
 def is_coding(node: ast.AST | None) -> TypeGuard[ast.Call]:
-    """True of ``C(…)``."""
+    """True for ``C(…)``."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == CATEGORIES
 
 
@@ -122,7 +122,7 @@ def _are_elementwise(nodes: Sequence[ast.AST], columns: Container[str]) -> bool:
 
 
 def _is_given(node: ast.AST, columns: Container[str]) -> bool:
-    """True of a type, or of constants in brackets."""
+    """True for a type, or for constants in brackets."""
     if isinstance(node, ast.Name):
         return node.id in BUILTINS and node.id not in columns
     brackets = isinstance(node, ast.List | ast.Tuple | ast.Set)
@@ -130,7 +130,7 @@ def _is_given(node: ast.AST, columns: Container[str]) -> bool:
 
 
 def _values_of(function: ast.expr, columns: Container[str]) -> int | None:
-    """Number of values a function takes; None if it is not known to take those of one row at a time."""
+    """Return how many arguments an elementwise function takes; None for other functions."""
     if isinstance(function, ast.Name):
         return None if function.id in columns else NAMES.get(function.id)
     if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
@@ -144,11 +144,11 @@ def _values_of(function: ast.expr, columns: Container[str]) -> int | None:
 
 
 class _LosesDigitsError(Exception):
-    """Digits may be lost, or it is not known what becomes of them."""
+    """Digits may be lost."""
 
 
 def keeps_digits(expression: str, columns: Mapping[str, Column]) -> bool:
-    """True if no digit of whole numbers is lost in an expression; False also if that is not known."""
+    """True if it is known that no digit of integers is lost in an expression."""
     tree = parsed(expression)
     if tree is None:
         return False
@@ -197,7 +197,6 @@ def _signed(op: ast.unaryop, of: Bounds | None) -> Bounds | None:
 
 
 def _joined(op: ast.operator, left: Bounds | None, right: Bounds | None) -> Bounds | None:
-    """Of two operands."""
     if left is None or right is None or isinstance(op, ast.Div):
         _as_float(left)
         _as_float(right)
@@ -248,7 +247,7 @@ def _called(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | None:
 
 
 def _check_texts(node: ast.AST, columns: Mapping[str, Column]) -> None:
-    """See that only texts are read: what is made of other columns is not known."""
+    """Refuse other columns than texts: their result is not known."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and (each.id not in columns or columns[each.id].levels is None):
             raise _LosesDigitsError

@@ -1,4 +1,4 @@
-"""One model in every group: compiled code where it vouches for its numbers, statsmodels where it does not."""
+"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ PROBES = 8
 class Fits:
     """One model in many groups.
 
-    names: of the coefficients.
-    status, path: int8, (groups,). Number of the `Status`, and of the code that fitted, of `PATHS`.
+    status, path: int8, (groups,). `Status` of each fit, and the code that fitted it, of `PATHS`.
     said: messages of some groups: why statsmodels fitted them, and its warnings.
     """
 
@@ -45,14 +44,7 @@ class Fits:
 
 
 class Fitter:
-    """Fits one model to groups of rows.
-
-    model: the model.
-    equation: its formula, with the outcome.
-    columns: all rows, those of a group one after the other.
-    starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    level: of confidence intervals.
-    """
+    """Fits one model to groups of rows; `starts` are the first row of each group, and the end of the last."""
 
     def __init__(
         self,
@@ -77,20 +69,20 @@ class Fitter:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the coefficients."""
+        """Names of the coefficients."""
         return self._designs.names
 
     @property
     def terms(self) -> tuple[int, ...]:
-        """Which term of the formula each coefficient belongs to."""
+        """Term of the formula of each coefficient."""
         return self._designs.terms
 
     def design_of(self, group: int) -> Design:
-        """Outcome and regressors of a group, of the rows that are fitted."""
+        """Return outcome and regressors of a group, of the rows that are fitted."""
         return self._designs.of_group(group)
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
-        """Fit some groups."""
+        """Fit groups from first to last."""
         last = len(self._starts) - 1 if last is None else last
         groups, lacking = last - first, self._designs.lacking[first:last]
         found = Statistics.empty(groups, len(self.names))
@@ -107,7 +99,7 @@ class Fitter:
         return self._with_left(found, left | (lacking & (self._model.missing == "raise")), why, first)
 
     def _with_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:
-        """Have statsmodels fit the groups that compiled code has left; `first` is the first of them all."""
+        """Let statsmodels fit the groups that compiled code has left; `first` is the first of all."""
         fits = Fits(
             self.names,
             found,
@@ -132,7 +124,7 @@ class Fitter:
 
 
 def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
-    """Whether outcomes of a group are all alike: compiled code may vouch for a fit that says nothing then."""
+    """Find groups of constant outcomes, which compiled code may vouch for."""
     sizes = np.diff(starts)
     if not len(outcome):
         return np.zeros(len(sizes), bool)
@@ -145,7 +137,7 @@ def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
 
 
 def _put(into: Statistics, groups: IntArray, names: Sequence[int], fits: Statistics) -> None:
-    """Put what was found of some groups, which have some of the coefficients, into the arrays of all."""
+    """Copy results of some groups, which have some of the coefficients."""
     for name in COEFFICIENTS:
         getattr(into, name)[np.ix_(groups, np.asarray(names))] = getattr(fits, name)
     for name in (*FITS, "reasons"):
@@ -153,7 +145,7 @@ def _put(into: Statistics, groups: IntArray, names: Sequence[int], fits: Statist
 
 
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:
-    """Put what was found of one group into the arrays of all."""
+    """Copy results of one group."""
     place = [fits.names.index(name) for name in names if name in fits.names]
     taken = [names.index(fits.names[i]) for i in place]
     for name in FITS:

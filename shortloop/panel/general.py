@@ -1,4 +1,9 @@
-"""One group after the other by statsmodels: any model, and what compiled code does not vouch for."""
+"""Fits of one group after the other by statsmodels: any model, and what compiled code does not vouch for.
+
+For a quick fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values
+and intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are
+called directly: no bit differs.
+"""
 
 from __future__ import annotations
 
@@ -73,11 +78,7 @@ def take_undefined_out(results: Any) -> np.ndarray | None:
 def fit_group(
     model: ModelSettings, design: Design, level: float
 ) -> tuple[dict[str, FloatArray | float], int, list[str]]:
-    """Fit one group as statsmodels does.
-
-    found: dict of str to (array or float). By the names of `shortloop.panel.statistics.Statistics`; what
-        there is.
-    """
+    """Fit one group; return its statistics as far as there are any, its status, and messages."""
     rows = np.ascontiguousarray(design.columns.T)
     outcome = design.outcome
     known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}
@@ -106,7 +107,7 @@ def fit_group(
 
 
 def _bare(results: Any) -> Any:
-    """Results without what gives them back the labels of a frame: they are of arrays, and it takes long."""
+    """Unwrap results that restore the labels of a frame: these are of arrays, and it takes long."""
     from statsmodels.base.wrapper import ResultsWrapper
 
     return results._results if isinstance(results, ResultsWrapper) else results  # noqa: SLF001  what is wrapped
@@ -139,7 +140,7 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
 
 
 def _asked(of: Callable[[], Any]) -> Any:
-    """What results say, as numbers; None if they do not know it."""
+    """Evaluate an attribute of results as numbers; None if it fails."""
     try:
         value = np.asarray(of(), np.float64)
     except Exception:
@@ -148,7 +149,7 @@ def _asked(of: Callable[[], Any]) -> Any:
 
 
 def _iterations(results: Any) -> tuple[float | None, bool | None]:
-    """How many there were, and whether that was enough."""
+    """Return the number of iterations, and whether they converged."""
     known = getattr(results, "mle_retvals", None)
     if isinstance(known, dict) and "iterations" in known:
         return known["iterations"], known.get("converged")
@@ -181,7 +182,7 @@ def _status(
 
 
 def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarray | None) -> list[str]:
-    """What there is to say of a status, beside what statsmodels says."""
+    """Explain a status, beside the messages of statsmodels."""
     if became == Status.SINGULAR:
         return ["a regressor is a sum of others, or nearly"]
     if became == Status.SEPARATED:
@@ -196,7 +197,7 @@ def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarr
 
 
 def _is_singular(rows: FloatArray) -> bool:
-    """Whether regressors hang together so closely that no units of measure would help."""
+    """True if regressors are nearly dependent, in any units of measure."""
     lengths = np.sqrt(np.square(rows).sum(axis=0))
     if not lengths.all():
         return True
@@ -213,7 +214,7 @@ def _line(value: object) -> str:
 
 
 class _Common(NamedTuple):
-    """What a class of results has as all others have it."""
+    """Methods that a class of results shares with all others."""
 
     pvalues: bool
     interval: bool
@@ -221,11 +222,7 @@ class _Common(NamedTuple):
 
 
 def tests_of(results: Any, level: float) -> dict[str, FloatArray | float]:
-    """P values and intervals, as far as they are what all models have.
-
-    returns: dict of str to (array or float). Of ``pvalues``, ``lower``, ``upper`` and ``f_pvalue`` those that
-        are there; no others.
-    """
+    """Compute p values and intervals where a model has the common ones; no others."""
     common = _common(cast("Hashable", type(results)))
     if not (common.pvalues or common.interval):
         return {}

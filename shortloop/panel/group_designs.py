@@ -1,7 +1,7 @@
-"""What a formula asks for of each group, as if there were no other: of as many of them at once as can be.
+"""Designs of each group as if there were no other, of as many of them at once as possible.
 
-Where regressors are made of categories, groups that have the same ones are alike: so it does not matter to a
-group which texts the others have.
+Groups are evaluated together if their regressors have the same categories: so it does not matter to a group
+which categories the others have.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["Alike", "Designs"]
 
 @dataclass(frozen=True)
 class Alike:
-    """Groups that have the same regressors.
+    """Groups with the same regressors.
 
     groups: int, (these groups,). Their numbers, ascending.
     starts: int64, (these groups + 1,). First row of each in the design, and the end of the last.
-    design: of their rows that lack nothing.
+    design: of their complete rows.
     """
 
     groups: IntArray
@@ -37,13 +37,7 @@ class Alike:
 
 
 class Designs:
-    """A formula for all groups.
-
-    equation: the formula.
-    columns: all rows, those of a group one after the other.
-    roles: further columns that the model needs, by what for.
-    starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    """
+    """A formula for all groups; `starts` are the first row of each group, and the end of the last."""
 
     def __init__(
         self,
@@ -74,7 +68,7 @@ class Designs:
             self._alike[some.groups], self._place[some.groups] = number, np.arange(len(some.groups))
 
     def of_group(self, group: int) -> Design:
-        """Outcome and regressors of a group, of the rows that lack nothing."""
+        """Return outcome and regressors of a group, of complete rows."""
         if group in self._problems:
             raise self._problems[group]
         if self._alike[group] < 0:
@@ -84,7 +78,7 @@ class Designs:
         return taken
 
     def _find(self) -> np.ndarray:
-        """Find out which groups are alike, what regressors are called, and which rows lack a value."""
+        """Find groups with the same regressors, names of coefficients, and rows that lack a value."""
         try:
             found = self._equation.evaluate(self._columns, self._roles)
         except CategoriesError:  # not of all groups together; perhaps of some
@@ -103,7 +97,7 @@ class Designs:
         return missing
 
     def _share(self, whole: Evaluated, starts: IntArray, rows: IntArray | None = None) -> None:
-        """Tell groups apart by the categories of their rows, which lack nothing; `rows`: which these are."""
+        """Split groups by the categories of their rows, all complete; `rows` are their numbers."""
         for groups, has_all in _by_categories(whole.categories, starts):
             if has_all and len(groups) == len(starts) - 1:
                 self.alike.append(Alike(groups, starts, whole.design))
@@ -116,7 +110,7 @@ class Designs:
                 self._add(groups, partial(self._again, of), begins)
 
     def _named(self, whole: Evaluated) -> Terms:
-        """Coefficients of all groups; of each, where its own rows decide which categories there are."""
+        """Name the coefficients of all groups; of each, if its own rows decide the categories."""
         parts = [(whole.design.names, whole.design.terms)]
         if whole.makes_categories:
             parts = []
@@ -131,7 +125,7 @@ class Designs:
         return self._equation.of_group(self._columns, self._roles, slice(begin, end))
 
     def _add(self, groups: IntArray, evaluate: Callable[[], Design], begins: IntArray | None = None) -> None:
-        """Groups that are alike; one group, if it is not said where each begins."""
+        """Add groups with the same regressors; a single one, if `begins` is not given."""
         try:
             design = evaluate()
         except CategoriesError as error:
@@ -146,7 +140,7 @@ class Designs:
 
 
 def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterator[tuple[IntArray, bool]]:
-    """Groups with the same categories, and whether these are all; those without rows are with others."""
+    """Yield groups with the same categories, and whether these are all; empty groups are with others."""
     sizes = np.diff(starts)
     if not categories:
         yield np.arange(len(sizes)), True

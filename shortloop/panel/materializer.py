@@ -1,4 +1,4 @@
-"""Formulas computed by formulaic, where Python in them reads each column in its own type."""
+"""Evaluation of formulas by formulaic, where Python in them reads each column in its own type."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ CONTEXT = {"pd": pd}
 
 
 class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
-    """One computation of a formula from the rows of some columns.
+    """One evaluation of a formula.
 
-    What is looked up is a number or a category; only Python can tell an integer from a float, or compare
-    texts.
+    Lookups read numbers or categories; only Python can tell an integer from a float, or compare texts.
     """
 
     def __init__(self, columns: Mapping[str, Column], expressions: Mapping[str, str], where: str) -> None:
@@ -39,7 +38,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         super().__init__(frame, CONTEXT)
 
     def lacking(self, categorical: bool = False) -> np.ndarray:
-        """Rows in which some factor, or one that is coded by categories, has no value, shape (rows,)."""
+        """Find rows in which some factor, or one coded by categories, is missing, shape (rows,)."""
         found = np.zeros(self.nrows, bool)
         for factor in self.factor_cache.values():
             if not categorical or factor.metadata.kind.value == "categorical":
@@ -47,11 +46,11 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         return found
 
     def coded(self) -> list[str]:
-        """Factors that are coded by categories."""
+        """List the factors that are coded by categories."""
         return [name for name, each in self.factor_cache.items() if each.metadata.kind.value == "categorical"]
 
     def categories(self, made: Any, rows: IntArray) -> tuple[Categories, ...] | None:
-        """The category of each row, of each factor that is coded by some; None if that is not known."""
+        """Return the codes of each factor coded by categories; None if they are not known."""
         found: list[Categories] = []
         for spec in (made.lhs.model_spec, made.rhs.model_spec):
             for factor, (kind, state) in spec.encoder_state.items():
@@ -89,7 +88,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         return _without_extension(value), variables
 
     def _read(self, name: str, expr: str) -> pd.Series:
-        """A column as the expression reads it: as floats, if integers would lose digits."""
+        """Convert a column for an expression: to floats, if integers would lose digits."""
         column, expression = self._columns[name], self._expressions.get(expr, expr)
         if column.levels is not None:
             is_coded = coded_column(expression) == name or compares_texts(expression)
@@ -102,7 +101,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
 
 
 def _codes(values: Any, categories: Sequence[Any]) -> IntArray:
-    """The category of each value of a series; -1: none."""
+    """Return the code of each value; -1: none."""
     known = pd.Index(categories)
     if not isinstance(values.dtype, pd.CategoricalDtype):
         return np.asarray(known.get_indexer(pd.Index(values)), np.int64)
@@ -111,7 +110,7 @@ def _codes(values: Any, categories: Sequence[Any]) -> IntArray:
 
 
 def _without_extension(value: Any) -> Any:
-    """Numbers of pandas' own types as floats of NumPy, NaN: missing."""
+    """Convert extension types of pandas to floats."""
     is_series = isinstance(value, pd.Series) and not isinstance(value.dtype, np.dtype)
     if not is_series or not pd.api.types.is_numeric_dtype(value.dtype):
         return value
@@ -121,7 +120,7 @@ def _without_extension(value: Any) -> Any:
 
 
 def _without_value(factor: Any) -> np.ndarray:
-    """Rows in which a factor has no value, shape (rows,), or one for all."""
+    """Find rows in which a factor is missing, shape (rows,), or one for all."""
     factor = getattr(factor, "__wrapped__", factor)
     if isinstance(factor, dict):
         parts = [_without_value(each) for name, each in factor.items() if not str(name).startswith("__")]

@@ -1,4 +1,4 @@
-"""Reading the rows of a panel without a run: what a run would refuse of groups, columns and formulas."""
+"""Check of a panel file without a run: groups, columns and formulas."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRIED = 2000
 
 
 def open_panel(file: Path, tell: Tell) -> Opened:
-    """Read the rows that a panel file names, and compute its formulas with the first of them."""
+    """Read the rows that a panel file names, and evaluate its formulas on the first of them."""
     file = Path(os.path.abspath(file))
     panel = read_panel(file)
     try:
@@ -50,7 +50,7 @@ def open_panel(file: Path, tell: Tell) -> Opened:
 
 
 def _rows(panel: Panel, file: Path) -> Rows:
-    """All rows; of formats that exax reads, their columns alone."""
+    """Read all rows; of formats that exax reads, only their columns."""
     asked = panel.input
     if isinstance(asked, GeneratedInput):
         few = {"groups": min(SIMULATED, asked.groups)} if "groups" in type(asked).model_fields else {}
@@ -71,7 +71,7 @@ def _rows(panel: Panel, file: Path) -> Rows:
 
 
 def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:
-    """One of each formula that cannot be computed."""
+    """Yield an error for each formula that cannot be evaluated."""
     last = min(int(np.searchsorted(rows.starts, TRIED)), len(rows.starts) - 1)
     first = {name: column.taken(slice(0, int(rows.starts[last]))) for name, column in rows.columns.items()}
     for name, model in panel.models.items():

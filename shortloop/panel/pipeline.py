@@ -61,7 +61,7 @@ PanelRun = StudyRun["Panel"]
 
 
 def import_panel(run: PanelRun) -> Built:
-    """Rows of all groups."""
+    """Build the rows of all groups."""
     from shortloop.panel.formats.base import PlacedInput
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
     from shortloop.settings.paths import expand_path
@@ -97,7 +97,7 @@ def import_panel(run: PanelRun) -> Built:
 def import_dataset(
     run: PanelRun, rows: Built | tuple[Built, str], columns: Sequence[str] = (), order: str = ""
 ) -> Built:
-    """Rows of all groups from a dataset of exax."""
+    """Build the rows of all groups from a dataset of exax."""
     return run.build(
         "import_dataset",
         datasets={"rows": rows},
@@ -109,7 +109,7 @@ def import_dataset(
 
 
 def deliver(run: PanelRun, report: Built, seconds: float) -> None:
-    """Put what a run made where its user looks for it."""
+    """Copy report, tables and summary to the folder of results."""
     name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)

@@ -1,4 +1,4 @@
-"""A panel file for a table: which columns there are, and which of them make groups."""
+"""First settings file for a table: its dialect, its columns, and which of these make groups."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CALENDAR = (1800, 2200)
 
 
 def look(data: Path, project: Path) -> Look | None:
-    """Look at a table."""
+    """Inspect a table and draft its settings file; None if the data is not one table."""
     files = [data] if data.is_file() else [each for each in data.iterdir() if not each.match("[.]*")]
     tables = [each for each in files if each.name.lower().endswith((*CSV, *PARQUET)) and each.is_file()]
     if len(tables) != 1 or any(each.is_dir() for each in files):
@@ -92,7 +92,7 @@ def look(data: Path, project: Path) -> Look | None:
 
 
 def _read(file: Path) -> tuple[FileInput, pd.DataFrame]:
-    """How a table is written, and what is in it."""
+    """Detect the dialect of a table, and read it."""
     if file.name.lower().endswith(PARQUET):
         parquet = ParquetInput(format="parquet", file=file.name)
         return parquet, parquet.read(file)
@@ -109,7 +109,7 @@ def _read(file: Path) -> tuple[FileInput, pd.DataFrame]:
 
 
 def _texts(table: pd.DataFrame) -> list[str]:
-    """Columns of texts alone."""
+    """List columns that have only texts."""
     return [
         name
         for name in table.columns
@@ -118,7 +118,7 @@ def _texts(table: pd.DataFrame) -> list[str]:
 
 
 def _doubts(table: pd.DataFrame) -> list[str]:
-    """What may be meant as something else."""
+    """List values that may mean something else."""
     found = []
     for name in _texts(table):
         texts = [*map(str, table[name].dropna().unique())]
@@ -190,7 +190,7 @@ def _draft(
 
 
 def _in_formula(name: str) -> str:
-    """A name as formulas have it."""
+    """Quote a name for formulas."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 
@@ -200,7 +200,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def encoding_of(file: Path) -> str:
-    """How the letters of a file are written, as far as its bytes say."""
+    """Detect the encoding of a file."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with _opened(file) as stream:
@@ -220,7 +220,7 @@ def encoding_of(file: Path) -> str:
 
 
 def separator_of(file: Path, encoding: str) -> str:
-    """What is between the names of columns."""
+    """Detect the separator from the first line."""
     try:
         with _opened(file) as stream:
             first = stream.read(PIECE).decode(encoding, errors="replace").lstrip("\ufeff")
@@ -231,7 +231,7 @@ def separator_of(file: Path, encoding: str) -> str:
 
 
 def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:
-    """The marks in numbers that were read as texts."""
+    """Detect decimal and thousands marks of numbers that were read as texts."""
     for texts in columns:
         each = [text.strip() for text in texts]
         ways = [marks for marks in MARKS if _is_written(each, *marks)]
@@ -241,7 +241,7 @@ def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:
 
 
 def _is_written(texts: list[str], decimal: str, thousands: str) -> bool:
-    """Whether all are numbers with these marks, and some could not be read without."""
+    """True if all texts are numbers with these marks, and some cannot be read without."""
     mark = re.escape(decimal)
     whole = rf"\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+" if thousands else r"\d+"
     number = re.compile(rf"[-+]?(?:{whole})?(?:{mark}\d*)?(?:[eE][-+]?\d+)?")
@@ -258,7 +258,7 @@ def _opened(file: Path) -> IO[bytes]:
 
 
 def group_columns(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Columns that probably make groups, the likeliest first, and further ones that could.
+    """List columns that probably make groups, the likeliest first, and further candidates.
 
     A name that says what a group is comes first, then texts, then numbers that occur once at each time; of
     several, the one with the most groups, as firms are in industries.
@@ -274,7 +274,7 @@ def group_columns(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def is_time(name: str, values: pd.Series) -> bool:
-    """True if a column says when: by its name, or as its numbers are years."""
+    """True if a column is a time: by its name, or because its numbers are years."""
     if values.dtype.kind == "M" or _has(TIMES, name):
         return True
     return (
@@ -300,13 +300,13 @@ def _rank(table: pd.DataFrame, name: str, count: int, times: list[str]) -> int:
 
 
 def _has(words: re.Pattern[str], name: str) -> bool:
-    """True if a name has one of some words, however it is put together: firm_id, firmID, Firm.Id, firmid."""
+    """True if a name contains one of some words: firm_id, firmID, Firm.Id, firmid."""
     found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+", name)
     return any(words.fullmatch(word.lower()) for word in (*found, name))
 
 
 def _are_codes(values: pd.Series) -> bool:
-    """True for texts, truth values, whole numbers: also those that are floats as some are missing."""
+    """True for texts, truth values, integers: also those that are floats because some are missing."""
     if values.dtype.kind == "f":
         known = values.dropna()
         return bool(len(known) and (known % 1 == 0).all())

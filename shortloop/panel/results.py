@@ -1,4 +1,4 @@
-"""Fits of all groups, as tables: one row a coefficient, and one row a fit."""
+"""Fits of all groups as tables: one row per coefficient, and one row per fit."""
 
 from __future__ import annotations
 
@@ -26,14 +26,12 @@ OURS = {
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """One specification and outcome in all groups.
+    """Results of one specification and outcome in all groups.
 
-    by: columns whose values make a group.
-    keys: these values, of each group.
-    names: of the coefficients.
-    arrays: mapping of str to array. By the names of `Statistics`, and "status" and "path".
-    said: what there is to say of each group.
-    terms: which term of the formula each coefficient belongs to.
+    by, keys: columns that make groups, and their values for each group.
+    names, terms: of the coefficients, and the term of the formula of each.
+    arrays: by the names of `Statistics`, and "status" and "path".
+    said: messages about each group.
     """
 
     by: tuple[str, ...]
@@ -51,7 +49,7 @@ class Results:
         )
 
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
-        """A row for each coefficient of each group."""
+        """Make a table with a row for each coefficient of each group."""
         import pandas as pd
 
         groups, terms = len(self.keys), len(self.names)
@@ -70,7 +68,7 @@ class Results:
         return pd.DataFrame(found)
 
     def fits(self) -> pd.DataFrame:
-        """A row for each group."""
+        """Make a table with a row for each group."""
         import pandas as pd
 
         names = group_columns(self.by)
@@ -93,7 +91,7 @@ def group_columns(by: Sequence[str]) -> tuple[str, ...]:
 
 
 def merged(parts: Sequence[Results]) -> Results:
-    """Put blocks together."""
+    """Merge blocks."""
     parts = [part for part in parts if part.keys]
     names, terms = merge_terms(
         [(part.names, part.terms) for part in parts]
@@ -120,13 +118,13 @@ def merged(parts: Sequence[Results]) -> Results:
 
 
 def check_computed(found: Results, field: str) -> None:
-    """See that there is a group of which the formula can be computed."""
+    """Refuse a formula that cannot be computed in any group."""
     if not found.names and (np.asarray(found.arrays["status"]) == Status.FAILED).all():
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
 
 
 def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:
-    """Have groups say which coefficients they do not have.
+    """Add to the messages of groups which coefficients they lack.
 
     params: (groups, coefficients). NaN of those that a group does not have; all NaN, if there is no fit.
     """
@@ -138,11 +136,9 @@ def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -
 
 
 def corrected(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:
-    """p of each coefficient, corrected for all groups that were fitted.
+    """Correct the p of each coefficient for all groups that were fitted, (groups,); NaN for others.
 
-    pvalues: (groups, coefficients). Of each test.
-    fitted: bool, (groups,). Which of them count.
-    returns: (groups, coefficients). NaN of those that do not count.
+    pvalues: (groups, coefficients).
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -155,7 +151,7 @@ def corrected(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> Float
 
 
 def _order(keys: Sequence[tuple[str, ...]]) -> list[int]:
-    """By what makes groups, column by column; a column of numbers by size."""
+    """Sort groups by column; a column of numbers by size."""
 
     def sorter(column: int) -> dict[str, float | str]:
         texts = {key[column] for key in keys}

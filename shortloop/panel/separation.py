@@ -46,7 +46,7 @@ def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_conver
 
 
 def is_at_bound(results: Any) -> bool:
-    """True if means are at a bound of the family that the link has at a finite value: weights are endless."""
+    """True if means are at a bound of the family that the link maps to a finite value."""
     family, link = _family_and_link(getattr(results, "model", None))
     lower = family in ("Poisson", "Binomial") and link == "Identity"
     upper = family == "Binomial" and link in ("Identity", "Log")
@@ -57,9 +57,9 @@ def is_at_bound(results: Any) -> bool:
 
 
 def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
-    """Where the likelihood of each row grows without end: -1 at minus infinity, 1 at plus; 0: nowhere.
+    """Find where the likelihood of each row grows without end: -1 at minus infinity, 1 at plus; 0: nowhere.
 
-    None of models that are not known here. Classes whose module nobody has loaded are none of their own.
+    None for unknown models. A class whose module is not loaded is not the model's.
     """
     model = getattr(results, "model", None)
     discrete = sys.modules.get("statsmodels.discrete.discrete_model")
@@ -86,7 +86,7 @@ def _family_and_link(model: Any) -> tuple[str, str]:
 
 
 def _at_bounds(outcome: FloatArray, lower: float, upper: float) -> FloatArray | None:
-    """Signs of outcomes that are 0, or 1; None if one is impossible."""
+    """Return signs of outcomes that are 0, or 1; None if one is impossible."""
     if (outcome < 0.0).any() or (upper > 0.0 and (outcome > 1.0).any()):
         return None
     return np.asarray(lower * (outcome == 0.0) + upper * (outcome == 1.0))

@@ -1,4 +1,4 @@
-"""The record that a panel file is read into. Fields say unit and default."""
+"""Settings of a panel file. Fields say unit and default."""
 
 from __future__ import annotations
 

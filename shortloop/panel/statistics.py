@@ -119,14 +119,14 @@ class Statistics:
 
     @classmethod
     def empty(cls, groups: int, coefficients: int) -> Statistics:
-        """Of no fit yet."""
+        """Make results without any fit."""
         made: dict[str, FloatArray] = {name: np.full((groups, coefficients), np.nan) for name in COEFFICIENTS}
         made |= {name: np.full(groups, np.nan) for name in FITS}
         return cls(**made, reasons=np.zeros(groups, np.int64))
 
 
 def merge_terms(parts: Iterable[Terms]) -> Terms:
-    """Merge the coefficients of groups that have different ones, in one order."""
+    """Merge coefficients of groups that differ in these, in one order."""
     different = sorted(set(parts))
     terms = {name: term for names, of in different for name, term in zip(names, of, strict=True)}
     after: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(terms, ()))

@@ -1,4 +1,4 @@
-"""The page of a group: four plots that show whether its model fits."""
+"""Page of a group: four plots that show whether its model fits."""
 
 from __future__ import annotations
 
@@ -36,13 +36,7 @@ BAND = 0.95
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above the plots of a page.
-
-    group: Title, and bookmark.
-    model: what was fitted.
-    why: why the group is shown.
-    place: which page it is.
-    """
+    """Header of a page: its title and bookmark, the model, why it is shown, and its number."""
 
     group: str
     model: str
@@ -90,7 +84,7 @@ def _headed(head: Head) -> Canvas:
 
 
 def _drawn(rows: Rows) -> IntArray:
-    """Which rows are drawn: all, or the furthest, those of most leverage, and some of the others."""
+    """Select the rows to draw: all, or the furthest, those of most leverage, and some of the others."""
     count = len(rows.observed)
     if count <= DRAWN:
         return np.arange(count)
@@ -121,7 +115,7 @@ def _notes(rows: Rows, drawn: int) -> list[str]:
 
 
 def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray) -> IntArray:
-    """Dots, those of outlying rows in red; which rows these are."""
+    """Draw dots, those of outlying rows in red, and return these rows."""
     far = np.abs(rows.standardized) > OUTLYING
     for some, how in ((~far, NEAR), (far, FAR)):
         these = drawn[some[drawn]]
@@ -130,7 +124,7 @@ def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArr
 
 
 def _name(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, far: IntArray) -> None:
-    """The numbers of the furthest rows, where there is room for them."""
+    """Write the numbers of the furthest rows, where there is room."""
     named = far[np.argsort(-np.abs(rows.standardized[far]), kind="stable")[:NAMED]]
     taken: list[tuple[float, float]] = []
     for row, (across, up) in zip(named.tolist(), plot.places(x[named], y[named]).tolist(), strict=True):
@@ -209,7 +203,7 @@ def _axes(box: Box, x: list[FloatArray], y: list[FloatArray]) -> tuple[Axis, Axi
 
 
 def _means(plot: Plot, x: FloatArray, y: FloatArray) -> None:
-    """A line through the means of equal parts of the rows, in the order of x."""
+    """Draw a line through the means of equal parts of the rows, in the order of x."""
     some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
     x, y = x[some], y[some]
     bins = min(BINS, len(x) // IN_BIN)

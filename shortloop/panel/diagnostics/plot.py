@@ -1,4 +1,4 @@
-"""One small plot on a page: its frame, ticks and names, and where numbers are in it."""
+"""Plot on a page: frame, ticks and labels, and the transformation from numbers to points."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ UNDER, OVER = "0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 
 
 class Axis(NamedTuple):
-    """From where to where an axis goes, and what is written at it.
-
-    low, high: its ends.
-    ticks: float. Round values within.
-    labels: one for each tick.
-    times: by what labels are to be multiplied, e.g. ``" (× 10⁶)"``; else empty.
-    """
+    """An axis: its ends, round values between them with labels, and the factor of these, e.g. " (× 10⁶)"."""
 
     low: float
     high: float
@@ -48,10 +42,7 @@ class Box(NamedTuple):
 
 
 def axis_of(values: Sequence[FloatArray], length: float, upward: bool = False) -> Axis:
-    """An axis on which all values have room.
-
-    values: sequence of array. What is drawn; what is not finite, or beyond `HUGE`, is left out.
-    """
+    """Make an axis for values; what is not finite, or beyond `HUGE`, is left out."""
     finite = np.concatenate([each[np.abs(each) < HUGE] for each in values])
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     room = MARGIN * (high - low)
@@ -88,12 +79,7 @@ def _label(value: float, exponent: int, digits: int) -> str:
 
 
 class Plot:
-    """A plot on a page.
-
-    canvas: the page.
-    box: its frame.
-    title, across, up: what it shows, and what its axes are.
-    """
+    """A plot on a page, with the titles of its axes."""
 
     def __init__(self, canvas: Canvas, box: Box, x: Axis, y: Axis, title: str, across: str, up: str) -> None:
         self.canvas, self.box, self.x, self.y = canvas, box, x, y
@@ -116,21 +102,14 @@ class Plot:
         )
 
     def places(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Where numbers are on the page.
-
-        x, y: (points,)
-        returns: (points, 2). In points of the page.
-        """
+        """Transform numbers to points of the page, shape (points, 2)."""
         left, below, width, height = self.box
         across = left + width * ((np.asarray(x) - self.x.low) / (self.x.high - self.x.low))
         up = below + height * ((np.asarray(y) - self.y.low) / (self.y.high - self.y.low))
         return np.stack([across, up], axis=-1)
 
     def dots(self, x: FloatArray, y: FloatArray, color: str, width: float, opacity: int) -> None:
-        """Draw dots; those that are not finite are left out.
-
-        x, y: (dots,)
-        """
+        """Draw dots; those that are not finite are left out."""
         some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
         at = self.places(x[some], y[some])
         self.canvas.dots(at[:, 0], at[:, 1], color, width, opacity)
@@ -138,10 +117,7 @@ class Plot:
     def line(
         self, x: FloatArray, y: FloatArray, color: str, width: float = 0.8, dashes: tuple[float, ...] = ()
     ) -> None:
-        """Draw a line, as far as it is within the frame.
-
-        x, y: (points,)
-        """
+        """Draw a line, clipped to the frame."""
         some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
         at = np.clip(self.places(x[some], y[some]), -1e4, 1e4)
         with self.canvas.clipped(*self.box):

@@ -1,4 +1,4 @@
-"""What each row of a group says of its fit: residuals, leverage, and what they would be if the model held."""
+"""Residuals, leverage and fitted values of the rows of a group."""
 
 from __future__ import annotations
 
@@ -29,18 +29,15 @@ MEAN = "fitted mean"
 
 @dataclass(frozen=True)
 class Rows:
-    """Numbers of each row of a group, arrays of shape (rows,).
+    """Diagnostics of each row of a group, arrays of shape (rows,).
 
-    observed, fitted: array. The outcome, and what the model says of it.
-    predictor: array. What residuals are drawn against.
-    residuals: array. Of mean 0, and alike in size for all rows, if the model holds.
-    standardized: array. Of variance 1 if the model holds, as leverage is allowed for; not finite where a row
-        decides its fit alone.
-    normal: array. What would be normal if the model held.
-    leverage: array. Diagonal of the hat matrix.
-    coefficients: how many there are.
-    names: what predictor, residuals, standardized, normal and fitted are called.
-    has_cook: whether Cook's distance tells what coefficients would be without a row.
+    predictor: what residuals are drawn against.
+    residuals: of mean 0 and equal variance, if the model holds.
+    standardized: of variance 1 if the model holds; not finite where a row decides its fit alone.
+    normal: normally distributed if the model holds.
+    leverage: diagonal of the hat matrix.
+    names: of predictor, residuals, standardized, normal and fitted.
+    has_cook: True if Cook's distance tells what coefficients would be without a row.
     """
 
     observed: FloatArray
@@ -56,10 +53,9 @@ class Rows:
 
     @property
     def cook(self) -> FloatArray:
-        """Cook's distance of each row (Cook 1977, Detection of influential observation in linear regression,
-        equation 8); of generalized linear models after one step.
+        """Cook's distance of each row, shape (rows,); of generalized linear models after one step.
 
-        returns: (rows,)
+        Cook 1977, Detection of influential observation in linear regression, equation 8.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             part = self.leverage / (1.0 - self.leverage)
@@ -69,10 +65,7 @@ class Rows:
 def rows_of(
     model: ModelSettings, design: Design, params: FloatArray, scale: float, seed: SeedSequence
 ) -> Rows | None:
-    """What each row of a group says of its fit.
-
-    params: (coefficients,). What was found.
-    """
+    """Compute diagnostics of a fit with coefficients `params`; None if the model does not predict rows."""
     kind = str(getattr(model, "model", ""))
     with np.errstate(all="ignore"):
         return _KINDS.get(kind, _any)(model, design, params, scale, seed)
@@ -170,7 +163,7 @@ def _generalized(
 
 
 def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows | None:
-    """A model that only statsmodels knows: fitted again, and asked what it predicts."""
+    """Fit a model that only statsmodels knows again, and ask it for predictions."""
     import warnings
 
     rows = np.ascontiguousarray(design.columns.T)
@@ -205,7 +198,7 @@ _KINDS: dict[str, Callable[[Any, Design, FloatArray, float, Any], Rows | None]] 
 
 
 def _leverage(columns: FloatArray) -> FloatArray:
-    """Diagonal of the hat matrix of regressors, each a row here."""
+    """Compute the diagonal of the hat matrix of regressors, each a row."""
     if not np.isfinite(columns).all():
         return np.full(columns.shape[1], np.nan)
     across, _ = np.linalg.qr(columns.T)
@@ -214,7 +207,7 @@ def _leverage(columns: FloatArray) -> FloatArray:
 
 
 def _rest(leverage: FloatArray) -> FloatArray:
-    """The root of what is left of a residual's variance; NaN where that is rounding only."""
+    """Compute √(1 - leverage); NaN where that is only rounding."""
     rest = 1.0 - leverage
     return np.sqrt(np.where(rest > 1e-10, rest, np.nan))
 
@@ -222,8 +215,10 @@ def _rest(leverage: FloatArray) -> FloatArray:
 def _quantile_residuals(
     outcome: FloatArray, mean: FloatArray, scale: float, family: str, rng: np.random.Generator
 ) -> FloatArray | None:
-    """Residuals that are normal if the model holds (Dunn and Smyth 1996, Randomized quantile residuals,
-    section 2); None where the outcome is not of the family's kind."""
+    """Compute residuals that are normal if the model holds; None if outcomes are not of the family's kind.
+
+    Dunn and Smyth 1996, Randomized quantile residuals, section 2.
+    """
     from scipy import special
 
     if family == "gaussian":
@@ -252,7 +247,7 @@ def _quantile_residuals(
 def _of_counts(
     successes: FloatArray, trials: FloatArray, mean: FloatArray, rng: np.random.Generator
 ) -> FloatArray | None:
-    """The same of successes among trials; None where they are not whole numbers."""
+    """Compute quantile residuals of successes among trials; None where they are not integers."""
     from scipy.special import betainc, betaincc
 
     if not all((values == np.floor(values)).all() for values in (successes, trials)):
@@ -269,7 +264,7 @@ def _of_counts(
 
 
 def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Of the normal distribution, from the smaller of both tails, which has all digits."""
+    """Compute normal quantiles from the smaller of both tails, which has all digits."""
     from scipy.special import ndtri
 
     tail = ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))

@@ -1,4 +1,4 @@
-"""Which groups are worst: a few numbers of the residuals of each, and their order."""
+"""Ranking of groups by summaries of their residuals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ or not known; and 1 if the largest is worst, -1 if the smallest is."""
 
 
 def summary_of(rows: Rows) -> dict[str, float]:
-    """A few numbers of the residuals of a group."""
+    """Summarize the residuals of a group, by the names of `SUMMARY`."""
     sizes = np.abs(rows.standardized[np.isfinite(rows.standardized)])
     cook = rows.cook[np.isfinite(rows.cook)]
     leverage = rows.leverage[np.isfinite(rows.leverage)]
@@ -50,11 +50,7 @@ def summary_of(rows: Rows) -> dict[str, float]:
 
 
 def worst(summary: Mapping[str, FloatArray], by: str, count: int) -> list[int]:
-    """The groups to look at first.
-
-    summary: mapping of str to array, (groups,). By the names of `SUMMARY`; NaN of groups that are none to
-        look at.
-    """
+    """Rank groups by their summaries, each of shape (groups,); NaN of groups that are left out."""
     names, sign = CRITERIA[by]
     keys = [-sign * np.asarray(summary[name], np.float64) for name in names]
     while len(keys) > 1 and np.isnan(keys[0]).all():  # not every model has it
@@ -64,7 +60,7 @@ def worst(summary: Mapping[str, FloatArray], by: str, count: int) -> list[int]:
 
 
 def reason(values: Mapping[str, float], by: str) -> str:
-    """Why a group is among the worst."""
+    """Tell why a group is among the worst."""
     if by == "influence" and np.isnan(values["cook"]):
         by = "leverage"
     return {
@@ -78,8 +74,11 @@ def reason(values: Mapping[str, float], by: str) -> str:
 
 
 def _jarque_bera(values: FloatArray) -> float:
-    """Jarque and Bera 1980 (Efficient tests for normality, homoscedasticity and serial independence of
-    regression residuals, equation 4)."""
+    """Compute the statistic of Jarque and Bera.
+
+    1980, Efficient tests for normality, homoscedasticity and serial independence of regression residuals,
+    equation 4.
+    """
     if len(values) < 2 or not np.ptp(values):
         return np.nan
     apart = values - values.mean()

@@ -1,7 +1,7 @@
-"""What a source of panels is: its settings, and how it is read into a frame.
+"""Base of the formats of panels: settings, and how rows are read into a frame.
 
-A source is a module beside this one with one record in it. The record is read with every panel file, so
-nothing of size may be imported but within its functions.
+A format is a module beside this one with one record in it. The record is read with every panel file, so
+heavy libraries may be imported only within its functions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PanelInput(Tagged):
     """Fields that say where the rows are, and nothing of how they are read."""
 
     def how_to_read(self) -> dict[str, Any]:
-        """All that decides what comes of a file, and not where it is: plain data, to be validated again."""
+        """Return the settings without the place of the file, as plain data."""
         return self.model_dump(mode="json", exclude=set(self.places))
 
 
@@ -53,14 +53,14 @@ class FileInput(PlacedInput):
 
     @abstractmethod
     def read(self, file: Path) -> pd.DataFrame:
-        """Read it."""
+        """Read the file."""
 
     def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
-        """See that no groups have become one by being read."""
+        """Refuse groups that reading has merged."""
 
 
 def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.DataFrame:
-    """Whole numbers that lost digits as floats, as some are missing; `read` reads a column as integers."""
+    """Restore integers that lost digits as floats because some are missing, by `read`."""
     from shortloop.panel.column import EXACT
 
     for name in frame.columns:
@@ -72,8 +72,8 @@ def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.Dat
 
 
 class GeneratedInput(PanelInput):
-    """Rows that are made, without a file."""
+    """Generated rows, without a file."""
 
     @abstractmethod
     def generate(self, seed: int) -> pd.DataFrame:
-        """Make them."""
+        """Generate the rows."""

@@ -40,7 +40,7 @@ class ParquetInput(FileInput):
         return frame[[name for name in frame.columns if not self.columns or name in self.columns]]
 
     def _whole(self, file: Path, name: str) -> pd.Series:
-        """A column of whole numbers, some of which are missing."""
+        """Read a column of integers, some of which are missing."""
         import pandas as pd
 
         found = pd.read_parquet(file, columns=[name], dtype_backend="numpy_nullable")[name]

@@ -42,11 +42,11 @@ class ModelSettings(Tagged):
     )
 
     def roles(self) -> dict[str, str]:
-        """Columns that the model needs beside the formula's."""
+        """Map purposes to columns that the model needs beside the formula's."""
         return {}
 
     def takes_counts(self) -> bool:
-        """Whether the outcome may be two columns: how often something was so, and how often not."""
+        """True if the outcome may be two columns: successes and failures."""
         return False
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
@@ -69,7 +69,7 @@ class ModelSettings(Tagged):
         self.fit_groups(design, np.array([0, 12]), 0.95)
 
     def has_converged(self, results: Any) -> bool | None:
-        """Whether iterations of statsmodels got there, where its results do not say so, or too early."""
+        """True if iterations of statsmodels converged; None if its own results say so."""
         return None
 
     @abstractmethod
@@ -81,7 +81,7 @@ class ModelSettings(Tagged):
 
 
 class WithCovariance(ModelSettings):
-    """A model whose covariances may allow for errors that differ, or hang together."""
+    """A model whose covariance may allow for heteroscedastic or clustered errors."""
 
     covariance: Covariance = Field(
         "nonrobust",
@@ -102,6 +102,6 @@ class WithCovariance(ModelSettings):
         return self
 
     def how(self, roles: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of ``fit`` of statsmodels."""
+        """Return the arguments of ``fit`` of statsmodels."""
         known = {"groups": roles["clusters"]} if self.covariance == "cluster" else None
         return {"cov_type": self.covariance, "cov_kwds": known}

@@ -88,7 +88,7 @@ class Glm(WithCovariance):
 
 
 def _impossible(family: str, outcome: FloatArray) -> str:
-    """What outcomes are that a family cannot have, as R's ``glm`` sees it; statsmodels fits all."""
+    """Describe outcomes that a family cannot have, as R's ``glm``; statsmodels fits all."""
     if family == "binomial" and ((outcome < 0.0) | (outcome > 1.0)).any():
         return "below 0 or above 1"
     if family == "poisson" and (outcome < 0.0).any():

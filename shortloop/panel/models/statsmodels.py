@@ -37,7 +37,7 @@ class OfStatsmodels(ModelSettings):
         return [*super().modules(), self.path.rpartition(".")[0]]
 
     def kind(self) -> type:
-        """The class."""
+        """Import the class of the model."""
         module, _, name = self.path.rpartition(".")
         try:
             found = getattr(importlib.import_module(module), name)

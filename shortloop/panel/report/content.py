@@ -1,4 +1,4 @@
-"""What the report of a panel shows, gathered from its jobs."""
+"""Content of a panel's report, from its jobs, and the numbers in its figures and tables."""
 
 from __future__ import annotations
 
@@ -34,11 +34,7 @@ __all__ = [
 
 
 class Pages(NamedTuple):
-    """Pages of plots of some groups.
-
-    job: that drew them.
-    groups: each group, and why it is shown.
-    """
+    """Groups with diagnostic plots, each with the reason, and the job that drew them."""
 
     job: str
     groups: tuple[tuple[str, str], ...]
@@ -52,22 +48,13 @@ BINS = 20
 
 @dataclass(frozen=True)
 class Shown:
-    """One specification and outcome.
+    """One specification and outcome, with its results.
 
-    name: the specification, and the outcome if it has several.
-    formula: as it was fitted.
-    model: what was fitted.
-    names: of the coefficients.
-    by: columns whose values make a group.
-    keys: these values, of each group.
-    arrays: mapping of str to array
-    corrected: (groups, coefficients), or None. Corrected p; None: no correction was asked for.
-    correction: Which, as in settings.
-    counts: groups of each status.
-    batched: groups that compiled code fitted.
-    seconds: that the jobs took which fitted it.
-    sources: where the numbers come from.
-    pages: of the groups to look at; None: there are none.
+    name: the specification, and the outcome if there are several.
+    corrected: (groups, coefficients). Corrected p; None: no correction was asked for.
+    counts: number of groups of each status.
+    batched: number of groups fitted by compiled code.
+    seconds: of the jobs that fitted it.
     level: of the confidence intervals.
     """
 
@@ -89,21 +76,14 @@ class Shown:
 
     @property
     def fitted(self) -> np.ndarray:
-        """Which groups count."""
+        """True for groups that count, shape (groups,)."""
         fitted: np.ndarray = np.asarray(self.arrays["status"]) == Status.FITTED
         return fitted
 
 
 @dataclass(frozen=True)
 class Content:
-    """All of it.
-
-    panel: Settings, plain data.
-    shown: each specification and outcome.
-    notes: what was left out on the way.
-    versions: of libraries.
-    thread_note: what was found of the number of threads.
-    """
+    """Everything in the report: settings, specifications, notes on left-out rows, versions."""
 
     panel: Mapping[str, Plain]
     shown: tuple[Shown, ...]
@@ -118,7 +98,7 @@ def collect(
     panel: Mapping[str, Any],
     imported: Result | None = None,
 ) -> Content:
-    """Gather it."""
+    """Gather the content from results and the jobs above them."""
     chains = [list(upstream(result)) for result in results]
     everything = {each.job: each for chain in chains for each in chain}
     everything |= {each.job: each for job in diagnostics for each in upstream(job)}
@@ -184,12 +164,9 @@ def _sibling(result: Result) -> str:
 class Coefficient(TypedDict):
     """A coefficient over the groups that were fitted. None where there is none.
 
-    term: what it is called.
-    median, lower, upper: Estimates: their median and quartiles.
+    median, lower, upper: of the estimates, median and quartiles.
     error: median of the standard errors.
-    tested: groups that have a p.
-    small: groups whose p is below `ALPHA`.
-    tested_corrected, small_corrected: the same of corrected p; None: no correction was asked for.
+    tested, small: number of groups with a p, and with one below `ALPHA`; the same of corrected p.
     """
 
     term: str
@@ -204,7 +181,7 @@ class Coefficient(TypedDict):
 
 
 def coefficient_numbers(shown: Shown) -> list[Coefficient]:
-    """Numbers of each coefficient."""
+    """Summarize each coefficient."""
     found = []
     for j, term in enumerate(shown.names):
         lower, median, upper = _quantiles(np.asarray(shown.arrays["params"])[shown.fitted, j])
@@ -227,11 +204,7 @@ def coefficient_numbers(shown: Shown) -> list[Coefficient]:
 
 
 class Estimates(NamedTuple):
-    """Estimates of a coefficient, from the smallest to the largest.
-
-    groups: int. Which group each is of.
-    params, lower, upper: float. The estimates, and the ends of their intervals.
-    """
+    """Estimates of a coefficient with their intervals, ascending, and the group of each."""
 
     groups: IntArray
     params: FloatArray
@@ -240,7 +213,7 @@ class Estimates(NamedTuple):
 
 
 def sorted_estimates(shown: Shown, j: int) -> Estimates:
-    """Estimates of a coefficient in the groups that were fitted and have it."""
+    """Sort the estimates of a coefficient in groups that were fitted and have it."""
     params, lower, upper = (
         np.asarray(shown.arrays[name], float)[:, j] for name in ("params", "lower", "upper")
     )
@@ -250,16 +223,13 @@ def sorted_estimates(shown: Shown, j: int) -> Estimates:
 
 
 def counts_of_p(shown: Shown, j: int) -> IntArray:
-    """How many of the groups that were fitted have a p in each of `BINS` parts of 0 to 1.
-
-    returns: int, (BINS,). A p between two parts counts as of the upper one.
-    """
+    """Count p in each of `BINS` parts of 0 to 1; one between two parts counts in the upper one."""
     pvalues = np.asarray(shown.arrays["pvalues"], float)[shown.fitted, j]
     return np.histogram(pvalues[np.isfinite(pvalues)], BINS, (0.0, 1.0))[0]
 
 
 def coefficients_csv(shown: Shown) -> str:
-    """The sorted estimates as text."""
+    """Write the sorted estimates as text."""
 
     def rows() -> Iterator[list[str | float]]:
         for j, name in enumerate(shown.names):
@@ -270,7 +240,7 @@ def coefficients_csv(shown: Shown) -> str:
 
 
 def pvalues_csv(shown: Shown) -> str:
-    """The histograms of p as text."""
+    """Write the histograms of p as text."""
     return csv_text(
         ["coefficient", "p from", "p to", "groups"],
         (

@@ -24,12 +24,12 @@ HEIGHT = 1.4  # inches, of the frame of a panel
 
 
 def coefficients_figure(shown: Shown) -> Figure:
-    """Estimates of each group with their intervals, from the smallest to the largest."""
+    """Plot estimates of each group with their intervals, ascending."""
     return _panels(shown, f"coefficients of {_groups(shown)}", _coefficient)
 
 
 def pvalues_figure(shown: Shown) -> Figure:
-    """How often p falls between 0 and 1, in twentieths: alike where no group has an effect."""
+    """Plot a histogram of p: uniform if no group has an effect."""
     return _panels(shown, f"p of {_groups(shown)}", _pvalues)
 
 
@@ -39,7 +39,7 @@ def _groups(shown: Shown) -> str:
 
 
 def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
-    """A panel for each coefficient."""
+    """Draw a panel for each coefficient."""
     from matplotlib.ticker import MaxNLocator
 
     with styled():

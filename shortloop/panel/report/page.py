@@ -1,4 +1,4 @@
-"""The page of a panel's report."""
+"""Page of a panel's report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
 
 
 def drawings(content: Content) -> list[Drawing[Shown]]:
-    """The figures of the page."""
+    """List the figures of the page."""
     found = []
     for shown in content.shown:
         if not shown.names:
@@ -69,7 +69,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
 
 
 def sentences(shown: Shown) -> tuple[str, ...]:
-    """What was found."""
+    """Summarize the fits of a specification."""
     groups = sum(shown.counts.values())
     fitted = int(shown.fitted.sum())
     said = [
@@ -83,7 +83,7 @@ def sentences(shown: Shown) -> tuple[str, ...]:
 
 
 def page_of(content: Content) -> Page:
-    """What is on the page."""
+    """Lay out the page."""
     numbered = list(enumerate(drawings(content), 1))
     sections = []
     for shown in content.shown:
@@ -113,7 +113,7 @@ def page_of(content: Content) -> Page:
 
 
 def diagnostics_file(shown: Shown) -> str:
-    """Where pages of groups are."""
+    """Return the path of the diagnostic plots."""
     return f"{DIAGNOSTICS}/{slug(shown.name)}.pdf"
 
 
@@ -167,7 +167,7 @@ def _coefficients(shown: Shown) -> PageTable:
 
 
 def _estimates(median: float, lower: float | None, upper: float | None) -> tuple[str, str]:
-    """The median and the quartiles, with as many digits as tell the quartiles apart, and one more."""
+    """Format median and quartiles with as many digits as distinguish the quartiles, and one more."""
     assert lower is not None  # as there is a median
     assert upper is not None
     apart = upper - lower or abs(median) or 1.0

@@ -1,7 +1,6 @@
-"""Some groups of a panel: what fits of one formula depend on, so that a change of others is none for them.
+"""Groups of a panel as the input of their fits: a change of other groups rebuilds none of these.
 
-Of the columns, only those that the formula reads are in it, sorted by name; of texts, only those that its
-groups have.
+A block has only the columns that the formula reads, sorted by name, and only the levels that its groups have.
 """
 
 from __future__ import annotations
@@ -30,11 +29,9 @@ class Block(Stage):
     panel: Job
 
     def is_small(self) -> bool:
-        """It only copies."""
         return True
 
     def finish(self, out: Outputs) -> Finished:
-        """Copy them."""
         import numpy as np
 
         from shortloop.panel.data import block_of
@@ -51,7 +48,7 @@ class Block(Stage):
         return Finished(facts, column_values(columns, starts[first : last + 1] - starts[first]))
 
     def _columns(self) -> Mapping[str, Column]:
-        """Those that are read; all, if that cannot be known: fits then say what is wrong."""
+        """Select the columns that are read; all, if that fails: fits then say what is wrong."""
         from shortloop.base.errors import InputError
         from shortloop.panel.equation import Equation
         from shortloop.panel.stages.panel_files import load_columns

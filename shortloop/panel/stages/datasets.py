@@ -30,7 +30,6 @@ class ImportDataset(Stage):
     order: str  # column that says in which order they were; empty: by their values
 
     def finish(self, out: Outputs) -> Finished:
-        """Read, and put rows of one group together."""
         from shortloop.panel.data import from_frame
         from shortloop.panel.stages.panel_files import imported
 
@@ -38,7 +37,7 @@ class ImportDataset(Stage):
 
 
 def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.DataFrame:
-    """Rows of a dataset and of those that it is chained to, in an order that does not hang on slices."""
+    """Read a dataset and those that it is chained to, in an order that does not depend on slices."""
     import numpy as np
     import pandas as pd
 
@@ -87,7 +86,7 @@ def _values(rows: Dataset, name: str, kind: str) -> Any:
 
 
 def write_tables(folder: Path, writer: Callable[..., Any]) -> dict[str, int]:
-    """Write the tables of a job as datasets of another one."""
+    """Write the tables of a job as datasets of another one; return their numbers of rows."""
     from shortloop.stages.results import open_result
 
     tables = open_result(folder).tables

@@ -1,4 +1,4 @@
-"""A page of plots for each group that was chosen, or is among the worst, as one PDF."""
+"""Diagnostic plots: one PDF with a page for each group that was named, or is among the worst."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class Diagnostics(CollectingStage):
     fits: list[Job]  # of each block
 
     def open(self) -> None:
-        """Choose the groups, and find out where their rows are."""
         self._by = self.results.facts["by"]
         chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
         self._place = {tuple(key): place for place, key in enumerate(self.results.facts["keys"])}
@@ -50,28 +49,24 @@ class Diagnostics(CollectingStage):
         self._warm_up()
 
     def units(self) -> int:
-        """The pages."""
         return len(self._pages)
 
     def unit_key(self, unit: int) -> bytes:
-        """What stands on the page, and what its plots are drawn from."""
+        """Hash what the page shows, and what its plots are drawn from."""
         from shortloop.stages.content import content_of
 
         fitted, group = self._found[self._pages[unit][0]]
         return content_of([*vars(self._head_of(unit)).values(), self._said(unit), *fitted.reads(group)])
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """Draw a page."""
         import numpy as np
 
         return {PAGE: np.frombuffer(self._page(unit).to_bytes(), np.uint8)}
 
     def unit_name(self, unit: int) -> str:
-        """Its group."""
         return f"page of {' '.join(self._pages[unit][0])}"
 
     def finish(self, out: Outputs) -> Finished:
-        """Put the pages together."""
         import numpy as np
 
         from shortloop.panel.diagnostics import PAGES
@@ -111,7 +106,7 @@ class Diagnostics(CollectingStage):
         return pages
 
     def _where(self, wanted: set[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[FittedGroups, int]]:
-        """The block of each group, and its number there."""
+        """Find the block of each group, and its number there."""
         from shortloop.panel.equation import Equation
         from shortloop.panel.stages.residuals import FittedGroups
 
@@ -138,7 +133,7 @@ class Diagnostics(CollectingStage):
         return page_of(head, rows)
 
     def _said(self, page: int) -> list[str]:
-        """What statsmodels said of a group that was not fitted."""
+        """List the messages of a group that was not fitted."""
         from shortloop.panel.statistics import Status
 
         key, _ = self._pages[page]
@@ -165,7 +160,7 @@ class Diagnostics(CollectingStage):
         return Head(group, f"{self._title()}: {formula} ({kind})", why, place)
 
     def _warm_up(self) -> None:
-        """Load what draws, so that processes forked later share it."""
+        """Load plotting code, so that processes forked later share it."""
         from shortloop.panel.diagnostics.page import page_without_plots
 
         page_without_plots(self._head("", "", ""), [""])

@@ -1,4 +1,4 @@
-"""One specification and outcome in every group of a block."""
+"""Fits of one specification and outcome in every group of a block."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ class Fit(Stage):
     block: Job
 
     def open(self) -> None:
-        """Evaluate the formula, and share the groups out."""
         import numpy as np
 
         from shortloop.panel.data import parts_of
@@ -52,15 +51,12 @@ class Fit(Stage):
             self._parts = parts_of(starts, min(max(int(starts[-1]) // UNITS, LEAST), MOST))
 
     def units(self) -> list[float]:
-        """Some groups each."""
         return [float(part.stop - part.start) for part in self._parts]
 
     def index(self, unit: int) -> slice:
-        """Its groups."""
         return self._parts[unit]
 
     def outputs(self) -> dict[str, Out]:
-        """What is known of each fit."""
         from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS
 
         if not self._parts:
@@ -74,7 +70,6 @@ class Fit(Stage):
         return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray | bytes]:
-        """Fit some groups."""
         part = self._parts[unit]
         fits = self._fitter.fit(part.start, part.stop)
         found: dict[str, Any] = {
@@ -85,12 +80,10 @@ class Fit(Stage):
         return {**found, "status": fits.status, "path": fits.path}
 
     def unit_name(self, unit: int) -> str:
-        """Its first and last group."""
         keys = self._keys[self._parts[unit]]
         return f"groups {' '.join(keys[0])} to {' '.join(keys[-1])}"
 
     def finish(self, out: Outputs) -> Finished:
-        """What coefficients are called, and what numbers mean."""
         from shortloop.panel.statistics import PATHS, STATUSES
 
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())

@@ -1,4 +1,4 @@
-"""A file of rows to columns, with the rows of each group one after the other."""
+"""Import of a file of rows as columns, with the rows of each group one after the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class ImportPanel(Stage):
     seed: int  # of a simulated panel
 
     def finish(self, out: Outputs) -> Finished:
-        """Read, and put rows of one group together."""
         from shortloop.panel.data import from_frame
         from shortloop.panel.stages.panel_files import imported
 

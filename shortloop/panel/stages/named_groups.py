@@ -1,4 +1,4 @@
-"""Groups that were named, to be looked at: that the panel has them is known before anything is fitted."""
+"""Groups to look at, chosen by name: unknown ones are refused before anything is fitted."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ class NamedGroups(Stage):
     panel: Job
 
     def is_small(self) -> bool:
-        """It only looks names up."""
         return True
 
     def finish(self, out: Outputs) -> Finished:
-        """See that all are there."""
         from shortloop.base.errors import InputError
         from shortloop.panel.stages.panel_files import load_keys
 

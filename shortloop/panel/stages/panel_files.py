@@ -1,4 +1,4 @@
-"""How columns of a panel lie in the files of a job."""
+"""Files of a job that hold columns of a panel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["column_facts", "column_values", "imported", "load_columns", "load_ke
 
 
 def imported(panel: Panel, file: File | None = None) -> Finished:
-    """What a job leaves that brings a panel in."""
+    """Make the results of an import job."""
     facts = column_facts(panel.columns, panel.by, panel.keys)
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
     return Finished(
@@ -30,10 +30,7 @@ def imported(panel: Panel, file: File | None = None) -> Finished:
 
 
 def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, Values]:
-    """Arrays of columns.
-
-    starts: int, (groups + 1,). First row of each group, and the end of the last.
-    """
+    """List the arrays of columns, and the bounds of groups."""
     found = {
         _array(number): Values(
             column.values,
@@ -51,7 +48,7 @@ def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, 
 def column_facts(
     columns: Mapping[str, Column], by: Sequence[str], keys: Sequence[Sequence[str]]
 ) -> dict[str, Plain]:
-    """What columns and groups are called."""
+    """Describe columns and groups."""
     return {
         "columns": [
             {
@@ -68,7 +65,7 @@ def column_facts(
 
 
 def load_columns(job: Job) -> dict[str, Column]:
-    """Columns of a job, as memory maps."""
+    """Load columns of a job as memory maps."""
     return {
         each["name"]: Column(
             job.arrays[_array(number)],
@@ -81,7 +78,7 @@ def load_columns(job: Job) -> dict[str, Column]:
 
 
 def load_keys(job: Job) -> list[tuple[str, ...]]:
-    """What makes each group."""
+    """Load the values that make each group."""
     return [tuple(key) for key in job.facts["keys"]]
 
 

@@ -1,4 +1,4 @@
-"""Tables of all specifications to figures and a page."""
+"""Report of all specifications: figures and a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class PanelReport(ReportStage):
     imported: Job | None = None  # what it says of its rows may change where no result does
 
     def drawings(self) -> list[Drawing[Shown]]:
-        """The figures, of all tables."""
         from shortloop.panel.report.content import collect
         from shortloop.panel.report.page import drawings
 
@@ -31,7 +30,6 @@ class PanelReport(ReportStage):
         return drawings(self._content)
 
     def finish(self, out: Outputs) -> Finished:
-        """The page, and what was found as plain data."""
         import json
 
         from shortloop.panel.report.content import ALPHA, coefficient_numbers

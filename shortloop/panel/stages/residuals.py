@@ -34,7 +34,6 @@ class Residuals(Stage):
     fit: Job  # of the block
 
     def open(self) -> None:
-        """Find out what there is, and share the groups out."""
         import numpy as np
 
         from shortloop.panel.data import parts_of
@@ -50,22 +49,18 @@ class Residuals(Stage):
             self._parts = parts_of(self._starts, max(int(self._starts[-1]) // UNITS, LEAST))
 
     def units(self) -> list[float]:
-        """Some groups each, which cost their rows."""
         return [float(self._starts[part.stop] - self._starts[part.start]) for part in self._parts]
 
     def index(self, unit: int) -> slice:
-        """Its groups."""
         return self._parts[unit]
 
     def outputs(self) -> dict[str, Out]:
-        """What is said of each group."""
         from shortloop.panel.diagnostics.worst import SUMMARY
 
         shape = (len(self._starts) - 1,)
         return {name: Out(shape, "f8", "groups", said) for name, said in SUMMARY.items()} if shape[0] else {}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """Look at those groups that were fitted."""
         import numpy as np
 
         from shortloop.panel.diagnostics.worst import SUMMARY, summary_of
@@ -80,11 +75,9 @@ class Residuals(Stage):
         return found
 
     def unit_name(self, unit: int) -> str:
-        """Its first group."""
         return f"residuals of groups from {' '.join(self._keys[self._parts[unit].start])} on"
 
     def finish(self, out: Outputs) -> Finished:
-        """Which group each is."""
         along = {"groups": "keys"} if self._parts else {}
         return Finished({"keys": self._keys}, coordinates=along)
 

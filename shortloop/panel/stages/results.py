@@ -1,4 +1,4 @@
-"""Fits of all blocks to tables of one specification and outcome."""
+"""Tables of one specification and outcome, from the fits of all blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class Results(Stage):
     fits: list[Job]  # of each block
 
     def finish(self, out: Outputs) -> Finished:
-        """Put the blocks together, and correct for the many tests."""
         import numpy as np
 
         from shortloop.panel.results import check_computed, merged

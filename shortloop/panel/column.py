@@ -136,12 +136,12 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
         return _numbers(series.astype("boolean")), ""
     if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
-            return None, "left out, as it has complex numbers"
+            return None, "left out: complex numbers are not supported"
         return _numbers(series), ""
     try:
         codes, levels = pd.factorize(series, sort=False)
     except (TypeError, NotImplementedError):
-        return None, "left out, as it has lists or tables as values"
+        return None, "left out: its values are lists or tables"
     known: list[Any] = [*levels] if kind in TYPED else [str(each) for each in levels]
     order = sorted(range(len(known)), key=known.__getitem__)
     place = np.empty(len(order) + 1, np.int32)

@@ -67,13 +67,13 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
 
     if not frame.columns.is_unique:
         raise InputError(
-            "several columns have one name",
+            "several columns have the same name",
             found=", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])})),
             expected="a name of its own for each",
         )
     for i, name in enumerate(by):
         if name in by[:i]:
-            raise InputError("a column is named twice", field="groups.by", found=name, expected="each once")
+            raise InputError("duplicate column", field="groups.by", found=name, expected="each once")
         if name not in frame.columns:
             raise InputError(
                 "no such column",
@@ -94,7 +94,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     if len(set(keys)) < number:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise InputError(
-            "two groups have one name",
+            "two groups have the same name",
             field="groups.by",
             found=" ".join(twice),
             hint="make values of one type, e.g. all of them texts",
@@ -134,7 +134,7 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
         if isinstance(values.dtype, np.dtype) and values.dtype.kind == "f":
             if (values.abs() >= EXACT).any():
                 raise InputError(
-                    "numbers of groups that are too large to be told apart",
+                    "group numbers too large to be distinguished",
                     field="groups.by",
                     found=f"{name}: {values.abs().max():.0f}, as a number with a fraction",
                     expected=f"numbers below {EXACT}, or no missing value among whole numbers",
@@ -144,7 +144,7 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
         same = None if pd.api.types.is_numeric_dtype(values.dtype) else lookalikes({key[i] for key in keys})
         if same is not None:
             raise InputError(
-                "names of groups that look the same",
+                "group names that look the same",
                 field="groups.by",
                 found=f"{name}: {same[0]!a} and {same[1]!a}",
                 expected="one way to write each: spaces around it, and how letters are put together, count",
@@ -178,7 +178,7 @@ def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
         codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
     except (TypeError, NotImplementedError) as error:  # e.g. lists
         raise InputError(
-            "values that cannot make groups",
+            "unsupported values in a group column",
             field="groups.by",
             found=f"{', '.join(by)}: {error}",
             expected="numbers, texts, truth values, dates or times",

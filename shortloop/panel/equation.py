@@ -42,15 +42,15 @@ class Equation:
         self.text = formula if outcome is None else f"{outcome} ~ {formula.strip().removeprefix('~').strip()}"
         if outcome is not None and hasattr(self._parsed(formula), "lhs"):
             raise InputError(
-                "the outcome is said twice",
+                "the outcome is given twice",
                 field=where,
                 found=formula,
-                expected="nothing left of ~ where `outcomes` are named",
+                expected="nothing left of ~ if `outcomes` are given",
             )
         self._formula = self._parsed(self.text)
         if not getattr(self._formula, "lhs", ()):
             raise InputError(
-                "the formula says no outcome",
+                "the formula has no outcome",
                 field=where,
                 found=formula,
                 expected="e.g. 'y ~ x1 + x2'",
@@ -75,8 +75,8 @@ class Equation:
         try:
             return Formula(formula)
         except (FormulaicError, SyntaxError, TypeError, ValueError) as error:
-            hint = "write Python that compares, or calls methods one after the other, as I(…), e.g. I(x > 0)"
-            raise self._wrong("this is no formula", error, hint=hint) from None
+            hint = "wrap comparisons and chained method calls in I(…), e.g. I(x > 0)"
+            raise self._wrong("invalid formula", error, hint=hint) from None
 
     @property
     def is_counted(self) -> bool:
@@ -195,7 +195,7 @@ class Equation:
             if named and (expr in large or not keeps_digits(_quoted(expr), columns)):
                 least, most = large[named[0]].bounds()
                 raise InputError(
-                    "digits of whole numbers would be lost",
+                    "integers would lose digits",
                     field=self.where,
                     found=f"{expr}, of {named[0]} from {least} to {most}",
                     expected=f"numbers up to {EXACT}, all of which are floats",
@@ -297,7 +297,7 @@ class Equation:
         values = column.values[np.isfinite(column.values)]
         if len(values) and max(-values.min(), values.max()) >= EXACT:
             raise InputError(
-                "numbers that are too large to be told apart",
+                "numbers too large to be distinguished",
                 field=field,
                 found=f"{name}: {values[np.abs(values).argmax()]:.0f}, as a number with a fraction",
                 expected=f"whole numbers, or numbers below {EXACT}",
@@ -334,7 +334,7 @@ def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -
     names, terms, regressors, outcomes = sides
     if len({*names}) < len(names):  # e.g. of a column that is called Intercept
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError("several regressors have one name", field=where, found=", ".join(twice))
+        raise InputError("several regressors have the same name", field=where, found=", ".join(twice))
     if len(outcomes) == 1:
         return Design(names, regressors, outcomes[0], roles, terms)
     successes, failures = outcomes

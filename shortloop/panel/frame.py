@@ -51,7 +51,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     """
     by = [by] if isinstance(by, str) else by
     if not 0.0 < level < 1.0:
-        raise InputError("a wrong value", field="level", found=level, expected="between 0 and 1, e.g. 0.95")
+        raise InputError("invalid value", field="level", found=level, expected="between 0 and 1, e.g. 0.95")
     model = _model(settings)
     equation = Equation(model.formula)
     names = [*map(str, frame.columns)]
@@ -93,7 +93,7 @@ def _model(settings: Mapping[str, Any]) -> ModelSettings:
             expected=f"one of {', '.join(kind.model_fields)}",
         )
     if first["type"] == "missing":
-        raise InputError("a setting is missing", field=field, hint=f"add it: fit_frame(…, {field}=…)")
+        raise InputError("missing setting", field=field, hint=f"add it: fit_frame(…, {field}=…)")
     found = None if field is None else repr(first["input"])
     said = first["msg"].removeprefix("Value error, ")
-    raise InputError("a wrong value", field=field, found=found, expected=said)
+    raise InputError("invalid value", field=field, found=found, expected=said)

@@ -11,8 +11,10 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -32,7 +34,6 @@ POWERS = {"HC2": 1, "HC3": 2}
 """Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
 ALONE = 1e-12
 """One minus the leverage, up to which it is what rounding leaves of 0."""
-"""Condition number from which regressors are told to be singular."""
 PART = 1e-12
 """Share of a coefficient in a row, over the condition, that is no rounding."""
 SINGULAR = 1e10
@@ -40,8 +41,6 @@ SINGULAR = 1e10
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
-
-REMEMBERED = 4096  # quantiles; groups of a size share one
 
 
 def take_undefined_out(results: Any) -> np.ndarray | None:
@@ -94,14 +93,13 @@ def fit_group(
             results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
             undefined = take_undefined_out(results)
             found = _found(results, level)
-            converged = _asked(lambda: model.has_converged(results))
+            converged = _asked(model.has_converged, results)
             if converged is not None and np.isfinite(converged):
                 found["converged"] = converged
         except Exception as error:
             results, found = None, {}
             said.append(f"{type(error).__name__}: {_line(error)}")
-    texts = [f"{each.category.__name__}: {_line(each.message)}" for each in caught]
-    said += list(dict.fromkeys(texts))
+    said += dict.fromkeys(f"{each.category.__name__}: {_line(each.message)}" for each in caught)
     became = _status(design, rows, results, found, undefined)
     return {**known, **found}, became, [*_why(became, design, found, undefined), *said]
 
@@ -115,17 +113,13 @@ def _bare(results: Any) -> Any:
 
 def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
     found = tests_of(results, level)
-    for name in NAMES:
-        if name in found:
-            continue
-        value = _asked(lambda name=name: getattr(results, name))  # type: ignore[misc]
+    attributes = [(name, name) for name in NAMES if name not in found]
+    for name, attribute in (*attributes, ("bic", "bic_llf")):  # of GLM: `bic` is based on the deviance
+        value = _asked(attrgetter(attribute), results)
         if value is not None:
             found[name] = value
-    bic = _asked(lambda: results.bic_llf)  # of GLM: the other one goes by the deviance
-    if bic is not None:
-        found["bic"] = bic
     if "lower" not in found:
-        interval = _asked(lambda: np.asarray(results.conf_int(alpha=1.0 - level), np.float64))
+        interval = _asked(lambda results: results.conf_int(alpha=1.0 - level), results)
         if interval is not None:
             found["lower"], found["upper"] = interval[:, 0], interval[:, 1]
     first = int(getattr(getattr(results, "model", None), "k_inflate", 0))
@@ -139,10 +133,10 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
     return found
 
 
-def _asked(of: Callable[[], Any]) -> Any:
-    """Evaluate an attribute of results as numbers; None if it fails."""
+def _asked(of: Callable[[Any], Any], results: Any) -> Any:
+    """Evaluate a function of results as numbers; None if it fails."""
     try:
-        value = np.asarray(of(), np.float64)
+        value = np.asarray(of(results), np.float64)
     except Exception:
         return None
     return float(value) if value.ndim == 0 else value if value.ndim <= 2 else None
@@ -213,23 +207,15 @@ def _line(value: object) -> str:
     return " ".join(str(value).split())
 
 
-class _Common(NamedTuple):
-    """Methods that a class of results shares with all others."""
-
-    pvalues: bool
-    interval: bool
-    f_pvalue: bool
-
-
 def tests_of(results: Any, level: float) -> dict[str, FloatArray | float]:
     """Compute p values and intervals where a model has the common ones; no others."""
-    common = _common(cast("Hashable", type(results)))
-    if not (common.pvalues or common.interval):
+    from scipy import special
+
+    has_pvalues, has_interval, has_f_test = _common_tests(cast("Hashable", type(results)))
+    if not (has_pvalues or has_interval):
         return {}
     try:
-        params, errors, tvalues = (
-            np.asarray(getattr(results, each)) for each in ("params", "bse", "tvalues")
-        )
+        params, errors, tvalues = (np.asarray(getattr(results, x)) for x in ("params", "bse", "tvalues"))
         freedom = float(getattr(results, "df_resid_inference", results.df_resid)) if results.use_t else None
     except Exception:  # whoever asks for it sees why
         return {}
@@ -237,15 +223,25 @@ def tests_of(results: Any, level: float) -> dict[str, FloatArray | float]:
         return {}
     if freedom is not None and not 0.0 < freedom < np.inf:
         return {}
-    return {
-        **(_p_values(tvalues, freedom) if common.pvalues else {}),
-        **(_interval(params, errors, freedom, level) if common.interval else {}),
-        **(_f_test(results) if common.f_pvalue else {}),
-    }
+    found: dict[str, FloatArray | float] = {}
+    if has_pvalues:
+        below = -np.abs(tvalues)
+        found["pvalues"] = (special.ndtr(below) if freedom is None else special.stdtr(freedom, below)) * 2
+    if has_interval:
+        half = _quantile(1 - (1.0 - level) / 2, freedom) * errors
+        found |= {"lower": params - half, "upper": params + half}
+    if has_f_test:
+        with suppress(Exception):  # the same
+            value, above, below = results.fvalue, results.df_model, results.df_resid
+            is_known = "f_pvalue" in results._cache  # noqa: SLF001  a robust covariance has computed it
+            if not is_known and 0.0 < value < np.inf and 0.0 < above < np.inf and 0.0 < below < np.inf:
+                found["f_pvalue"] = float(special.fdtrc(above, below, value))
+    return found
 
 
 @cache
-def _common(kind: type) -> _Common:
+def _common_tests(kind: type) -> tuple[bool, bool, bool]:
+    """True for p values, intervals and the F test, if a class of results has those that all others have."""
     from statsmodels.base.model import LikelihoodModelResults as Common
     from statsmodels.regression.linear_model import RegressionResults as Linear
 
@@ -253,38 +249,11 @@ def _common(kind: type) -> _Common:
         own = inspect.getattr_static(kind, name, None)
         return own is not None and any(own is vars(other).get(name) for other in others)
 
-    return _Common(has("pvalues", Common), has("conf_int", Common, Linear), has("f_pvalue", Linear))
+    return has("pvalues", Common), has("conf_int", Common, Linear), has("f_pvalue", Linear)
 
 
-def _p_values(tvalues: FloatArray, freedom: float | None) -> dict[str, FloatArray]:
-    from scipy import special
-
-    below = -np.abs(tvalues)
-    return {"pvalues": (special.ndtr(below) if freedom is None else special.stdtr(freedom, below)) * 2}
-
-
-def _interval(
-    params: FloatArray, errors: FloatArray, freedom: float | None, level: float
-) -> dict[str, FloatArray]:
-    half = _quantile(1 - (1.0 - level) / 2, freedom) * errors
-    return {"lower": params - half, "upper": params + half}
-
-
-@lru_cache(REMEMBERED)
+@lru_cache(4096)  # groups of a size share one
 def _quantile(share: float, freedom: float | None) -> float:
     from scipy import special
 
     return float(special.ndtri(share) if freedom is None else special.stdtrit(freedom, share))
-
-
-def _f_test(results: Any) -> dict[str, float]:
-    from scipy import special
-
-    try:
-        value, above, below = results.fvalue, results.df_model, results.df_resid
-    except Exception:  # the same
-        return {}
-    known = "f_pvalue" in results._cache  # noqa: SLF001  else it would be computed; a robust covariance has it
-    if known or not (0.0 < value < np.inf and 0.0 < above < np.inf and 0.0 < below < np.inf):
-        return {}
-    return {"f_pvalue": float(special.fdtrc(above, below, value))}

@@ -57,7 +57,7 @@ def _rows(panel: Panel, file: Path) -> Rows:
         return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
     assert isinstance(asked, PlacedInput)
     if not asked.file:
-        raise InputError("the file of the rows is not named", file=file, field="input.file")
+        raise InputError("no data file is given", file=file, field="input.file")
     path = expand_path(asked.file, file, field="input.file", what="the file of the rows")
     if isinstance(asked, CsvimportInput):
         numbers = {name: Column(np.empty(0)) for name in asked.numbers}

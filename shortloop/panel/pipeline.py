@@ -69,7 +69,7 @@ def import_panel(run: PanelRun) -> Built:
     panel, file = run.study, None
     if isinstance(panel.input, PlacedInput):
         if not panel.input.file:
-            raise InputError("the file of the rows is not named", file=run.file, field="input.file")
+            raise InputError("no data file is given", file=run.file, field="input.file")
         path = expand_path(panel.input.file, run.file, field="input.file", what="the file of the rows")
         (file,) = run.files([path])
     if isinstance(panel.input, CsvimportInput):

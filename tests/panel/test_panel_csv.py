@@ -30,7 +30,7 @@ def read(file: Path, **settings: object) -> pd.DataFrame:
     [
         ("firm,x,y\nA,1,2,3\nB,4,5,6\n", "rows have more values"),
         ("firm,x,y\nA,1,2\nB,1,234,5\n", "cannot be read"),
-        ("firm,y,y\nA,1,2\n", "several columns have one name"),
+        ("firm,y,y\nA,1,2\n", "several columns have the same name"),
         ("# made by hand\nfirm,x,y\nA,1,2\n", "rows have more values"),
         ("", "cannot be read"),
     ],

@@ -410,7 +410,7 @@ def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
 @pytest.mark.parametrize(
     ("formula", "outcome", "words"),
     [
-        ("y ~ x +", None, "this is no formula"),
+        ("y ~ x +", None, "invalid formula"),
         ("~ x", None, "says no outcome"),
         ("y ~ x", "z", "outcome is said twice"),
         ("y ~ nosuch", None, "no such column"),

@@ -54,7 +54,7 @@ class CsvInput(FileInput):
             return with_digits(frame, lambda name: self._whole(file, name, how))
         except UnicodeError as error:
             raise InputError(
-                "the file is not written in the letters that are said",
+                "the file does not have this encoding",
                 file=file,
                 field="input.encoding",
                 found=" ".join(str(error).split()),
@@ -62,7 +62,7 @@ class CsvInput(FileInput):
             ) from None
         except pd.errors.ParserWarning:
             raise InputError(
-                "rows have more values than there are names of columns",
+                "rows have more values than the header has names",
                 file=file,
                 field="input",
                 found=f"names: {', '.join(map(str, names.iloc[0]))}",
@@ -75,7 +75,7 @@ class CsvInput(FileInput):
             if isinstance(error, InputError):
                 raise
             raise InputError(
-                "the file cannot be read as text with separators",
+                "the file cannot be read as delimited text",
                 file=file,
                 field="input",
                 found=" ".join(str(error).split()),
@@ -100,7 +100,7 @@ class CsvInput(FileInput):
             numbers = {*texts.unique()} & {text.strip().lstrip("0") for text in padded}
             if len(padded) and (numbers or len({text.strip().lstrip("0") for text in padded}) < len(padded)):
                 raise InputError(
-                    "groups that are told apart by zeros in front, and are numbers",
+                    "group numbers that differ only in leading zeros",
                     file=file,
                     field="groups.by",
                     found=f"{name}: {', '.join(sorted({*padded[:3], *sorted(numbers)[:3]}))}",
@@ -124,7 +124,7 @@ class CsvInput(FileInput):
         twice = sorted({name for name in names if name and names.count(name) > 1})
         if twice and (not self.columns or {*twice} & {*self.columns}):
             raise InputError(
-                "several columns have one name",
+                "several columns have the same name",
                 file=file,
                 field="input.columns",
                 found=", ".join(twice),

@@ -12,7 +12,7 @@ jobs = ("results",)
 
 
 def synthesis(job: Any) -> None:
-    from shortloop.panel.stages.datasets import write_tables
+    from shortloop.panel.stages.imports import write_tables
     from shortloop.stages.records import write_record
 
     written = write_tables(jobs.results.path, job.datasetwriter)  # type: ignore[attr-defined]

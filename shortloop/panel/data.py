@@ -16,7 +16,7 @@ from shortloop.panel.column import EXACT, Column, column_of, lookalikes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Panel", "block_of", "from_frame", "parts_of", "text_of"]
+__all__ = ["Panel", "block_of", "from_frame", "key_text", "split_groups"]
 
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 
@@ -44,7 +44,7 @@ def block_of(key: Sequence[str], blocks: int) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") % blocks
 
 
-def parts_of(starts: IntArray, rows: int) -> list[slice]:
+def split_groups(starts: IntArray, rows: int) -> list[slice]:
     """Split groups into parts of about so many rows; `starts` are the first rows, and the end."""
     parts, first, groups = [], 0, len(starts) - 1
     for g in range(groups):
@@ -54,7 +54,7 @@ def parts_of(starts: IntArray, rows: int) -> list[slice]:
     return parts
 
 
-def text_of(value: object) -> str:
+def key_text(value: object) -> str:
     """Convert a value that makes groups to text: whole floats without a fraction, as readers disagree."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -90,7 +90,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         starts, firsts, number = in_order, in_order[:-1], len(in_order) - 1
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
-    keys = [*zip(*(_texts_of(frame[name].iloc[firsts]) for name in by), strict=True)]
+    keys = [*zip(*(_key_texts(frame[name].iloc[firsts]) for name in by), strict=True)]
     if len(set(keys)) < number:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise InputError(
@@ -120,9 +120,9 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
 
 
-def _texts_of(values: pd.Series) -> list[str]:
+def _key_texts(values: pd.Series) -> list[str]:
     is_whole = isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu"
-    return [*map(str if is_whole else text_of, values.tolist())]
+    return [*map(str if is_whole else key_text, values.tolist())]
 
 
 def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:

@@ -6,8 +6,8 @@ import ast
 import builtins
 import re
 import warnings
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,8 @@ from shortloop.panel.column import EXACT, LEVELS, Column
 from shortloop.panel.design import Columns, Design, Evaluated
 from shortloop.panel.expressions import coded_column, is_elementwise, keeps_digits, parsed, quoted
 
-if TYPE_CHECKING:
-    from shortloop.panel.column import Column
+__all__ = ["CategoriesError", "Equation"]
 
-__all__ = ["CategoriesError", "Equation", "product_of", "tell_infinite"]
-
-INTERCEPT = "Intercept"
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
 """How formulaic shows where in a formula something is wrong, for terminals."""
 BACKTICKS = re.compile("`([^`]*)`")
@@ -56,7 +52,8 @@ class Equation:
                 expected="e.g. 'y ~ x1 + x2'",
                 hint="write the outcome left of ~, or name `outcomes`",
             )
-        if any(isinstance(side, tuple) for side in self._sides()):
+        self._sides = self._formula.lhs, self._formula.rhs
+        if any(isinstance(side, tuple) for side in self._sides):
             raise InputError(
                 "the formula has several parts",
                 field=where,
@@ -65,8 +62,12 @@ class Equation:
                 hint="write fixed effects as categories, e.g. y ~ x + C(firm), or make groups of them; "
                 "| of truth values belongs into I(…)",
             )
-        left = [[factor.eval_method.value for factor in term.factors] for term in self._sides()[0]]
-        self._is_counted = len(left) == 2 and all(len(term) == 1 and term != ["literal"] for term in left)
+        self._factors = [factor for terms in self._sides for term in terms for factor in term.factors]
+        python = (str(each.expr) for each in self._factors if each.eval_method.value == "python")
+        self._expressions = {each: _quoted(each) for each in python}
+        left = [[factor.eval_method.value for factor in term.factors] for term in self._formula.lhs]
+        self.is_counted = len(left) == 2 and all(len(term) == 1 and term != ["literal"] for term in left)
+        """True if the left side is two columns: successes and failures."""
 
     def _parsed(self, formula: str) -> Any:
         from formulaic import Formula
@@ -78,17 +79,12 @@ class Equation:
             hint = "wrap comparisons and chained method calls in I(…), e.g. I(x > 0)"
             raise self._wrong("invalid formula", error, hint=hint) from None
 
-    @property
-    def is_counted(self) -> bool:
-        """Whether the left side is two columns: how often something was so, and how often not."""
-        return self._is_counted
-
     def variables(self, columns: Container[str]) -> list[str]:
         """List the columns that it reads, and names that are no columns but can be nothing else."""
         from formulaic.transforms import TRANSFORMS
 
         found: set[str] = set()
-        for factor in self._factors():
+        for factor in self._factors:
             expr = str(factor.expr)
             if factor.eval_method.value == "lookup" or expr in columns:
                 found.add(expr)
@@ -100,17 +96,6 @@ class Equation:
                 own |= {*TRANSFORMS, *vars(builtins), "pd"}
                 found |= {node.id for node in names if node.id in columns or node.id not in own}
         return sorted(found)
-
-    def _expressions(self) -> dict[str, str]:
-        """Map factors that are Python to expressions, with Q("a name") for backticks."""
-        python = (str(each.expr) for each in self._factors() if each.eval_method.value == "python")
-        return {each: _quoted(each) for each in python}
-
-    def _factors(self) -> Iterator[Any]:
-        return (factor for terms in self._sides() for term in terms for factor in term.factors)
-
-    def _sides(self) -> tuple[Any, Any]:
-        return self._formula.lhs, self._formula.rhs
 
     def evaluate(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> Evaluated:
         """Compute outcome and regressors of all rows; `roles` maps purposes to further columns of the model.
@@ -133,7 +118,7 @@ class Equation:
         """
         names = self.variables(columns)
         some = {name: columns[name].taken(rows) for name in {*names, *roles.values()}}
-        whole = ~_lacking(some)
+        whole = ~_missing(some)
         try:
             made = self._of_rows(some, names, roles)
         except CategoriesError:
@@ -182,14 +167,14 @@ class Equation:
                     expected=f"numbers, truth values, or at most {LEVELS} different texts",
                 )
         self._check_large({name: columns[name] for name in names if columns[name].is_large}, columns)
-        for name in filter(None, map(coded_column, self._expressions().values())):
+        for name in filter(None, map(coded_column, self._expressions.values())):
             if name in columns:
-                self._check_told_apart(self.where, name, columns[name])
+                self._check_distinct(self.where, name, columns[name])
         return {name: columns[name] for name in [*names, *beside]}
 
     def _check_large(self, large: Mapping[str, Column], columns: Mapping[str, Column]) -> None:
         """Refuse expressions that lose digits of integers which floats cannot hold."""
-        for factor in self._factors() if large else ():
+        for factor in self._factors if large else ():
             expr = str(factor.expr)
             named = [name for name in large if name == expr or name in expr]
             if named and (expr in large or not keeps_digits(_quoted(expr), columns)):
@@ -202,30 +187,22 @@ class Equation:
                     hint=f"take them as categories, C({named[0]}), or less a number, I({named[0]} - {least})",
                 )
 
-    def lacking(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
+    def missing(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
         """Find rows that lack a value of a column that it reads, shape (rows,)."""
-        return _lacking(self.needed(columns, roles.values()))
+        return _missing(self.needed(columns, roles.values()))
 
     def _plain(self, columns: Mapping[str, Column]) -> Sides | None:
         """Compute both sides if all factors are columns of numbers, or products of them; else None."""
-        found = []
-        for terms in self._sides():
-            made = []
-            for term in terms:
-                factors = [str(factor.expr) for factor in term.factors]
-                for factor in term.factors:
-                    name, how = str(factor.expr), factor.eval_method.value
-                    is_one = how == "literal" and name == "1"
-                    if not is_one and (how != "lookup" or columns[name].levels is not None):
-                        return None
-                made.append(factors)
-            found.append(made)
-        if len(found[0]) != 1 + self.is_counted or not found[1]:
+        for factor in self._factors:
+            name, how = str(factor.expr), factor.eval_method.value
+            if (how, name) != ("literal", "1") and (how != "lookup" or columns[name].levels is not None):
+                return None
+        left, right = ([[str(each.expr) for each in term.factors] for term in side] for side in self._sides)
+        if len(left) != 1 + self.is_counted or not right:
             return None
         rows = len(next(iter(columns.values())).values)
-        names = tuple(INTERCEPT if each == ["1"] else ":".join(each) for each in found[1])
-        regressors = [product_of(columns, factors, rows) for factors in found[1]]
-        outcomes = [product_of(columns, factors, rows) for factors in found[0]]
+        names = tuple("Intercept" if each == ["1"] else ":".join(each) for each in right)
+        outcomes, regressors = ([_product(columns, each, rows) for each in side] for side in (left, right))
         return names, tuple(range(len(names))), regressors, outcomes
 
     def _evaluated(
@@ -239,12 +216,12 @@ class Equation:
 
         from shortloop.panel.materializer import Materializer
 
-        computing = Materializer(columns, self._expressions(), self.where)
+        materializer = Materializer(columns, self._expressions, self.where)
         dropped = None if drop is None else {*np.flatnonzero(drop).tolist()}
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataMismatchWarning)  # of missing values; of others see below
-                made = computing.get_model_matrix(self._formula, na_action="ignore", drop_rows=dropped)
+                made = materializer.get_model_matrix(self._formula, na_action="ignore", drop_rows=dropped)
         except ValueError as error:  # of coding categories; what a formula itself raises comes as the other
             raise self._wrong("the formula cannot be computed", error, CategoriesError) from None
         except (FormulaicError, ArithmeticError, TypeError, NameError) as error:
@@ -257,22 +234,19 @@ class Equation:
                 hint="outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
                 "counted are two columns, 'successes + failures ~ …'",
             )
-        rows = np.arange(computing.nrows) if drop is None else np.flatnonzero(~drop)
+        rows = np.arange(materializer.nrows) if drop is None else np.flatnonzero(~drop)
         sides = _numbers(made)
-        tell_infinite([*sides[2], *sides[3]], lambda: computing.lacking()[rows])
+        _mark_infinite([*sides[2], *sides[3]], lambda: materializer.missing()[rows])
         design = _design(sides, roles, self.where)
-        by_row = self._is_elementwise(columns)
-        names_levels = any("levels" in each for each in self._expressions())
-        categories = computing.categories(made, rows) if by_row or names_levels else None
-        design.outcome[computing.lacking(categorical=True)[rows]] = np.nan
-        coded = [self._expressions().get(each, "") for each in computing.coded()]
+        by_row = all(is_elementwise(each, columns) for each in self._expressions.values())
+        names_levels = any("levels" in each for each in self._expressions)
+        categories = materializer.categories(made, rows) if by_row or names_levels else None
+        design.outcome[materializer.missing(categorical=True)[rows]] = np.nan
+        coded = [self._expressions.get(each, "") for each in materializer.coded()]
         apart = [each for each in coded if not each or coded_column(each) or is_elementwise(each, columns)]
         if categories is None or not by_row:
             return Evaluated(design, "rows", (), bool(coded), len(apart) < len(coded))
         return Evaluated(design, "categories" if categories else "row", categories, bool(coded))
-
-    def _is_elementwise(self, columns: Container[str]) -> bool:
-        return all(is_elementwise(each, columns) for each in self._expressions().values())
 
     def _roles(
         self, columns: Mapping[str, Column], roles: Mapping[str, str]
@@ -286,11 +260,11 @@ class Equation:
             return np.array(column.values, np.float64)  # that of a file may not be written to
         if column.values.dtype == np.int32:
             return np.asarray(column.values, np.int64)
-        self._check_told_apart(role, name, column)
+        self._check_distinct(role, name, column)
         _, codes = np.unique(column.values, return_inverse=True)
         return np.where(column.missing(), -1, codes).astype(np.int64)
 
-    def _check_told_apart(self, field: str, name: str, column: Column) -> None:
+    def _check_distinct(self, field: str, name: str, column: Column) -> None:
         """Refuse floats as codes that may have lost their last digits."""
         if column.dtype not in ("float64", "Float64"):
             return
@@ -318,7 +292,7 @@ def _quoted(expression: str) -> str:
     return BACKTICKS.sub(lambda name: f"Q({name[1]!r})", expression)
 
 
-def _lacking(columns: Mapping[str, Column]) -> np.ndarray:
+def _missing(columns: Mapping[str, Column]) -> np.ndarray:
     return np.asarray(np.logical_or.reduce([column.missing() for column in columns.values()]))
 
 
@@ -345,7 +319,7 @@ def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -
     return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)
 
 
-def product_of(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
+def _product(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
     """Multiply columns; a single one is not copied, nor is the constant written out."""
     if factors[0] == "1":
         return np.broadcast_to(1.0, rows)
@@ -355,19 +329,19 @@ def product_of(columns: Mapping[str, Column], factors: Sequence[str], rows: int)
             product = product * columns[name].values
     whole: FloatArray = np.asarray(product, np.float64)
     if len(factors) > 1:
-        tell_infinite([whole], lambda: np.logical_or.reduce([columns[name].missing() for name in factors]))
+        _mark_infinite([whole], lambda: np.logical_or.reduce([columns[name].missing() for name in factors]))
     return whole
 
 
-def tell_infinite(columns: Iterable[FloatArray], lacking: Callable[[], np.ndarray]) -> None:
+def _mark_infinite(columns: Iterable[FloatArray], find_missing: Callable[[], np.ndarray]) -> None:
     """Replace NaN by infinity if every factor is a number: zero times infinity is no missing value.
 
-    `columns`, each of shape (rows,), are written to; `lacking` finds rows in which a factor is missing.
+    `columns`, each of shape (rows,), are written to; `find_missing` finds rows in which a factor is missing.
     """
     known: np.ndarray | None = None
     for column in columns:
         wrong = np.isnan(column)
         if not wrong.any():
             continue
-        known = lacking() if known is None else known
+        known = find_missing() if known is None else known
         column[wrong & ~known] = np.inf

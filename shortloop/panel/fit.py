@@ -84,10 +84,10 @@ class Fitter:
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
         """Fit groups from first to last."""
         last = len(self._starts) - 1 if last is None else last
-        groups, lacking = last - first, self._designs.lacking[first:last]
+        groups, missing = last - first, self._designs.missing[first:last]
         found = Statistics.empty(groups, len(self.names))
         left, why = np.ones(groups, bool), [""] * groups
-        for some in self._designs.alike:
+        for some in self._designs.shared:
             begin, end = np.searchsorted(some.groups, [first, last])
             starts, places = some.starts[begin : end + 1], some.groups[begin:end] - first
             fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
@@ -96,9 +96,9 @@ class Fitter:
                 left[places] = (fits.reasons != VOUCHED) | _is_constant(some.design.outcome, starts)
                 for i in np.flatnonzero(fits.reasons != VOUCHED):
                     why[places[i]] = REASONS[int(fits.reasons[i])]
-        return self._with_left(found, left | (lacking & (self._model.missing == "raise")), why, first)
+        return self._fit_left(found, left | (missing & (self._model.missing == "raise")), why, first)
 
-    def _with_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:
+    def _fit_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:
         """Let statsmodels fit the groups that compiled code has left; `first` is the first of all."""
         fits = Fits(
             self.names,
@@ -108,7 +108,7 @@ class Fitter:
             {},
         )
         for g in map(int, np.flatnonzero(left)):
-            if self._designs.lacking[first + g] and self._model.missing == "raise":
+            if self._designs.missing[first + g] and self._model.missing == "raise":
                 _write(fits, g, {"nobs": np.nan}, self.names)
                 fits.status[g], fits.path[g] = Status.MISSING_VALUES, 0
                 continue

@@ -10,7 +10,7 @@ from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.models.base import ModelSettings
-from shortloop.panel.results import Results, check_computed, with_others
+from shortloop.panel.results import Results, check_computed, with_absent_terms
 from shortloop.panel.statistics import COEFFICIENTS, FITS, LEVEL
 from shortloop.settings.base import models_in, tag_of
 
@@ -62,7 +62,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     said = [""] * len(panel.keys)
     for g, texts in fits.said.items():
         said[g] = "; ".join(texts)
-    said = with_others(fits.names, fits.statistics.params, said)
+    said = with_absent_terms(fits.names, fits.statistics.params, said)
     arrays |= {"status": fits.status, "path": fits.path}
     found = Results(panel.by, panel.keys, fits.names, arrays, said)
     check_computed(found, equation.where)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["fit_group", "take_undefined_out", "tests_of"]
+__all__ = ["drop_undefined_variances", "fit_group", "tests_of"]
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
@@ -43,7 +43,7 @@ CLEAR = 1e-6
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 
 
-def take_undefined_out(results: Any) -> np.ndarray | None:
+def drop_undefined_variances(results: Any) -> np.ndarray | None:
     """Make variances NaN that HC2 or HC3 leave undefined, and all others as without the rows.
 
     Returns the coefficients without a variance, array of bool of shape (coefficients,); None if all have one.
@@ -91,7 +91,7 @@ def fit_group(
         warnings.simplefilter("always")
         try:
             results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
-            undefined = take_undefined_out(results)
+            undefined = drop_undefined_variances(results)
             found = _found(results, level)
             converged = _asked(model.has_converged, results)
             if converged is not None and np.isfinite(converged):

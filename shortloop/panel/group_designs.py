@@ -19,11 +19,11 @@ from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.statistics import Terms, merge_terms
 
-__all__ = ["Alike", "Designs"]
+__all__ = ["Designs", "SharedDesign"]
 
 
 @dataclass(frozen=True)
-class Alike:
+class SharedDesign:
     """Groups with the same regressors.
 
     groups: int, (these groups,). Their numbers, ascending.
@@ -51,29 +51,29 @@ class Designs:
         self._roles = roles
         self._starts = starts
         self._problems: dict[int, CategoriesError] = {}
-        self.alike: list[Alike] = []
+        self.shared: list[SharedDesign] = []
         """Groups, by what regressors they have; but for those whose other rows decide what these are."""
         self.names: tuple[str, ...] = ()
         self.terms: tuple[int, ...] = ()
         """Of the coefficients: what they are called, and which term of the formula each belongs to."""
         missing = self._find()
-        if self.alike:
+        if self.shared:
             self.names, self.terms = merge_terms(
-                (some.design.names, some.design.terms) for some in self.alike
+                (some.design.names, some.design.terms) for some in self.shared
             )
-        self.lacking: np.ndarray = np.logical_or.reduceat(missing, starts[:-1]) & (np.diff(starts) > 0)
+        self.missing: np.ndarray = np.logical_or.reduceat(missing, starts[:-1]) & (np.diff(starts) > 0)
         """Which groups have rows that lack a value, shape (groups,)."""
-        self._alike, self._place = np.full((2, len(starts) - 1), -1)
-        for number, some in enumerate(self.alike):
-            self._alike[some.groups], self._place[some.groups] = number, np.arange(len(some.groups))
+        self._shared, self._place = np.full((2, len(starts) - 1), -1)
+        for number, some in enumerate(self.shared):
+            self._shared[some.groups], self._place[some.groups] = number, np.arange(len(some.groups))
 
     def of_group(self, group: int) -> Design:
         """Return outcome and regressors of a group, of complete rows."""
         if group in self._problems:
             raise self._problems[group]
-        if self._alike[group] < 0:
-            return self._alone(group)
-        some, place = self.alike[self._alike[group]], self._place[group]
+        if self._shared[group] < 0:
+            return self._of_group(group)
+        some, place = self.shared[self._shared[group]], self._place[group]
         taken: Design = some.design.taken(slice(int(some.starts[place]), int(some.starts[place + 1])))
         return taken
 
@@ -83,11 +83,11 @@ class Designs:
             found = self._equation.evaluate(self._columns, self._roles)
         except CategoriesError:  # not of all groups together; perhaps of some
             for group in range(len(self._starts) - 1):
-                self._add(np.array([group]), partial(self._alone, group))
-            return self._equation.lacking(self._columns, self._roles)
+                self._add(np.array([group]), partial(self._of_group, group))
+            return self._equation.missing(self._columns, self._roles)
         if found.depends == "rows":
             self.names, self.terms = self._named(found)
-            return self._equation.lacking(self._columns, self._roles)
+            return self._equation.missing(self._columns, self._roles)
         missing = found.design.missing()
         if not missing.any():
             self._share(found, self._starts)
@@ -100,14 +100,14 @@ class Designs:
         """Split groups by the categories of their rows, all complete; `rows` are their numbers."""
         for groups, has_all in _by_categories(whole.categories, starts):
             if has_all and len(groups) == len(starts) - 1:
-                self.alike.append(Alike(groups, starts, whole.design))
+                self.shared.append(SharedDesign(groups, starts, whole.design))
                 return
             some, begins = _rows(groups, starts), _begins(groups, starts)
             if has_all:
-                self.alike.append(Alike(groups, begins, whole.design.taken(some)))
+                self.shared.append(SharedDesign(groups, begins, whole.design.taken(some)))
             else:
                 of = some if rows is None else rows[some]
-                self._add(groups, partial(self._again, of), begins)
+                self._add(groups, partial(self._reevaluate, of), begins)
 
     def _named(self, whole: Evaluated) -> Terms:
         """Name the coefficients of all groups; of each, if its own rows decide the categories."""
@@ -116,11 +116,11 @@ class Designs:
             parts = []
             for group in range(len(self._starts) - 1):
                 with suppress(CategoriesError):
-                    design = self._alone(group)
+                    design = self._of_group(group)
                     parts.append((design.names, design.terms))
         return merge_terms(parts)
 
-    def _alone(self, group: int) -> Design:
+    def _of_group(self, group: int) -> Design:
         begin, end = (int(each) for each in self._starts[group : group + 2])
         return self._equation.of_group(self._columns, self._roles, slice(begin, end))
 
@@ -132,9 +132,9 @@ class Designs:
             self._problems |= dict.fromkeys(map(int, groups), error)
             return
         begins = np.array([0, len(design.outcome)]) if begins is None else begins
-        self.alike.append(Alike(groups, begins, design))
+        self.shared.append(SharedDesign(groups, begins, design))
 
-    def _again(self, rows: IntArray) -> Design:
+    def _reevaluate(self, rows: IntArray) -> Design:
         some = {name: column.taken(rows).trimmed() for name, column in self._columns.items()}
         return self._equation.evaluate(some, self._roles).design
 

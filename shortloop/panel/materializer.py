@@ -37,7 +37,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         frame = pd.DataFrame({name: column.coded() for name, column in columns.items()}, copy=False)
         super().__init__(frame, CONTEXT)
 
-    def lacking(self, categorical: bool = False) -> np.ndarray:
+    def missing(self, categorical: bool = False) -> np.ndarray:
         """Find rows in which some factor, or one coded by categories, is missing, shape (rows,)."""
         found = np.zeros(self.nrows, bool)
         for factor in self.factor_cache.values():

@@ -132,14 +132,14 @@ def _doubts(table: pd.DataFrame) -> list[str]:
 
 
 def _what(values: pd.Series) -> str:
-    lacking = int(values.isna().sum())
+    missing = int(values.isna().sum())
     numbers = values.dtype.kind in "iuf"
     said = f"{values.min():g} to {values.max():g}" if numbers and values.notna().any() else ""
     said = said or f"{values.nunique():,} texts" if values.dtype.kind != "M" else "times"
     return (
         f"{said}, {values.nunique():,} different" * numbers
         + said * (not numbers)
-        + (f", {lacking:,} lacking" if lacking else "")
+        + (f", {missing:,} missing" if missing else "")
     )
 
 

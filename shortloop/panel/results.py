@@ -15,7 +15,7 @@ from shortloop.panel.statistics import COEFFICIENTS, FITS, PATHS, STATUSES, Stat
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "check_computed", "corrected", "group_columns", "merged", "with_others"]
+__all__ = ["Results", "check_computed", "correct_pvalues", "group_columns", "merge", "with_absent_terms"]
 
 OURS = {
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
@@ -62,7 +62,7 @@ class Results:
             found[name] = np.asarray(self.arrays[name]).reshape(-1)
         if correction != "none":
             fitted = np.asarray(self.arrays["status"]) == Status.FITTED
-            found["pvalues_corrected"] = corrected(
+            found["pvalues_corrected"] = correct_pvalues(
                 np.asarray(self.arrays["pvalues"]), fitted, correction
             ).reshape(-1)
         return pd.DataFrame(found)
@@ -90,7 +90,7 @@ def group_columns(by: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def merged(parts: Sequence[Results]) -> Results:
+def merge(parts: Sequence[Results]) -> Results:
     """Merge blocks."""
     parts = [part for part in parts if part.keys]
     names, terms = merge_terms(
@@ -113,7 +113,7 @@ def merged(parts: Sequence[Results]) -> Results:
         arrays[name] = whole[order]
     said = [text for part in parts for text in part.said]
     by = parts[0].by if parts else ()
-    said = with_others(names, arrays["params"], [said[i] for i in order])
+    said = with_absent_terms(names, arrays["params"], [said[i] for i in order])
     return Results(by, [keys[i] for i in order], names, arrays, said, terms)
 
 
@@ -123,7 +123,7 @@ def check_computed(found: Results, field: str) -> None:
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
 
 
-def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:
+def with_absent_terms(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:
     """Add to the messages of groups which coefficients they lack.
 
     params: (groups, coefficients). NaN of those that a group does not have; all NaN, if there is no fit.
@@ -135,7 +135,7 @@ def with_others(names: Sequence[str], params: FloatArray, said: Sequence[str]) -
     return found
 
 
-def corrected(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:
+def correct_pvalues(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:
     """Correct the p of each coefficient for all groups that were fitted, (groups,); NaN for others.
 
     pvalues: (groups, coefficients).

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.panel.data import text_of
+from shortloop.panel.data import key_text
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.formats.parquet import ParquetInput
@@ -74,7 +74,7 @@ class DiagnosticsSettings(Settings):
     def keys(self) -> list[list[str]]:
         """The groups that are named, each by the texts of the values that make it."""
         return [
-            [text_of(value) for value in (group if isinstance(group, tuple) else (group,))]
+            [key_text(value) for value in (group if isinstance(group, tuple) else (group,))]
             for group in self.groups
         ]
 

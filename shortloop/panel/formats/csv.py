@@ -109,13 +109,13 @@ class CsvInput(FileInput):
                 )
 
     def _wanted(self, file: Path, frame: pd.DataFrame) -> list[str]:
-        lacking = [name for name in self.columns if name not in frame.columns]
-        if lacking:
+        missing = [name for name in self.columns if name not in frame.columns]
+        if missing:
             raise InputError(
                 "no such column",
                 file=file,
                 field="input.columns",
-                found=", ".join(lacking),
+                found=", ".join(missing),
                 expected=f"some of {', '.join(map(str, frame.columns))}",
             )
         return [name for name in frame.columns if not self.columns or name in self.columns]

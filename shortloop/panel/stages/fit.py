@@ -33,7 +33,7 @@ class Fit(Stage):
     def open(self) -> None:
         import numpy as np
 
-        from shortloop.panel.data import parts_of
+        from shortloop.panel.data import split_groups
         from shortloop.panel.equation import Equation
         from shortloop.panel.fit import Fitter
         from shortloop.panel.stages.panel_files import load_columns
@@ -48,7 +48,7 @@ class Fit(Stage):
         if self._groups:
             self._fitter = Fitter(self.model, equation, columns, starts, self.level)
             self.model.warm_up()
-            self._parts = parts_of(starts, min(max(int(starts[-1]) // UNITS, LEAST), MOST))
+            self._parts = split_groups(starts, min(max(int(starts[-1]) // UNITS, LEAST), MOST))
 
     def units(self) -> list[float]:
         return [float(part.stop - part.start) for part in self._parts]

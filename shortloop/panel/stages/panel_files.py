@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from shortloop.base.types import IntArray
     from shortloop.stages.stage import Job
 
-__all__ = ["column_facts", "column_values", "imported", "load_columns", "load_keys"]
+__all__ = ["column_facts", "column_values", "import_results", "load_columns", "load_keys"]
 
 
-def imported(panel: Panel, file: File | None = None) -> Finished:
+def import_results(panel: Panel, file: File | None = None) -> Finished:
     """Make the results of an import job."""
     facts = column_facts(panel.columns, panel.by, panel.keys)
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}

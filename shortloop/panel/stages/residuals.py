@@ -36,7 +36,7 @@ class Residuals(Stage):
     def open(self) -> None:
         import numpy as np
 
-        from shortloop.panel.data import parts_of
+        from shortloop.panel.data import split_groups
         from shortloop.panel.equation import Equation
 
         self._starts = np.asarray(self.block.arrays["starts"])
@@ -46,7 +46,7 @@ class Residuals(Stage):
             equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
             self._fitted = FittedGroups(self.block, self.fit, self.model, equation, self.seed)
             self._fitter = self._fitted.fitter()
-            self._parts = parts_of(self._starts, max(int(self._starts[-1]) // UNITS, LEAST))
+            self._parts = split_groups(self._starts, max(int(self._starts[-1]) // UNITS, LEAST))
 
     def units(self) -> list[float]:
         return [float(self._starts[part.stop] - self._starts[part.start]) for part in self._parts]

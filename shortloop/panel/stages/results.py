@@ -25,10 +25,10 @@ class Results(Stage):
     def finish(self, out: Outputs) -> Finished:
         import numpy as np
 
-        from shortloop.panel.results import check_computed, merged
+        from shortloop.panel.results import check_computed, merge
         from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, STATUSES
 
-        found = merged([_results(job) for job in self.fits])
+        found = merge([_results(job) for job in self.fits])
         check_computed(found, f"models.{self.specification}.formula")
         coefficients, fits = found.coefficients(self.correction), found.fits()
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))

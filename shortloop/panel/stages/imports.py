@@ -1,4 +1,4 @@
-"""Datasets of exax: import one as a panel, and write tables of results as datasets."""
+"""Imports of rows as columns, with the rows of each group one after the other; datasets of exax."""
 
 from __future__ import annotations
 
@@ -8,16 +8,44 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.stage import Finished, Outputs, Stage
+from shortloop.stages.stage import File, Finished, Outputs, Stage
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ImportDataset", "frame_of", "write_tables"]
+__all__ = ["ImportDataset", "ImportPanel", "frame_of", "write_tables"]
 
 NUMBERS = ("float64", "float32", "int64", "int32", "bits64", "bits32", "number")
 TRUTH = "bool"
 TEXTS = ("unicode", "ascii")
+
+
+class ImportPanel(Stage):
+    """Import: a file of rows to columns, group by group."""
+
+    settings: dict[str, object]  # of the format; where the file is is no part of it
+    file: File | None
+    by: list[str]
+    blocks: int
+    seed: int  # of a simulated panel
+
+    def finish(self, out: Outputs) -> Finished:
+        from shortloop.panel.data import from_frame
+        from shortloop.panel.stages.panel_files import import_results
+
+        return import_results(from_frame(self._read(), self.by, self.blocks), self.file)
+
+    def _read(self) -> pd.DataFrame:
+        from shortloop.panel.formats.base import FileInput, GeneratedInput, PanelInput
+
+        settings = PanelInput.model_validate(self.settings)
+        if isinstance(settings, GeneratedInput):
+            return settings.generate(self.seed)
+        assert isinstance(settings, FileInput)
+        assert self.file is not None
+        frame = settings.read(self.file.path)
+        settings.check_groups(self.file.path, frame, self.by)
+        return frame
 
 
 class ImportDataset(Stage):
@@ -31,9 +59,9 @@ class ImportDataset(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.panel.data import from_frame
-        from shortloop.panel.stages.panel_files import imported
+        from shortloop.panel.stages.panel_files import import_results
 
-        return imported(from_frame(frame_of(self.rows, self.columns, self.order), self.by, self.blocks))
+        return import_results(from_frame(frame_of(self.rows, self.columns, self.order), self.by, self.blocks))
 
 
 def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.DataFrame:

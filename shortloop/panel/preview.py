@@ -9,6 +9,7 @@ import json
 import lzma
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from shortloop.analyses import Look
 from shortloop.panel.column import lookalikes, numbers_as_text
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.parquet import ParquetInput
+from shortloop.settings.base import tag_of
 from shortloop.settings.paths import written_path
 
 if TYPE_CHECKING:
@@ -79,12 +81,11 @@ def look(data: Path, project: Path) -> Look | None:
     lines = [f"{file.name}: {len(table):,} rows of {table.shape[1]} columns"]
     lines += [f"  {name}: {_what(table[name])}" for name in map(str, table.columns[: 4 * MOST])]
     lines += [f"  Is it meant so? {doubt}" for doubt in _doubts(table)]
-    question = (
+    questions = [
         f"What is the outcome, and what are the regressors? Columns of numbers: {_some(numbers)}.\n"
         f"  Line {line} of the panel file, for example: formula = "
         f'"{_in_formula(outcome)} ~ {"".join(map(_in_formula, regressors)) or "1"}"'
-    )
-    questions = [question]
+    ]
     if not groups:
         could = f"These could: {_some(others)}" if others else "None has values that come again often enough"
         questions.append(f"Which columns make groups? {could}: by = […]")
@@ -136,11 +137,8 @@ def _what(values: pd.Series) -> str:
     numbers = values.dtype.kind in "iuf"
     said = f"{values.min():g} to {values.max():g}" if numbers and values.notna().any() else ""
     said = said or f"{values.nunique():,} texts" if values.dtype.kind != "M" else "times"
-    return (
-        f"{said}, {values.nunique():,} different" * numbers
-        + said * (not numbers)
-        + (f", {missing:,} missing" if missing else "")
-    )
+    said += f", {values.nunique():,} different" if numbers else ""
+    return said + (f", {missing:,} missing" if missing else "")
 
 
 def _draft(
@@ -151,42 +149,34 @@ def _draft(
     found: tuple[list[str], list[str]],
     project: Path,
 ) -> str:
-    path = written_path(file, project)
+    quoted = partial(json.dumps, ensure_ascii=False)
     by = found[0][0] if found[0] else ""
-    count = table[by].nunique() if by else 0
     rest = [*found[0][1:], *found[1]]
     others = f"; {'others that' if by else 'those that'} could be: {_some(rest)}" if rest else ""
-    written = {name: getattr(settings, name, usual) for name, usual in WRITTEN.items()}
-    usual = " ~ ".join(map(_in_formula, numbers[:2])) if len(numbers) > 1 else "OUTCOME ~ REGRESSORS"
-    groups_line = f"by = []  # fill in the columns that make groups{others}"
+    groups = f"by = []  # fill in the columns that make groups{others}"
     if by:
+        count = table[by].nunique()
         size = table[by].notna().sum() / count
-        groups_line = (
-            f"by = [{json.dumps(by, ensure_ascii=False)}]  # {count:,} groups of {size:.3g} rows{others}"
-        )
-    lines = [
-        "# Written by `shortloop init --data` from the columns of the table. Change what you like:",
-        "# `shortloop study --panel` lists all fields.",
-        f"name = {json.dumps(project.name)}",
-        "",
-        "[input]",
-        f"format = {json.dumps(settings.format)}",  # type: ignore[attr-defined]
-        f"file = {json.dumps(path, ensure_ascii=False)}",
-        *(
-            f"{name} = {json.dumps(written[name])}"
-            for name, usual in WRITTEN.items()
-            if written[name] != usual
-        ),
-        "",
-        "[groups]",
-        groups_line,
-        "",
-        "[models.plain]",
-        'model = "ols"',
-        f"{FORMULA}{json.dumps(usual, ensure_ascii=False)}  # fill in, and remove the first #",
-        "",
-    ]
-    return "\n".join(lines)
+        groups = f"by = [{quoted(by)}]  # {count:,} groups of {size:.3g} rows{others}"
+    written = {name: getattr(settings, name, usual) for name, usual in WRITTEN.items()}
+    dialect = [f"{name} = {json.dumps(each)}\n" for name, each in written.items() if each != WRITTEN[name]]
+    formula = " ~ ".join(map(_in_formula, numbers[:2])) if len(numbers) > 1 else "OUTCOME ~ REGRESSORS"
+    return f"""\
+# Written by `shortloop init --data` from the columns of the table. Change what you like:
+# `shortloop study --panel` lists all fields.
+name = {json.dumps(project.name)}
+
+[input]
+format = {json.dumps(tag_of(type(settings)))}
+file = {quoted(written_path(file, project))}
+{"".join(dialect)}
+[groups]
+{groups}
+
+[models.plain]
+model = "ols"
+{FORMULA}{quoted(formula)}  # fill in, and remove the first #
+"""
 
 
 def _in_formula(name: str) -> str:

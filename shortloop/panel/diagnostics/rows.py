@@ -87,24 +87,40 @@ def _least_squares(model: Any, design: Design, params: FloatArray, scale: float,
 
 
 def _robust(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
-    return _linear(design, params, scale, "residual / robust scale")
+    return _scaled(design, params @ design.columns, scale, "residual / robust scale")
 
 
 def _quantile(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
-    residuals = design.outcome - params @ design.columns
-    spread = float(np.median(np.abs(residuals - np.median(residuals)))) / 0.6744897501960817  # of the normal
-    return _linear(design, params, spread, "residual / scaled MAD")
-
-
-def _linear(design: Design, params: FloatArray, scale: float, said: str) -> Rows:
     fitted = params @ design.columns
     residuals = design.outcome - fitted
-    leverage = _leverage(design.columns)
-    scaled = residuals / scale
-    names = FITTED, RESIDUAL, said, said, FITTED
-    return Rows(
-        design.outcome, fitted, fitted, residuals, scaled, scaled, leverage, len(params), names, False
-    )
+    spread = float(np.median(np.abs(residuals - np.median(residuals)))) / 0.6744897501960817  # of the normal
+    return _scaled(design, fitted, spread, "residual / scaled MAD")
+
+
+def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows | None:
+    """Fit a model that only statsmodels knows again, and ask it for predictions."""
+    import warnings
+
+    rows = np.ascontiguousarray(design.columns.T)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has said it
+        try:
+            predicted = model.fit_one(design.outcome, rows, dict(design.roles)).predict()
+            fitted = np.asarray(predicted, np.float64)
+        except Exception:  # whatever a model does not know of itself
+            return None
+    if fitted.shape != design.outcome.shape:
+        return None
+    freedom = max(len(fitted) - len(design.columns), 1)
+    deviation = np.sqrt(np.square(design.outcome - fitted).sum() / freedom)
+    return _scaled(design, fitted, deviation, "residual / standard deviation")
+
+
+def _scaled(design: Design, fitted: FloatArray, scale: float, name: str) -> Rows:
+    residuals, leverage = design.outcome - fitted, _leverage(design.columns)
+    scaled, names = residuals / scale, (FITTED, RESIDUAL, name, name, FITTED)
+    size = len(design.columns)
+    return Rows(design.outcome, fitted, fitted, residuals, scaled, scaled, leverage, size, names, False)
 
 
 def _logit(model: Any, design: Design, params: FloatArray, scale: float, seed: SeedSequence) -> Rows:
@@ -159,31 +175,6 @@ def _generalized(
         leverage,
         len(design.columns),
         (PREDICTOR, PEARSON, f"standardised {PEARSON}", name, MEAN),
-    )
-
-
-def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows | None:
-    """Fit a model that only statsmodels knows again, and ask it for predictions."""
-    import warnings
-
-    rows = np.ascontiguousarray(design.columns.T)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit has said it
-        try:
-            predicted = model.fit_one(design.outcome, rows, dict(design.roles)).predict()
-            fitted = np.asarray(predicted, np.float64)
-        except Exception:  # whatever a model does not know of itself
-            return None
-    if fitted.shape != design.outcome.shape:
-        return None
-    residuals = design.outcome - fitted
-    freedom = max(len(residuals) - len(design.columns), 1)
-    scaled = residuals / np.sqrt(np.square(residuals).sum() / freedom)
-    said = "residual / standard deviation"
-    names = FITTED, RESIDUAL, said, said, FITTED
-    leverage = _leverage(design.columns)
-    return Rows(
-        design.outcome, fitted, fitted, residuals, scaled, scaled, leverage, len(params), names, False
     )
 
 

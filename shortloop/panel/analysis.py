@@ -1,4 +1,4 @@
-"""What regressions over groups add to the ``shortloop`` command."""
+"""Regressions over groups in the ``shortloop`` command."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MISSING = -LARGEST
 NULLABLE = {"Float64": "float64", "Int64": "int64", "boolean": "bool"}
 """Types of pandas that may lack values, and those of NumPy that may not, or have NaN."""
 TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
-"""What pandas calls objects that are levels as they are, and not by their texts."""
+"""Kinds of objects, as pandas infers them, that are levels themselves, and not by their texts."""
 
 NUMBER = re.compile(r"[-+−]?[$€£]?\s*(\d[\d.,'\u00a0\u202f ]*|[.,]\d+)([eE][-+]?\d+)?\s*[%$€£]?")
 SHOWN = 3

@@ -147,7 +147,7 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
                 "group names that look the same",
                 field="groups.by",
                 found=f"{name}: {same[0]!a} and {same[1]!a}",
-                expected="one way to write each: spaces around it, and how letters are put together, count",
+                expected="one spelling of each: surrounding spaces and Unicode normalization count",
             )
 
 

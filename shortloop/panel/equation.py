@@ -20,7 +20,7 @@ from shortloop.panel.expressions import coded_column, is_elementwise, keeps_digi
 __all__ = ["CategoriesError", "Equation"]
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
-"""How formulaic shows where in a formula something is wrong, for terminals."""
+"""Marks of formulaic around errors in formulas, for terminals."""
 BACKTICKS = re.compile("`([^`]*)`")
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""

@@ -36,7 +36,7 @@ BUILTINS = ("int", "float", "str", "bool")
 METHODS = ("astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
 """Methods of a column that look at one row at a time."""
 OF_NUMPY = {"where": 3}
-"""The same of NumPy, beside its universal functions."""
+"""Elementwise functions of NumPy that are no ufuncs, and their numbers of arguments."""
 INTEGERS = ("int64", "Int64")
 TRUTH = ("bool", "boolean")
 Bounds = tuple[int, int]

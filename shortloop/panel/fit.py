@@ -18,14 +18,13 @@ from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics, Status
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.panel.column import Column
-    from shortloop.panel.design import Design
     from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings
 
 __all__ = ["Fits", "Fitter"]
 
 PROBES = 8
-"""Rows of a group that are looked at first, as most outcomes are seen to vary in these."""
+"""Rows of a group that are compared first: most outcomes vary in these."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +65,8 @@ class Fitter:
                 hint="name several outcomes in `outcomes`",
             )
         self._designs = Designs(equation, columns, model.roles(), self._starts)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the coefficients."""
-        return self._designs.names
-
-    @property
-    def terms(self) -> tuple[int, ...]:
-        """Term of the formula of each coefficient."""
-        return self._designs.terms
-
-    def design_of(self, group: int) -> Design:
-        """Return outcome and regressors of a group, of the rows that are fitted."""
-        return self._designs.of_group(group)
+        self.names, self.terms = self._designs.names, self._designs.terms
+        self.design_of = self._designs.of_group
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
         """Fit groups from first to last."""

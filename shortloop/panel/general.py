@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["drop_undefined_variances", "fit_group", "tests_of"]
 
 POWERS = {"HC2": 1, "HC3": 2}
-"""Of one minus the leverage, by which squared residuals are divided: MacKinnon and White 1985, section 2."""
+"""Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""
 ALONE = 1e-12
 """One minus the leverage, up to which it is what rounding leaves of 0."""
 PART = 1e-12

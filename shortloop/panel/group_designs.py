@@ -52,17 +52,16 @@ class Designs:
         self._starts = starts
         self._problems: dict[int, CategoriesError] = {}
         self.shared: list[SharedDesign] = []
-        """Groups, by what regressors they have; but for those whose other rows decide what these are."""
+        """Groups by their regressors; none, if regressors of a row depend on other rows."""
         self.names: tuple[str, ...] = ()
         self.terms: tuple[int, ...] = ()
-        """Of the coefficients: what they are called, and which term of the formula each belongs to."""
         missing = self._find()
         if self.shared:
             self.names, self.terms = merge_terms(
                 (some.design.names, some.design.terms) for some in self.shared
             )
         self.missing: np.ndarray = np.logical_or.reduceat(missing, starts[:-1]) & (np.diff(starts) > 0)
-        """Which groups have rows that lack a value, shape (groups,)."""
+        """True for groups with rows that lack a value, shape (groups,)."""
         self._shared, self._place = np.full((2, len(starts) - 1), -1)
         for number, some in enumerate(self.shared):
             self._shared[some.groups], self._place[some.groups] = number, np.arange(len(some.groups))

@@ -21,7 +21,7 @@ from shortloop.panel.expressions import coded_column, compares_texts, keeps_digi
 __all__ = ["CONTEXT", "Materializer"]
 
 CONTEXT = {"pd": pd}
-"""What formulas may name beside columns, Python's own functions, and those of formulaic, `np` among them."""
+"""Names in formulas beside columns, Python's builtins, and those of formulaic, `np` among them."""
 
 
 class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]

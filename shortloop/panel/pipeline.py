@@ -43,7 +43,7 @@ LIBRARIES = (
     *("formulaic", "interface_meta", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
     *REPORT_LIBRARIES,
 )
-"""What the extra ``panel`` installs, by the names that it is imported by."""
+"""Import names of the libraries of the extra ``panel``."""
 TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet")
 
 

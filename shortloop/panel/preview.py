@@ -30,7 +30,7 @@ __all__ = ["encoding_of", "group_columns", "look", "marks_of", "separator_of"]
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 WRITTEN = {"separator": ",", "decimal": ".", "thousands": "", "encoding": "utf-8"}
-"""Fields of a text file that are said where they are not as usual."""
+"""Fields of the CSV format that are written if they differ from these defaults."""
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 FORMULA = "# formula = "
 MOST = 12  # columns that are listed
@@ -38,7 +38,7 @@ SEPARATORS = ",;\t|"
 OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE = 1 << 20
 BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-OTHER = "cp1252"  # of older tables of the West, where nearly all bytes are letters
+OTHER = "cp1252"  # of older Western tables; decodes nearly all bytes
 MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))
 """Decimal and thousands, the plainest first."""
 FEWEST_ROWS = 3.0  # of a group, on average

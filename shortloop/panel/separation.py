@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["is_at_bound", "is_separated"]
 
 EXACT = 1e-10
-"""How far beyond a bound linear programs may end (the solver takes no less), and rounding of directions."""
+"""Tolerance of bounds in linear programs (the solver takes no less), and rounding of directions."""
 NEAR = 1e-7
 """Share of the outcomes' size below which means of a Gaussian family with log link are on their way to 0."""
 TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
-"""Where a link has means of 0: at minus or plus infinity; other links have them at finite values."""
+"""Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
 TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")
 """Links that have means of 1 at plus infinity."""
 

@@ -31,15 +31,14 @@ Value = str | int | float
 
 
 class GroupSettings(Settings):
-    """What makes a group."""
+    """Columns that make groups."""
 
     by: tuple[str, ...] = Field(min_length=1, description="columns whose values make a group; no default")
     blocks: int = Field(
         8,
         ge=1,
         le=1000,
-        description="parts that groups are dealt to, by their names; a change of a group fits its part "
-        "again; default 8",
+        description="blocks of groups, assigned by name; a change of a group refits its block; default 8",
     )
 
 

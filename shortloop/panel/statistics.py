@@ -36,7 +36,7 @@ COEFFICIENTS = {
     "lower": "lower end of the confidence interval",
     "upper": "upper end of the confidence interval",
 }
-"""What is said of each coefficient, and what it is."""
+"""Statistics of coefficients, with descriptions."""
 FITS = {
     "rsquared": "R²",
     "rsquared_adj": "adjusted R²",
@@ -55,7 +55,7 @@ FITS = {
     "iterations": "number of iterations",
     "converged": "1: the iterations converged, 0: they did not",
 }
-"""What is said of each fit, and what it is."""
+"""Statistics of fits, with descriptions."""
 
 
 class Status(IntEnum):
@@ -80,7 +80,7 @@ CODES = {
     "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
     "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
 }
-"""Arrays of such numbers, and what they are."""
+"""Arrays of such codes, with descriptions."""
 Terms = tuple[tuple[str, ...], tuple[int, ...]]
 """Names of coefficients, and the term of the formula of each."""
 

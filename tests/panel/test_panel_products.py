@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.products import gram_of, move, products_of
+from shortloop.panel.kernels.matrices import gram_of, move, products_of
 
 
 @pytest.fixture(params=[(size, rows) for size in range(1, 9) for rows in (1, 7, 64, 101)])

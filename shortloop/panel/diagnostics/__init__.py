@@ -1,4 +1,4 @@
-"""What shows whether a model fits a group: numbers of each row, the groups to look at, and pages of plots."""
+"""Diagnostics of fits: numbers of each row, ranking of groups, and pages of plots."""
 
 __all__ = ["DIAGNOSTICS", "PAGES"]
 

@@ -29,7 +29,7 @@ TAIL = 400  # of a QQ plot, at each end
 NAMED = 3
 BINS, IN_BIN = 20, 10
 NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)
-"""How dots are drawn: colour, width, opacity."""
+"""Colour, width and opacity of dots."""
 COOK = (0.5, 1.0)
 BAND = 0.95
 

@@ -21,7 +21,7 @@ SUMMARY = {
     "cook": "largest Cook's distance",
     "agreement": "squared correlation of observed and fitted values",
 }
-"""What is said of the residuals of a group."""
+"""Summaries of the residuals of a group."""
 CRITERIA: Mapping[str, tuple[tuple[str, ...], int]] = {
     "outliers": (("outlying", "largest"), 1),
     "normality": (("jarque_bera",), 1),

@@ -1,1 +1,1 @@
-"""Where a panel comes from: files, datasets, or a simulation; one module for each."""
+"""Formats of panels: files, datasets, or a simulation; one module for each."""

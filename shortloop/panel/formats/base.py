@@ -23,7 +23,7 @@ __all__ = ["FileInput", "GeneratedInput", "PanelInput", "PlacedInput", "with_dig
 
 
 class PanelInput(Tagged):
-    """Where the rows are and how they are read: base of `PlacedInput` and `GeneratedInput`."""
+    """Input of a panel: base of `PlacedInput` and `GeneratedInput`."""
 
     tag = "format"
     places: ClassVar[frozenset[str]] = frozenset()

@@ -30,8 +30,7 @@ class CsvInput(FileInput):
     encoding: str = Field(
         "utf-8",
         min_length=1,
-        description="how letters are written: utf-8, utf-16, or e.g. cp1252 of older Western tables; "
-        "default 'utf-8'",
+        description="encoding: utf-8, utf-16, or e.g. cp1252 of older Western tables; default 'utf-8'",
     )
     missing: tuple[str, ...] = Field(
         ("", "NA", "NaN", "nan", "NULL", "."), description="what stands for no value; default: '', NA, NaN, …"

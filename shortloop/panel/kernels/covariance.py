@@ -7,10 +7,9 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.groups import Rows
-from shortloop.panel.kernels.products import gram_of
+from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, sandwich_of
 from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
 from shortloop.panel.kernels.rows import longest_of
-from shortloop.panel.kernels.triangles import cholesky, dot, sandwich_of
 
 __all__ = [
     "CLUSTER",
@@ -31,7 +30,6 @@ __all__ = [
 NONROBUST, HC0, HC1, HC2, HC3, CLUSTER = range(6)
 """Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2."""
 KINDS = {"nonrobust": NONROBUST, "HC0": HC0, "HC1": HC1, "HC2": HC2, "HC3": HC3, "cluster": CLUSTER}
-"""By their names."""
 UNCLEAR_TEST = -1.0
 FREE = 1e-8  # least share of a row that others do not decide, over the square of the condition
 LEAST = 1e-8  # times what it is where errors are alike: less than this, a variance may be rounding

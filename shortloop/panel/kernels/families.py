@@ -14,8 +14,8 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import log_of
 from shortloop.panel.kernels.links import IDENTITY, LOG
+from shortloop.panel.kernels.matrices import total_of
 from shortloop.panel.kernels.reasons import EDGE, EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
-from shortloop.panel.kernels.triangles import total_of
 
 __all__ = [
     "BINOMIAL",

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.kernels.products import gram_of
+from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, product_of
 from shortloop.panel.kernels.reasons import (
     BAD_WEIGHTS,
     ILL_CONDITIONED,
@@ -20,7 +20,6 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
-from shortloop.panel.kernels.triangles import cholesky, dot, product_of
 
 __all__ = [
     "CONDITION",
@@ -44,7 +43,7 @@ CONDITION = 1e6
 """Up to this condition number of its columns, a basis is orthonormal to rounding."""
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
-"""Where a constant is, if it is no column: nowhere; in a sum of columns; rounding decides."""
+"""Constants that are no column: there is none; a sum of columns is constant; rounding decides."""
 SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
 ONCE = 30.0
 """Condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13."""

@@ -13,7 +13,18 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
-from shortloop.panel.kernels.products import gram_of, move, products_of
+from shortloop.panel.kernels.matrices import (
+    cholesky,
+    coefficients_of,
+    dot,
+    gram_of,
+    inverse_of,
+    move,
+    outer_of,
+    product_of,
+    products_of,
+    solve,
+)
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     ILL_CONDITIONED,
@@ -23,15 +34,6 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.kernels.singular import singular_values_of
-from shortloop.panel.kernels.triangles import (
-    cholesky,
-    coefficients_of,
-    dot,
-    inverse_of,
-    outer_of,
-    product_of,
-    solve,
-)
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -42,7 +44,6 @@ ROUNDING = 1e-15  # unit of rounding, with some room
 EXACT = 1e-9  # share of the outcome's size that errors must have, not to be rounding
 TIE = 1e-9  # share of the bound within which rounding may decide whether a residual is beyond it
 NUMBERS = ("scale", "condition_number", "iterations", "converged")
-"""What is said of each fit beside its coefficients."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

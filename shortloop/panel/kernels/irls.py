@@ -32,7 +32,17 @@ from shortloop.panel.kernels.families import (
 )
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.links import LOG, bends_of, links_of, means_of, slopes_of
-from shortloop.panel.kernels.products import gram_of, products_of, sum_of
+from shortloop.panel.kernels.matrices import (
+    cholesky,
+    coefficients_of,
+    gram_of,
+    inverse_of,
+    outer_of,
+    product_of,
+    products_of,
+    solve,
+    sum_of,
+)
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NEAR_BOUND,
@@ -45,14 +55,6 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
-from shortloop.panel.kernels.triangles import (
-    cholesky,
-    coefficients_of,
-    inverse_of,
-    outer_of,
-    product_of,
-    solve,
-)
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -63,7 +65,6 @@ ROUNDING = 1e-14  # share of a deviance that may be rounding
 RISE = 1e-9  # share of the deviance that a step may add to it
 SMALL = 1e-3  # share of the standard deviation below which a mean may be on its way to 0
 NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
-"""What is said of each fit beside its coefficients."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -30,7 +30,16 @@ from shortloop.panel.kernels.groups import (
     implicit_constant,
     room_for,
 )
-from shortloop.panel.kernels.products import products_of, sum_of
+from shortloop.panel.kernels.matrices import (
+    ahead_of,
+    coefficients_of,
+    dot,
+    inverse_of,
+    outer_of,
+    products_of,
+    sandwich_of,
+    sum_of,
+)
 from shortloop.panel.kernels.reasons import (
     EXACT_FIT,
     FEW_CLUSTERS,
@@ -41,21 +50,12 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_F,
     VOUCHED,
 )
-from shortloop.panel.kernels.triangles import (
-    ahead_of,
-    coefficients_of,
-    dot,
-    inverse_of,
-    outer_of,
-    sandwich_of,
-)
 
 __all__ = ["NUMBERS", "fit_groups"]
 
 SMALL = 1e-8  # times what it is with errors that are all alike: less than this, a variance may be rounding
 EXACT = 1e-12  # share of the squares that residuals must have, not to be rounding
 NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_weights", "wald", "clusters")
-"""What is said of each fit beside its coefficients."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

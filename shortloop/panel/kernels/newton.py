@@ -11,7 +11,17 @@ from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.exponentials import exp_of, log_of
 from shortloop.panel.kernels.groups import Found, Rows, columns_of_group, room_for
-from shortloop.panel.kernels.products import gram_of, products_of, sum_of
+from shortloop.panel.kernels.matrices import (
+    cholesky,
+    dot,
+    gram_of,
+    inverse_of,
+    outer_of,
+    products_of,
+    solve,
+    sum_of,
+    total_of,
+)
 from shortloop.panel.kernels.reasons import (
     EDGE,
     ILL_CONDITIONED,
@@ -25,24 +35,16 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.kernels.singular import singular_values_of
-from shortloop.panel.kernels.triangles import (
-    cholesky,
-    dot,
-    inverse_of,
-    outer_of,
-    solve,
-    total_of,
-)
 
 __all__ = ["NUMBERS", "fit_groups"]
 
 MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10
 """As of `statsmodels.base.optimizer._fit_newton`."""
 CONDITION = 1e6
-"""Of the matrix of second derivatives: statsmodels inverts it, and so has ten digits of it."""
+"""Largest condition of the Hessian: statsmodels inverts it, and so has ten digits of it."""
 NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
 NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
-"""What is said of each fit beside its coefficients; ``outcomes``: how many are one."""
+"""``outcomes``: number of outcomes that are one."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

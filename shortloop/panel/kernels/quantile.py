@@ -24,7 +24,17 @@ from shortloop.panel.kernels.groups import (
     implicit_constant,
     room_for,
 )
-from shortloop.panel.kernels.products import gram_of, move, products_of
+from shortloop.panel.kernels.matrices import (
+    cholesky,
+    coefficients_of,
+    dot,
+    gram_of,
+    inverse_of,
+    move,
+    products_of,
+    sandwich_of,
+    solve,
+)
 from shortloop.panel.kernels.reasons import (
     ILL_CONDITIONED,
     NO_VARIANCE,
@@ -46,7 +56,6 @@ from shortloop.panel.kernels.rounding import (
     variance_of,
 )
 from shortloop.panel.kernels.rows import longest_of
-from shortloop.panel.kernels.triangles import cholesky, coefficients_of, dot, inverse_of, sandwich_of, solve
 
 __all__ = ["NUMBERS", "fit_groups"]
 
@@ -55,7 +64,6 @@ MAX_ITERATIONS, TOLERANCE = 1000, 1e-6
 FIRST_LOOK, EACH_LOOK, LOOK_BACK = 300, 100, 9
 """When statsmodels looks for a circle of coefficients, and for how long a circle."""
 NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity", "bandwidth")
-"""What is said of each fit beside its coefficients."""
 AGREED = 5e-10  # share of a standard error that rounding may be, with some room
 ENDED = 1e-6  # the same where iterations do not converge, but end
 CIRCLE = 1e-7  # coefficients that come back as near as this may be a circle

@@ -71,4 +71,3 @@ REASONS = {
     UNSTABLE: "rounding grows too much in the iterations",
     OUTSIDE: "outcomes, or means on the way, beyond or next to the bounds of the family",
 }
-"""What each means."""

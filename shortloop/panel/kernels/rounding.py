@@ -1,4 +1,4 @@
-"""What rounding does to a quantile regression of statsmodels, carried along its iterations to first order."""
+"""Rounding in a quantile regression of statsmodels, carried along its iterations to first order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.triangles import dot, inverse_of
+from shortloop.panel.kernels.matrices import dot, inverse_of
 
 __all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "matrices_for", "sizes_of", "variance_of"]
 
@@ -19,7 +19,7 @@ SURE = 10.0
 CUT = 1e12  # condition, on the way, of what statsmodels inverts but for parts 1e-15 as large
 ROUNDING = 1e-16  # of what statsmodels inverts, of the inverse, and of the sums that residuals are made of
 WIDTH = 8  # columns of a small matrix that are computed at once
-TOGETHER = 64  # rows that are looked at at once: few rows matter, and most often none of these does
+TOGETHER = 64  # rows in a block: few rows matter, and most often none of a block
 BESIDE = 1e4  # sums this many times the residual leave rounding in its weight
 
 

@@ -1,4 +1,4 @@
-"""What a model is: its settings, how statsmodels fits it to one group, and how compiled code fits many.
+"""Base of models: settings, a fit of one group by statsmodels, and fits of many by compiled code.
 
 A model is a module beside this one with one record in it. The record is read with every panel file, so
 nothing of size may be imported but within its functions.
@@ -86,7 +86,7 @@ class WithCovariance(ModelSettings):
     covariance: Covariance = Field(
         "nonrobust",
         description="covariance of the coefficients: nonrobust; HC0 to HC3: errors of different size; "
-        "cluster: errors that hang together; default 'nonrobust'",
+        "cluster: errors correlated within clusters; default 'nonrobust'",
     )
     clusters: str | None = Field(
         None, description="for covariance 'cluster': column whose values make a cluster; no default"

@@ -30,7 +30,7 @@ CORRECTIONS = {
 }
 
 READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
-"""What the figures read of a `Shown`."""
+"""Fields of `Shown` that the figures read."""
 
 
 def drawings(content: Content) -> list[Drawing[Shown]]:

@@ -22,8 +22,7 @@ PAGE = "page"
 
 
 class Diagnostics(CollectingStage):
-    """Diagnostics: a page of plots for each group to be looked at. Pages of groups that are as they were are
-    taken over."""
+    """Diagnostics: a page of plots for each selected group; pages of unchanged groups are reused."""
 
     siblings = ("specification", "outcome")
     unit_fields = ("specification", "outcome", "model", "seed")

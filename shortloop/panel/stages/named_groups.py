@@ -15,7 +15,7 @@ __all__ = ["NamedGroups"]
 
 NEAR = 3
 """Names that are shown for one that is not there."""
-FEW = 20_000  # groups among which near names are looked for in any case, however far off
+FEW = 20_000  # up to so many groups, the nearest names are shown however far off
 
 
 class NamedGroups(Stage):

@@ -87,7 +87,7 @@ def _groups(count: int) -> list[Group]:
     fits = MODEL.fit_groups(design, starts, 0.95)
     assert fits is not None
     parts = (design.taken(slice(*ends)) for ends in pairwise(starts.tolist()))
-    return [(part, fits.params[g], float(fits.scale[g])) for g, part in enumerate(parts)]
+    return [(part, fits["params"][g], float(fits["scale"][g])) for g, part in enumerate(parts)]
 
 
 def _numbers(group: Group) -> Rows:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.kernels.rows import numbered_in_groups, put_column
 from shortloop.panel.kernels.student import two_sided
-from shortloop.panel.statistics import Statistics
+from shortloop.panel.statistics import Statistics, empty_statistics
 
 __all__ = ["Batch"]
 
@@ -121,15 +120,16 @@ class Batch:
             pvalues = two_sided(np.ascontiguousarray(tvalues), freedom)
             different, place = np.unique(freedom, return_inverse=True)
             half = special.stdtrit(different, tail)[place][:, np.newaxis] * bse
-        return replace(
-            Statistics.empty(groups, size),
-            params=params,
-            bse=bse,
-            tvalues=tvalues,
-            pvalues=pvalues,
-            lower=params - half,
-            upper=params + half,
-            nobs=nobs,
-            reasons=reasons,
-            **{**more, **known},
-        )
+        return {
+            **empty_statistics(groups, size),
+            "params": params,
+            "bse": bse,
+            "tvalues": tvalues,
+            "pvalues": pvalues,
+            "lower": params - half,
+            "upper": params + half,
+            "nobs": nobs,
+            "reasons": reasons,
+            **more,
+            **known,
+        }

@@ -13,7 +13,7 @@ from shortloop.panel.equation import CategoriesError
 from shortloop.panel.general import fit_group
 from shortloop.panel.group_designs import Designs
 from shortloop.panel.kernels.reasons import REASONS, VOUCHED
-from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics, Status
+from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics, Status, empty_statistics
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
@@ -36,7 +36,7 @@ class Fits:
     """
 
     names: tuple[str, ...]
-    statistics: Statistics
+    arrays: Statistics
     status: IntArray
     path: IntArray
     said: dict[int, list[str]]
@@ -72,7 +72,7 @@ class Fitter:
         """Fit groups from first to last."""
         last = len(self._starts) - 1 if last is None else last
         groups, missing = last - first, self._designs.missing[first:last]
-        found = Statistics.empty(groups, len(self.names))
+        found = empty_statistics(groups, len(self.names))
         left, why = np.ones(groups, bool), [""] * groups
         for some in self._designs.shared:
             begin, end = np.searchsorted(some.groups, [first, last])
@@ -80,9 +80,9 @@ class Fitter:
             fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
             if fits is not None:
                 _put(found, places, [self.names.index(name) for name in some.design.names], fits)
-                left[places] = (fits.reasons != VOUCHED) | _is_constant(some.design.outcome, starts)
-                for i in np.flatnonzero(fits.reasons != VOUCHED):
-                    why[places[i]] = REASONS[int(fits.reasons[i])]
+                left[places] = (fits["reasons"] != VOUCHED) | _is_constant(some.design.outcome, starts)
+                for i in np.flatnonzero(fits["reasons"] != VOUCHED):
+                    why[places[i]] = REASONS[int(fits["reasons"][i])]
         return self._fit_left(found, left | (missing & (self._model.missing == "raise")), why, first)
 
     def _fit_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:
@@ -90,7 +90,7 @@ class Fitter:
         fits = Fits(
             self.names,
             found,
-            np.where(found.converged == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8),
+            np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8),
             left.astype(np.int8),
             {},
         )
@@ -125,10 +125,8 @@ def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
 
 def _put(into: Statistics, groups: IntArray, names: Sequence[int], fits: Statistics) -> None:
     """Copy results of some groups, which have some of the coefficients."""
-    for name in COEFFICIENTS:
-        getattr(into, name)[np.ix_(groups, np.asarray(names))] = getattr(fits, name)
-    for name in (*FITS, "reasons"):
-        getattr(into, name)[groups] = getattr(fits, name)
+    for name, values in fits.items():
+        into[name][np.ix_(groups, np.asarray(names)) if name in COEFFICIENTS else groups] = values
 
 
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:
@@ -136,9 +134,9 @@ def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[st
     place = [fits.names.index(name) for name in names if name in fits.names]
     taken = [names.index(fits.names[i]) for i in place]
     for name in FITS:
-        getattr(fits.statistics, name)[group] = values.get(name, np.nan)
+        fits.arrays[name][group] = values.get(name, np.nan)
     for name in COEFFICIENTS:
-        into = getattr(fits.statistics, name)[group]
+        into = fits.arrays[name][group]
         into[:] = np.nan
         found = np.asarray(values.get(name, np.nan))
         if found.ndim == 1 and len(found) >= len(names):  # some models have more, of their own

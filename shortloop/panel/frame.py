@@ -58,11 +58,11 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     needed = {*by, *equation.variables(names), *model.roles().values()}
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
     fits = Fitter(model, equation, panel.columns, panel.starts, level).fit()
-    arrays = {name: getattr(fits.statistics, name) for name in (*COEFFICIENTS, *FITS)}
+    arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS)}
     said = [""] * len(panel.keys)
     for g, texts in fits.said.items():
         said[g] = "; ".join(texts)
-    said = with_absent_terms(fits.names, fits.statistics.params, said)
+    said = with_absent_terms(fits.names, arrays["params"], said)
     arrays |= {"status": fits.status, "path": fits.path}
     found = Results(panel.by, panel.keys, fits.names, arrays, said)
     check_computed(found, equation.where)

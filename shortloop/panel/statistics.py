@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 import numpy as np
-
-from shortloop.base.types import FloatArray, IntArray
 
 __all__ = [
     "CODES",
@@ -23,6 +20,7 @@ __all__ = [
     "Statistics",
     "Status",
     "Terms",
+    "empty_statistics",
     "merge_terms",
 ]
 
@@ -81,48 +79,20 @@ CODES = {
     "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
 }
 """Arrays of such codes, with descriptions."""
+Statistics = dict[str, np.ndarray]
+"""Arrays of `COEFFICIENTS`, (groups, coefficients), and of `FITS`, (groups,); NaN where there is none.
+
+And "reasons", (groups,): why compiled code left a fit, of `shortloop.panel.kernels.reasons`; 0: it did not.
+"""
 Terms = tuple[tuple[str, ...], tuple[int, ...]]
 """Names of coefficients, and the term of the formula of each."""
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Results of one model in many groups, named as in `COEFFICIENTS` and `FITS`; NaN where there is none.
-
-    Arrays of the first are of shape (groups, coefficients), those of the second of shape (groups,).
-    """
-
-    params: FloatArray
-    bse: FloatArray
-    tvalues: FloatArray
-    pvalues: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    rsquared: FloatArray
-    rsquared_adj: FloatArray
-    prsquared: FloatArray
-    fvalue: FloatArray
-    f_pvalue: FloatArray
-    llf: FloatArray
-    deviance: FloatArray
-    aic: FloatArray
-    bic: FloatArray
-    scale: FloatArray
-    nobs: FloatArray
-    df_model: FloatArray
-    df_resid: FloatArray
-    condition_number: FloatArray
-    iterations: FloatArray
-    converged: FloatArray
-    reasons: IntArray
-    """Why a fit was left out, of `shortloop.panel.kernels.reasons`, shape (groups,); 0: it was not."""
-
-    @classmethod
-    def empty(cls, groups: int, coefficients: int) -> Statistics:
-        """Make results without any fit."""
-        made: dict[str, FloatArray] = {name: np.full((groups, coefficients), np.nan) for name in COEFFICIENTS}
-        made |= {name: np.full(groups, np.nan) for name in FITS}
-        return cls(**made, reasons=np.zeros(groups, np.int64))
+def empty_statistics(groups: int, coefficients: int) -> Statistics:
+    """Make statistics without any fit."""
+    made: Statistics = {name: np.full((groups, coefficients), np.nan) for name in COEFFICIENTS}
+    made |= {name: np.full(groups, np.nan) for name in FITS}
+    return made | {"reasons": np.zeros(groups, np.int64)}
 
 
 def merge_terms(parts: Iterable[Terms]) -> Terms:

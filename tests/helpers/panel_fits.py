@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from shortloop.panel.design import Design
 from shortloop.panel.kernels.reasons import TOO_FEW_ROWS, VOUCHED
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results
-from shortloop.panel.statistics import Statistics, Status
+from shortloop.panel.statistics import Status
 
 __all__ = [
     "assert_same_alone",
@@ -38,7 +39,7 @@ def fit_groups(
     counts: tuple[FloatArray, FloatArray] | None = None,
     clusters: IntArray | None = None,
     **settings: Any,
-) -> Statistics:
+) -> SimpleNamespace:
     """Fit groups by the compiled code of a model; "ols" with weights is "wls"."""
     roles: dict[str, Any] = {}
     if weights is not None:
@@ -51,11 +52,11 @@ def fit_groups(
     record = ModelSettings.model_validate({"model": model, "formula": "y ~ x", **settings})
     found = record.fit_groups(design, starts, 0.95)
     assert found is not None
-    return found
+    return SimpleNamespace(**found)
 
 
 def assert_same_tests(
-    found: Statistics,
+    found: SimpleNamespace,
     theirs: Any,
     g: int = 0,
     *,
@@ -81,7 +82,7 @@ def assert_same_tests(
         assert getattr(found, name)[g] == getattr(theirs, name), name
 
 
-def assert_same_alone(fit: Callable[..., Statistics], x: FloatArray, y: FloatArray) -> None:
+def assert_same_alone(fit: Callable[..., SimpleNamespace], x: FloatArray, y: FloatArray) -> None:
     """See that each fit is the same whatever is beside it, of 300 rows."""
     starts = np.array([0, 40, 100, 103, 250, 300])
     together = fit(x, y, starts)

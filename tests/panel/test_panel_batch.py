@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.kernels.reasons import VOUCHED
-from shortloop.panel.statistics import Statistics
 
 SIZES = (30, 2, 45, 3, 60, 25, 31)
 
@@ -30,7 +30,7 @@ def rows() -> tuple[FloatArray, FloatArray, IntArray]:
     return x, (rng.uniform(size=starts[-1]) < 0.5).astype(float), starts
 
 
-def fits() -> dict[str, Callable[..., Statistics]]:
+def fits() -> dict[str, Callable[..., SimpleNamespace]]:
     rng = np.random.default_rng(3)
     number = sum(SIZES)
     weights, clusters = rng.uniform(0.5, 2.0, number), np.concatenate([np.arange(n) % 7 for n in SIZES])
@@ -45,7 +45,7 @@ def fits() -> dict[str, Callable[..., Statistics]]:
     }
 
 
-def assert_alike(found: Statistics, other: Statistics) -> None:
+def assert_alike(found: SimpleNamespace, other: SimpleNamespace) -> None:
     assert (found.reasons == VOUCHED).sum() == 5
     for name in vars(found):
         np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from shortloop.panel.kernels.reasons import EXACT_FIT, NOT_FINITE, OUTSIDE, VOUC
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.models.glm import COMPILED
 from shortloop.panel.results import Results
-from shortloop.panel.statistics import STATUSES, Statistics, Status
+from shortloop.panel.statistics import STATUSES, Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
@@ -48,14 +49,16 @@ def by_statsmodels(x: FloatArray, successes: FloatArray, failures: FloatArray, *
         return model_of(**more).fit_one(successes / (successes + failures), x, roles)
 
 
-def mine(x: FloatArray, successes: FloatArray, failures: FloatArray, link: str, **more: Any) -> Statistics:
+def mine(
+    x: FloatArray, successes: FloatArray, failures: FloatArray, link: str, **more: Any
+) -> SimpleNamespace:
     with np.errstate(all="ignore"):
         share = successes / (successes + failures)
     columns, starts, counts = np.ascontiguousarray(x.T), np.array([0, len(x)]), (successes, failures)
     return fit_groups("glm", columns, share, starts, counts=counts, family="binomial", link=link, **more)
 
 
-def same(found: Statistics, theirs: Any) -> None:
+def same(found: SimpleNamespace, theirs: Any) -> None:
     scale = np.maximum(np.abs(theirs.params), theirs.bse)
     assert np.all(np.abs(found.params[0] - theirs.params) <= 1e-9 * scale)
     np.testing.assert_allclose(found.bse[0], theirs.bse, rtol=1e-8)

@@ -54,14 +54,14 @@ def same(fits: Fits, g: int, theirs: Any, batched: bool | None = None) -> None:
     """See that a group is as statsmodels has it, coefficient by coefficient."""
     if batched is not None:
         assert (fits.path[g] == 0) == batched, fits.said.get(g)
-    params = dict(zip(fits.names, fits.statistics.params[g], strict=True))
-    bse = dict(zip(fits.names, fits.statistics.bse[g], strict=True))
+    params = dict(zip(fits.names, fits.arrays["params"][g], strict=True))
+    bse = dict(zip(fits.names, fits.arrays["bse"][g], strict=True))
     for name, expected in theirs.params.items():
         scale = max(abs(expected), theirs.bse[name])
         assert abs(params[name] - expected) <= 1e-9 * scale, name
         assert bse[name] == pytest.approx(theirs.bse[name], rel=1e-8), name
     assert {name for name, value in params.items() if np.isfinite(value)} == set(theirs.params.index)
-    assert fits.statistics.nobs[g] == theirs.nobs
+    assert fits.arrays["nobs"][g] == theirs.nobs
     for name in ("llf", "aic"):
         if hasattr(theirs, name):
             assert getattr(fits.statistics, name)[g] == pytest.approx(getattr(theirs, name), rel=1e-9)
@@ -137,7 +137,7 @@ def test_a_text_that_only_rows_without_a_value_have_is_none() -> None:
         fits, _ = fitted(frame, model="ols", formula=formula)
         assert fits.status.tolist() == [Status.FITTED] * 3
         params = smf.ols("y ~ k + np.log(z)", frame.drop(some)[lambda d: d["g"] == 1]).fit().params
-        mine = fits.statistics.params[1]
+        mine = fits.arrays["params"][1]
         np.testing.assert_allclose(mine[np.isfinite(mine)], params, rtol=1e-9)
 
 
@@ -151,7 +151,7 @@ def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
         fits, _ = fitted(some, model="ols", formula="y ~ C(k, {'z': [1, -1]}) + x")
         part = some[some["g"] == 0].assign(c=lambda d: np.where(d["k"] == "a", 1.0, -1.0))
         theirs = smf.ols("y ~ c + x", part).fit()
-        np.testing.assert_allclose(fits.statistics.params[0], theirs.params, rtol=1e-9)
+        np.testing.assert_allclose(fits.arrays["params"][0], theirs.params, rtol=1e-9)
         assert fits.status[:2].tolist() == [Status.FITTED, Status.FAILED]
 
 
@@ -174,7 +174,7 @@ def test_names_of_columns_may_be_any(formula: str, names: tuple[str, ...]) -> No
     for g in range(2):
         rows = (frame["g"] == g).to_numpy()
         params = sm.OLS(frame["y"].to_numpy()[rows], design[rows]).fit().params
-        np.testing.assert_allclose(fits.statistics.params[g], params, rtol=1e-9)
+        np.testing.assert_allclose(fits.arrays["params"][g], params, rtol=1e-9)
     assert (fits.path == 0).all()
 
 
@@ -190,7 +190,7 @@ def test_what_is_scaled_is_scaled_in_its_group() -> None:
     for g, (key,) in enumerate(keys):
         part = each(frame)[key].assign(s=lambda d: (d["x"] - d["x"].mean()) / d["x"].std())
         theirs = smf.ols("y ~ s", part).fit()
-        np.testing.assert_allclose(fits.statistics.params[g], theirs.params, rtol=1e-9)
+        np.testing.assert_allclose(fits.arrays["params"][g], theirs.params, rtol=1e-9)
 
 
 @pytest.mark.parametrize("column", ["y", "x", "k", "w"])
@@ -202,10 +202,10 @@ def test_rows_that_lack_a_value_are_left_out(column: str) -> None:
     for g, (key,) in enumerate(keys):
         part = each(frame)[key].dropna(subset=["y", "x", "k", "w"])
         same(fits, g, smf.wls("y ~ x + k", part, weights=part["w"]).fit(), batched=True)
-    assert fits.statistics.nobs[4] == 53
+    assert fits.arrays["nobs"][4] == 53
     fits, _ = fitted(frame, model="wls", weights="w", formula="y ~ x + k", missing="raise")
     assert fits.status[4] == Status.MISSING_VALUES
-    assert np.isnan(fits.statistics.params[4]).all()
+    assert np.isnan(fits.arrays["params"][4]).all()
     assert (np.delete(fits.status, 4) == Status.FITTED).all()
 
 
@@ -250,9 +250,9 @@ def test_other_models(settings: dict[str, Any]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             theirs = model.fit_one(part[outcome].to_numpy(float), rows, {})
-        np.testing.assert_allclose(fits.statistics.params[g], theirs.params, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(fits.statistics.bse[g], theirs.bse, rtol=1e-8)
-        np.testing.assert_allclose(fits.statistics.pvalues[g], theirs.pvalues, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(fits.arrays["params"][g], theirs.params, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(fits.arrays["bse"][g], theirs.bse, rtol=1e-8)
+        np.testing.assert_allclose(fits.arrays["pvalues"][g], theirs.pvalues, rtol=1e-6, atol=1e-12)
         stopped = model.has_converged(theirs) is False  # after 1,000 iterations of quantreg
         assert fits.status[g] == (Status.NOT_CONVERGED if stopped else Status.FITTED)
 
@@ -285,7 +285,7 @@ def test_zero_times_infinity_is_no_missing_value(formula: str) -> None:
     frame.loc[frame.index[frame["g"] == 2][0], "x"] = np.nan
     fits, _ = fitted(frame, model="ols", formula=formula)
     assert fits.status.tolist() == [Status.FITTED, Status.VALUES_NOT_FINITE, Status.FITTED]
-    assert fits.statistics.nobs.tolist() == [60, 60, 59]
+    assert fits.arrays["nobs"].tolist() == [60, 60, 59]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_the_scale_of_logit_is_there_whatever_fits_it() -> None:
     frame["far"] = frame["x"] + np.where(frame["g"] == 1, 1e7, 0.0)
     fits, _ = fitted(frame, model="logit", formula="b ~ far")
     assert fits.path.tolist() == [0, 1]
-    assert fits.statistics.scale.tolist() == [1.0, 1.0]
+    assert fits.arrays["scale"].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("settings", [{"family": "gaussian"}, {"family": "gamma", "link": "log"}])
@@ -323,7 +323,7 @@ def test_what_is_hardly_off_its_fit_is_left_to_statsmodels(settings: dict[str, s
         family = sm.families.Gamma(sm.families.links.Log()) if "link" in settings else sm.families.Gaussian()
         theirs = sm.GLM(part["y"], sm.add_constant(part[["x", "z"]]), family=family).fit()
         scale = 1e-9 if g == 0 else 1e-5
-        assert (np.abs(fits.statistics.params[g] - theirs.params) <= scale * theirs.bse + 1e-13).all()
+        assert (np.abs(fits.arrays["params"][g] - theirs.params) <= scale * theirs.bse + 1e-13).all()
 
 
 @pytest.mark.parametrize("defect", ["far", "nearly a sum", "one row far out"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,13 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_WEIGHT,
     VOUCHED,
 )
-from shortloop.panel.statistics import Statistics, Status
+from shortloop.panel.statistics import Status
 
 BOUND = 1.345
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 
-def mine(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Statistics:
+def mine(x: FloatArray, y: FloatArray, bound: float = BOUND) -> SimpleNamespace:
     return fit_groups("rlm", np.ascontiguousarray(x.T), y, np.array([0, len(y)]), t=bound)
 
 
@@ -49,7 +50,7 @@ def by_statsmodels(x: FloatArray, y: FloatArray, bound: float = BOUND) -> Any:
         return sm.RLM(y, x, M=sm.robust.norms.HuberT(bound)).fit()
 
 
-def same(found: Statistics, theirs: Any, g: int = 0) -> None:
+def same(found: SimpleNamespace, theirs: Any, g: int = 0) -> None:
     assert_same_tests(found, theirs, g)
     np.testing.assert_allclose(found.scale[g], theirs.scale, rtol=1e-9)
     iterations, deviance = theirs.fit_history["iteration"], theirs.fit_history["deviance"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,13 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.models.glm import COMPILED
-from shortloop.panel.statistics import Statistics
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 KINDS = [("logit", ""), *((family, link) for family, links in COMPILED.items() for link in links)]
 
 
-def mine(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: Any) -> Statistics:
+def mine(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: Any) -> SimpleNamespace:
     columns, starts = np.ascontiguousarray(x.T), np.array([0, len(y)])
     if kind[0] == "logit":
         return fit_groups("logit", columns, y, starts, **more)
@@ -53,7 +53,7 @@ def by_statsmodels(kind: tuple[str, str], x: FloatArray, y: FloatArray, **more: 
         return ModelSettings.model_validate(settings).fit_one(y, x, more)
 
 
-def same(found: Statistics, theirs: Any, g: int = 0) -> None:
+def same(found: SimpleNamespace, theirs: Any, g: int = 0) -> None:
     assert_same_tests(found, theirs, g, errors=1e-8)
     for name in ("llf", "aic", "deviance", "scale"):
         if hasattr(theirs, name) and np.isfinite(getattr(found, name)[g]):
@@ -262,7 +262,7 @@ def test_published_models(name: str) -> None:
 def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((3, 300)), (rng.uniform(size=300) < 0.5).astype(float)
-    fits: list[Callable[..., Statistics]] = [partial(fit_groups, "logit")]
+    fits: list[Callable[..., SimpleNamespace]] = [partial(fit_groups, "logit")]
     fits += [partial(fit_groups, "glm", family=family) for family in ("binomial", "poisson")]
     for fit in fits:
         assert_same_alone(fit, x, y)

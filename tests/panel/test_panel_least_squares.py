@@ -7,6 +7,7 @@ import warnings
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,13 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 from shortloop.panel.models.base import Covariance
-from shortloop.panel.statistics import Statistics
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 KINDS: list[Covariance] = ["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 
 
-def one(x: FloatArray, y: FloatArray, **more: Any) -> Statistics:
+def one(x: FloatArray, y: FloatArray, **more: Any) -> SimpleNamespace:
     """Fit one group, rows by coefficients as statsmodels has them."""
     return fit_groups("ols", np.ascontiguousarray(x.T), y, np.array([0, len(y)]), **more)
 
@@ -49,7 +49,7 @@ def by_statsmodels(x: FloatArray, y: FloatArray, **more: Any) -> Any:
         return model.fit(cov_type=covariance, cov_kwds=known)
 
 
-def same(mine: Statistics, theirs: Any, g: int = 0) -> None:
+def same(mine: SimpleNamespace, theirs: Any, g: int = 0) -> None:
     """See that a fit is that of statsmodels."""
     # statsmodels has leverages, and what is around sums over clusters, from an inverse, which loses digits
     # with the square of the condition.

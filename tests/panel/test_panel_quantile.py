@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,12 @@ from shortloop.panel.kernels.reasons import (
     UNCLEAR_WEIGHT,
     VOUCHED,
 )
-from shortloop.panel.statistics import Statistics, Status
+from shortloop.panel.statistics import Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 
-def mine(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Statistics:
+def mine(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> SimpleNamespace:
     return fit_groups("quantreg", np.ascontiguousarray(x.T), y, np.array([0, len(y)]), quantile=quantile)
 
 
@@ -47,7 +48,7 @@ def by_statsmodels(x: FloatArray, y: FloatArray, quantile: float = 0.5) -> Any:
         return sm.QuantReg(y, x).fit(q=quantile)
 
 
-def same(found: Statistics, theirs: Any, g: int = 0) -> None:
+def same(found: SimpleNamespace, theirs: Any, g: int = 0) -> None:
     """See that a fit is that of statsmodels; without convergence, iterations end somewhere on their way."""
     tolerance = 1e-9 if found.converged[g] else 1e-6
     assert_same_tests(

@@ -73,7 +73,7 @@ class Fit(Stage):
         part = self._parts[unit]
         fits = self._fitter.fit(part.start, part.stop)
         found: dict[str, Any] = {
-            name: getattr(fits.statistics, name) for name in self.outputs() if name not in ("status", "path")
+            name: fits.arrays[name] for name in self.outputs() if name not in ("status", "path")
         }
         if fits.said:
             found[f"said/{part.start}.json"] = json.dumps(fits.said, sort_keys=True).encode()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +19,6 @@ from shortloop.panel.formats.base import FileInput, GeneratedInput, PlacedInput
 from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.pipeline import read_panel
 from shortloop.panel.settings import Panel
-from shortloop.settings.paths import expand_path
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["open_panel"]
 
@@ -56,18 +51,14 @@ def _rows(panel: Panel, file: Path) -> Rows:
         few = {"groups": min(SIMULATED, asked.groups)} if "groups" in type(asked).model_fields else {}
         return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
     assert isinstance(asked, PlacedInput)
-    if not asked.file:
-        raise InputError("no data file is given", file=file, field="input.file")
-    path = expand_path(asked.file, file, field="input.file", what="the file of the rows")
+    path = asked.path(file)
     if isinstance(asked, CsvimportInput):
         numbers = {name: Column(np.empty(0)) for name in asked.numbers}
         texts = {name: Column(np.empty(0, np.int32), (), dtype="str") for name in asked.texts}
         columns = {name: each for name, each in (numbers | texts).items() if name not in panel.groups.by}
         return Rows(panel.groups.by, [], np.zeros(1, np.int64), columns)
     assert isinstance(asked, FileInput)
-    frame: pd.DataFrame = asked.read(path)
-    asked.check_groups(path, frame, panel.groups.by)
-    return from_frame(frame, panel.groups.by)
+    return from_frame(asked.load(path, panel.groups.by, panel.seed), panel.groups.by)
 
 
 def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:

@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
 from shortloop.panel.diagnostics import DIAGNOSTICS, PAGES
@@ -64,14 +63,10 @@ def import_panel(run: PanelRun) -> Built:
     """Build the rows of all groups."""
     from shortloop.panel.formats.base import PlacedInput
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
-    from shortloop.settings.paths import expand_path
 
     panel, file = run.study, None
     if isinstance(panel.input, PlacedInput):
-        if not panel.input.file:
-            raise InputError("no data file is given", file=run.file, field="input.file")
-        path = expand_path(panel.input.file, run.file, field="input.file", what="the file of the rows")
-        (file,) = run.files([path])
+        (file,) = run.files([panel.input.path(run.file)])
     if isinstance(panel.input, CsvimportInput):
         asked, types = panel.input, panel.input.types()
         lines = run.build(

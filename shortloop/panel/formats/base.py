@@ -43,6 +43,15 @@ class PlacedInput(PanelInput):
         description="where it is, relative to the panel file; ${NAME=default} is expanded; no default",
     )
 
+    def path(self, panel_file: Path) -> Path:
+        """Resolve the path of the file."""
+        from shortloop.base.errors import InputError
+        from shortloop.settings.paths import expand_path
+
+        if not self.file:
+            raise InputError("no data file is given", file=panel_file, field="input.file")
+        return expand_path(self.file, panel_file, field="input.file", what="the file of the rows")
+
 
 class FileInput(PlacedInput):
     """Rows in a file that becomes a frame at once."""
@@ -50,6 +59,13 @@ class FileInput(PlacedInput):
     columns: tuple[str, ...] = Field(
         (), description="columns to read, those that make groups among them; default: all"
     )
+
+    def load(self, file: Path | None, by: Sequence[str], seed: int) -> pd.DataFrame:
+        """Read the rows, and refuse groups that this has merged."""
+        assert file is not None
+        frame = self.read(file)
+        self.check_groups(file, frame, by)
+        return frame
 
     @abstractmethod
     def read(self, file: Path) -> pd.DataFrame:
@@ -73,6 +89,10 @@ def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.Dat
 
 class GeneratedInput(PanelInput):
     """Generated rows, without a file."""
+
+    def load(self, file: Path | None, by: Sequence[str], seed: int) -> pd.DataFrame:
+        """Generate the rows."""
+        return self.generate(seed)
 
     @abstractmethod
     def generate(self, seed: int) -> pd.DataFrame:

@@ -31,21 +31,13 @@ class ImportPanel(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.panel.data import from_frame
+        from shortloop.panel.formats.base import FileInput, GeneratedInput, PanelInput
         from shortloop.panel.stages.panel_files import import_results
 
-        return import_results(from_frame(self._read(), self.by, self.blocks), self.file)
-
-    def _read(self) -> pd.DataFrame:
-        from shortloop.panel.formats.base import FileInput, GeneratedInput, PanelInput
-
         settings = PanelInput.model_validate(self.settings)
-        if isinstance(settings, GeneratedInput):
-            return settings.generate(self.seed)
-        assert isinstance(settings, FileInput)
-        assert self.file is not None
-        frame = settings.read(self.file.path)
-        settings.check_groups(self.file.path, frame, self.by)
-        return frame
+        assert isinstance(settings, FileInput | GeneratedInput)
+        frame = settings.load(self.file and self.file.path, self.by, self.seed)
+        return import_results(from_frame(frame, self.by, self.blocks), self.file)
 
 
 class ImportDataset(Stage):

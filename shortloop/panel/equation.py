@@ -15,7 +15,14 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.column import EXACT, LEVELS, Column
 from shortloop.panel.design import Columns, Design, Evaluated
-from shortloop.panel.expressions import coded_column, is_elementwise, keeps_digits, parsed, quoted
+from shortloop.panel.expressions import (
+    coded_column,
+    is_elementwise,
+    keeps_digits,
+    parsed,
+    quoted,
+    with_outcome,
+)
 
 __all__ = ["CategoriesError", "Equation"]
 
@@ -35,7 +42,7 @@ class Equation:
 
     def __init__(self, formula: str, outcome: str | None = None, where: str = "formula") -> None:
         self.where = where
-        self.text = formula if outcome is None else f"{outcome} ~ {formula.strip().removeprefix('~').strip()}"
+        self.text = with_outcome(formula, outcome)
         if outcome is not None and hasattr(self._parsed(formula), "lhs"):
             raise InputError(
                 "the outcome is given twice",

@@ -19,7 +19,15 @@ import numpy as np
 
 from shortloop.panel.column import EXACT, LARGEST, Column
 
-__all__ = ["coded_column", "compares_texts", "is_elementwise", "keeps_digits", "parsed", "quoted"]
+__all__ = [
+    "coded_column",
+    "compares_texts",
+    "is_elementwise",
+    "keeps_digits",
+    "parsed",
+    "quoted",
+    "with_outcome",
+]
 
 EXPRESSIONS = 256
 """Trees that are remembered."""
@@ -45,6 +53,11 @@ OF_FLOAT = -EXACT, EXACT
 """Bounds of floats that become integers."""
 HIGHEST = 64
 """Largest power that is computed to see whether it is too large."""
+
+
+def with_outcome(formula: str, outcome: str | None) -> str:
+    """Add an outcome to the right side of a formula; None: it has one."""
+    return formula if outcome is None else f"{outcome} ~ {formula.strip().removeprefix('~').strip()}"
 
 
 def is_elementwise(expression: str, columns: Container[str]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.expressions import with_outcome
 from shortloop.panel.results import group_columns
 from shortloop.panel.statistics import Status
 from shortloop.report.provenance import Source, source_of, thread_note, upstream
@@ -125,14 +126,13 @@ def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Show
     model = fits[0].options["model"]
     assert isinstance(model, dict)
     outcome = result.facts["outcome"]
-    formula = str(model["formula"])
     names = tuple(result.facts["names"])
     table: Any = result.tables["coefficients"]
     corrected = table.get("pvalues_corrected")
     shape = (len(result.facts["keys"]), len(names))
     return Shown(
         name=" ".join(filter(None, (result.facts["specification"], outcome))),
-        formula=formula if outcome is None else f"{outcome} ~ {formula.strip().removeprefix('~').strip()}",
+        formula=with_outcome(str(model["formula"]), outcome),
         model=str(model["model"]),
         names=names,
         by=tuple(result.facts["by"]),

@@ -152,10 +152,9 @@ class Diagnostics(CollectingStage):
 
     def _head(self, group: str, why: str, place: str) -> Head:
         from shortloop.panel.diagnostics.page import Head
+        from shortloop.panel.expressions import with_outcome
 
-        formula, kind = self.model.formula, getattr(self.model, "model", "")
-        if self.outcome is not None:
-            formula = f"{self.outcome} ~ {formula.strip().removeprefix('~').strip()}"
+        formula, kind = with_outcome(self.model.formula, self.outcome), getattr(self.model, "model", "")
         return Head(group, f"{self._title()}: {formula} ({kind})", why, place)
 
     def _warm_up(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shortloop.panel.formats.base import FileInput
 
-__all__ = ["encoding_of", "group_columns", "look", "marks_of", "separator_of"]
+__all__ = ["encoding_of", "guess_groups", "look", "marks_of", "separator_of"]
 
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
@@ -73,7 +73,7 @@ def look(data: Path, project: Path) -> Look | None:
     if table.shape[1] < 2 or not len(table):
         return None
     numbers = [str(name) for name in table.columns if table[name].dtype.kind in "iuf"]
-    groups, others = group_columns(table)
+    groups, others = guess_groups(table)
     numbers = [name for name in numbers if name not in groups and not is_time(name, table[name])] or numbers
     text = _draft(file, settings, table, numbers, (groups, others), project)
     line = next(number for number, line in enumerate(text.splitlines(), 1) if line.startswith(FORMULA))
@@ -247,7 +247,7 @@ def _opened(file: Path) -> IO[bytes]:
     return stream
 
 
-def group_columns(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+def guess_groups(table: pd.DataFrame) -> tuple[list[str], list[str]]:
     """List columns that probably make groups, the likeliest first, and further candidates.
 
     A name that says what a group is comes first, then texts, then numbers that occur once at each time; of

@@ -62,9 +62,8 @@ class Results:
             found[name] = np.asarray(self.arrays[name]).reshape(-1)
         if correction != "none":
             fitted = np.asarray(self.arrays["status"]) == Status.FITTED
-            found["pvalues_corrected"] = correct_pvalues(
-                np.asarray(self.arrays["pvalues"]), fitted, correction
-            ).reshape(-1)
+            pvalues = np.asarray(self.arrays["pvalues"])
+            found["pvalues_corrected"] = correct_pvalues(pvalues, fitted, correction).reshape(-1)
         return pd.DataFrame(found)
 
     def fits(self) -> pd.DataFrame:
@@ -93,9 +92,8 @@ def group_columns(by: Sequence[str]) -> tuple[str, ...]:
 def merge(parts: Sequence[Results]) -> Results:
     """Merge blocks."""
     parts = [part for part in parts if part.keys]
-    names, terms = merge_terms(
-        [(part.names, part.terms) for part in parts]
-    )  # a text may be in one block only
+    # A category may occur in one block only.
+    names, terms = merge_terms([(part.names, part.terms) for part in parts])
     column = {name: place for place, name in enumerate(names)}
     keys = [key for part in parts for key in part.keys]
     order = _order(keys)

@@ -35,7 +35,7 @@ class Block(Stage):
         import numpy as np
 
         from shortloop.panel.data import block_of
-        from shortloop.panel.stages.panel_files import column_facts, column_values, load_keys
+        from shortloop.panel.stages.panel_files import load_keys, panel_results
 
         keys = load_keys(self.panel)
         groups = [g for g, key in enumerate(keys) if block_of(key, self.blocks) == self.number]
@@ -44,8 +44,8 @@ class Block(Stage):
         last = groups[-1] + 1 if groups else 0
         rows = slice(int(starts[first]), int(starts[last]))
         columns = {name: column.taken(rows).trimmed() for name, column in self._columns().items()}
-        facts = column_facts(columns, self.panel.facts["by"], keys[first:last])
-        return Finished(facts, column_values(columns, starts[first : last + 1] - starts[first]))
+        starts = starts[first : last + 1] - starts[first]
+        return panel_results(columns, self.panel.facts["by"], keys[first:last], starts)
 
     def _columns(self) -> Mapping[str, Column]:
         """Select the columns that are read; all, if that fails: fits then say what is wrong."""

@@ -16,52 +16,37 @@ if TYPE_CHECKING:
     from shortloop.base.types import IntArray
     from shortloop.stages.stage import Job
 
-__all__ = ["column_facts", "column_values", "import_results", "load_columns", "load_keys"]
+__all__ = ["import_results", "load_columns", "load_keys", "panel_results"]
 
 
 def import_results(panel: Panel, file: File | None = None) -> Finished:
     """Make the results of an import job."""
-    facts = column_facts(panel.columns, panel.by, panel.keys)
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
-    return Finished(
-        {**facts, "rows": int(panel.starts[-1]), "notes": list(panel.notes), "file": source},
-        column_values(panel.columns, panel.starts),
+    rows, notes = int(panel.starts[-1]), list(panel.notes)
+    return panel_results(
+        panel.columns, panel.by, panel.keys, panel.starts, rows=rows, notes=notes, file=source
     )
 
 
-def column_values(columns: Mapping[str, Column], starts: IntArray) -> dict[str, Values]:
-    """List the arrays of columns, and the bounds of groups."""
-    found = {
-        _array(number): Values(
-            column.values,
-            "rows",
-            f"column {name}" + ": which level; -1: none" * (column.values.dtype == np.int32),
-        )
-        for number, (name, column) in enumerate(columns.items())
+def panel_results(
+    columns: Mapping[str, Column],
+    by: Sequence[str],
+    keys: Sequence[Sequence[str]],
+    starts: IntArray,
+    **more: Plain,
+) -> Finished:
+    """Make the results of a job that holds columns, groups and further facts."""
+    arrays = {
+        "starts": Values(starts, "bounds of groups", "first row of each group, and the end of the last")
     }
-    return {
-        "starts": Values(starts, "bounds of groups", "first row of each group, and the end of the last"),
-        **found,
-    }
-
-
-def column_facts(
-    columns: Mapping[str, Column], by: Sequence[str], keys: Sequence[Sequence[str]]
-) -> dict[str, Plain]:
-    """Describe columns and groups."""
-    return {
-        "columns": [
-            {
-                "name": name,
-                "levels": None if column.levels is None else list(column.levels),
-                "refused": column.refused,
-                "dtype": column.dtype,
-            }
-            for name, column in columns.items()
-        ],
-        "by": list(by),
-        "keys": [list(key) for key in keys],
-    }
+    listed: list[Plain] = []
+    for number, (name, column) in enumerate(columns.items()):
+        codes = ": which level; -1: none" if column.values.dtype == np.int32 else ""
+        arrays[_array(number)] = Values(column.values, "rows", f"column {name}{codes}")
+        levels = None if column.levels is None else list(column.levels)
+        listed.append({"name": name, "levels": levels, "refused": column.refused, "dtype": column.dtype})
+    facts = {"columns": listed, "by": list(by), "keys": [list(key) for key in keys]}
+    return Finished({**facts, **more}, arrays)
 
 
 def load_columns(job: Job) -> dict[str, Column]:

@@ -11,7 +11,7 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.diagnostics.plot import HUGE, Axis, Box, Plot, axis_of
 from shortloop.panel.diagnostics.rows import Rows
-from shortloop.panel.diagnostics.worst import OUTLYING, summary_of
+from shortloop.panel.diagnostics.worst import OUTLYING, described, summary_of
 from shortloop.report.pdf import Canvas, Sheet
 from shortloop.report.pdf_font import fitting
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
@@ -47,14 +47,8 @@ class Head:
 def page_of(head: Head, rows: Rows) -> Sheet:
     """Draw the page of a group that was fitted."""
     canvas = _headed(head)
-    found = summary_of(rows)
-    said = [
-        f"{len(rows.observed):,} rows, {rows.coefficients} coefficients",
-        f"{100 * found['outlying']:.3g} % of standardised residuals beyond {OUTLYING:g}",
-        f"largest leverage {found['leverage']:.3g} times the mean",
-        f"largest Cook's distance {found['cook']:.3g}",
-        f"Jarque-Bera {found['jarque_bera']:.4g}",
-    ]
+    said = [f"{len(rows.observed):,} rows, {rows.coefficients} coefficients"]
+    said += [text for by, text in described(summary_of(rows)).items() if by != "fit"]
     canvas.text(EDGE, TOP - 16, " · ".join(text for text in said if " nan" not in f" {text}"), 9, color=DARK)
     drawn = _drawn(rows)
     _against_fitted(canvas, BOXES[0], rows, drawn)

@@ -9,7 +9,7 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.diagnostics.rows import Rows
 
-__all__ = ["OUTLYING", "SUMMARY", "reason", "summary_of", "worst"]
+__all__ = ["OUTLYING", "SUMMARY", "described", "reason", "summary_of", "worst"]
 
 OUTLYING = 3.0
 """Standardised residuals beyond this are outlying: one of 370, if errors are normal."""
@@ -63,14 +63,19 @@ def reason(values: Mapping[str, float], by: str) -> str:
     """Tell why a group is among the worst."""
     if by == "influence" and np.isnan(values["cook"]):
         by = "leverage"
+    more = f", the furthest at {values['largest']:.3g}" if by == "outliers" else ""
+    return described(values)[by] + more
+
+
+def described(values: Mapping[str, float]) -> dict[str, str]:
+    """Describe the summary of a group, by criterion."""
     return {
-        "outliers": f"{100 * values['outlying']:.3g} % of standardised residuals beyond {OUTLYING:g}, "
-        f"the furthest at {values['largest']:.3g}",
-        "normality": f"Jarque-Bera {values['jarque_bera']:.4g}",
+        "outliers": f"{100 * values['outlying']:.3g} % of standardised residuals beyond {OUTLYING:g}",
         "leverage": f"largest leverage {values['leverage']:.3g} times the mean",
         "influence": f"largest Cook's distance {values['cook']:.3g}",
+        "normality": f"Jarque-Bera {values['jarque_bera']:.4g}",
         "fit": f"squared correlation of observed and fitted values {values['agreement']:.3g}",
-    }[by]
+    }
 
 
 def _jarque_bera(values: FloatArray) -> float:

@@ -20,9 +20,7 @@ from shortloop.stages.results import Result
 __all__ = [
     "ALPHA",
     "BINS",
-    "Coefficient",
     "Content",
-    "Estimates",
     "Pages",
     "Shown",
     "coefficient_numbers",

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 LEVEL = 0.95
-"""Of confidence intervals."""
+"""Level of confidence intervals."""
 COEFFICIENTS = {
     "params": "estimate",
     "bse": "standard error",

@@ -128,5 +128,5 @@ def test_groups_that_zeros_in_front_tell_apart(tmp_path: Path, numbers: str, fin
     if fine:
         asked.check_groups(file, asked.read(file), ["g"])
         return
-    with pytest.raises(InputError, match="zeros in front"):
+    with pytest.raises(InputError, match="leading zeros"):
         asked.check_groups(file, asked.read(file), ["g"])

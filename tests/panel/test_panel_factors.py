@@ -207,7 +207,7 @@ def test_floats_that_have_lost_digits_are_no_codes() -> None:
     cluster = {"formula": "y ~ z", "covariance": "cluster", "clusters": "id"}
     settings: list[dict[str, Any]] = [{"formula": "y ~ C(id)"}, cluster]
     for how in settings:
-        with pytest.raises(InputError, match="too large to be told apart"):
+        with pytest.raises(InputError, match="too large to be distinguished"):
             fit_frame(frame, ["g"], model="ols", **how)
 
 

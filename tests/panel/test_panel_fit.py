@@ -411,8 +411,8 @@ def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     ("formula", "outcome", "words"),
     [
         ("y ~ x +", None, "invalid formula"),
-        ("~ x", None, "says no outcome"),
-        ("y ~ x", "z", "outcome is said twice"),
+        ("~ x", None, "has no outcome"),
+        ("y ~ x", "z", "outcome is given twice"),
         ("y ~ nosuch", None, "no such column"),
         ("k ~ x", None, "not one column of numbers"),
         ("y ~ np.linalg.inv(x)", None, "cannot be computed"),

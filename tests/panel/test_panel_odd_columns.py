@@ -47,7 +47,7 @@ def test_nested_columns_are_left_out_and_make_no_groups(tmp_path: Path, values: 
     panel = from_frame(frame, ["g"])
     assert not panel.columns
     assert panel.notes == ("v: left out: its values are lists or tables",)
-    with pytest.raises(InputError, match="cannot make groups"):
+    with pytest.raises(InputError, match="unsupported values"):
         from_frame(frame, ["v"])
 
 

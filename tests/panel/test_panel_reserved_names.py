@@ -61,5 +61,5 @@ def test_other_names_are_kept() -> None:
 
 
 def test_a_column_that_is_named_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="named twice"):
+    with pytest.raises(InputError, match="duplicate column"):
         fitted("firm", "firm")

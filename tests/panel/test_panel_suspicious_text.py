@@ -57,7 +57,7 @@ def test_groups_that_look_the_same_are_refused_and_texts_told() -> None:
 def test_numbers_that_cannot_be_told_apart_make_no_groups() -> None:
     ids = pd.Series([2**53, 2**53 + 1, None], dtype="Int64")
     frame = pd.DataFrame({"g": ids.astype("float64"), "y": 1.0})
-    with pytest.raises(InputError, match="too large to be told apart"):
+    with pytest.raises(InputError, match="too large to be distinguished"):
         from_frame(frame, ["g"])
     assert len(from_frame(frame.assign(g=ids), ["g"]).keys) == 2
     assert len(from_frame(frame.assign(g=np.array([2**53, 2**53 + 1, 5])), ["g"]).keys) == 3

@@ -94,7 +94,7 @@ def test_marks_are_taken_for_what_they_can_only_be(texts: list[str], marks: tupl
 
 def test_letters_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     file = written(tmp_path, "firm,y\nMüller,1\n", "cp1252")
-    with pytest.raises(InputError, match="letters") as caught:
+    with pytest.raises(InputError, match="does not have this encoding") as caught:
         read(file)
     assert caught.value.field == "input.encoding"
     assert read(file, encoding="cp1252")["firm"][0] == "Müller"

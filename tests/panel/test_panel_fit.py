@@ -64,7 +64,7 @@ def same(fits: Fits, g: int, theirs: Any, batched: bool | None = None) -> None:
     assert fits.arrays["nobs"][g] == theirs.nobs
     for name in ("llf", "aic"):
         if hasattr(theirs, name):
-            assert getattr(fits.statistics, name)[g] == pytest.approx(getattr(theirs, name), rel=1e-9)
+            assert fits.arrays[name][g] == pytest.approx(getattr(theirs, name), rel=1e-9)
 
 
 def each(frame: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
@@ -402,8 +402,8 @@ def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
     whole = fitter.fit()
     for first, last in ((0, 1), (3, 7), (8, 9)):
         part = fitter.fit(first, last)
-        for name in vars(whole.statistics):
-            both = (getattr(whole.statistics, name)[first:last], getattr(part.statistics, name))
+        for name, values in whole.arrays.items():
+            both = values[first:last], part.arrays[name]
             np.testing.assert_array_equal(*both, err_msg=name)
 
 

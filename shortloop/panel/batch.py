@@ -35,7 +35,7 @@ class Batch:
         self._starts = starts
         self._columns = design.regressors
         self._others = design.outcome, roles.get("weights"), design.trials()
-        self._clusters = np.empty(0, np.int64)
+        self._clusters: IntArray = np.empty(0, np.int64)
         if "clusters" in roles:
             self._clusters = numbered_in_groups(roles["clusters"].astype(np.int64), starts)
         self.nobs: FloatArray = np.diff(starts).astype(np.float64)

@@ -62,7 +62,7 @@ class Results:
             found[name] = np.asarray(self.arrays[name]).reshape(-1)
         if correction != "none":
             fitted = np.asarray(self.arrays["status"]) == Status.FITTED
-            pvalues = np.asarray(self.arrays["pvalues"])
+            pvalues = np.asarray(self.arrays["pvalues"], np.float64)
             found["pvalues_corrected"] = correct_pvalues(pvalues, fitted, correction).reshape(-1)
         return pd.DataFrame(found)
 

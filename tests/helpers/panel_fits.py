@@ -44,7 +44,7 @@ def fit_groups(
     roles: dict[str, Any] = {}
     if weights is not None:
         model, roles["weights"], settings["weights"] = "wls", weights, "w"
-    if clusters is not None:
+    if settings.get("covariance") == "cluster":
         roles["clusters"], settings["clusters"] = clusters, "c"
     if counts is not None:
         roles["successes"], roles["failures"] = counts

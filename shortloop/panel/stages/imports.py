@@ -36,7 +36,7 @@ class ImportPanel(Stage):
 
         settings = PanelInput.model_validate(self.settings)
         assert isinstance(settings, FileInput | GeneratedInput)
-        frame = settings.load(self.file and self.file.path, self.by, self.seed)
+        frame = settings.load(None if self.file is None else self.file.path, self.by, self.seed)
         return import_results(from_frame(frame, self.by, self.blocks), self.file)
 
 

@@ -205,10 +205,8 @@ def _odd() -> dict[str, tuple[FloatArray, FloatArray, dict[str, Any], int]]:
 def test_what_it_cannot_vouch_for(name: str) -> None:
     x, y, more, reason = _odd()[name]
     found = one(x, y, **more)
-    assert found.reasons[0] == reason or (reason, found.reasons[0]) == (
-        SINGULAR,
-        ILL_CONDITIONED,
-    )  # by rounding
+    alike = {SINGULAR, ILL_CONDITIONED}  # the rounding of the processor decides
+    assert found.reasons[0] in (alike if reason in alike else {reason})
     assert np.isnan(found.params).all()
     assert np.isnan(found.pvalues).all()
 

@@ -1,4 +1,4 @@
-"""Training over all bins and applying to all bins, for one labelling of the training trials."""
+"""Temporal generalization for one labelling of the training trials: train all bins, apply to all bins."""
 
 from __future__ import annotations
 

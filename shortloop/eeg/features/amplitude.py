@@ -6,16 +6,16 @@ import math
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.features.bins import baseline_samples, bin_samples, check_bins_fit
-from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
+from shortloop.eeg.features.bins import (
+    OneTrial,
+    baseline_samples,
+    bin_samples,
+    check_bins_fit,
+    features_per_trial,
+)
 from shortloop.eeg.features.settings import AmplitudeSettings
 
-__all__ = ["amplitude_features", "warm_up"]
-
-
-def warm_up() -> None:
-    """Import what `amplitude_features` needs, so that processes forked later share it."""
-    from scipy.signal import butter, sosfiltfilt  # noqa: F401
+__all__ = ["amplitude_features"]
 
 
 def amplitude_features(

@@ -23,16 +23,10 @@ class ImportEpochs(Stage):
     seed: int  # of simulated recordings
 
     def finish(self, out: Outputs) -> Finished:
-        """Read and check."""
         from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.files import whole
-        from shortloop.eeg.stages.feature_files import (
-            epoch_coordinates,
-            epoch_facts,
-            epoch_values,
-            keep_epochs,
-        )
+        from shortloop.eeg.stages.feature_files import describe_epochs, keep_epochs
         from shortloop.stages.records import noted
 
         who = self.partition or ""
@@ -51,9 +45,9 @@ class ImportEpochs(Stage):
             onsets[phase] = self._onsets(epochs, phase)
             seconds = float(epochs.times[-1] - epochs.times[0])
             kept[phase] = keep_epochs(epochs, phase, out)
-            arrays.update(epoch_values(epochs, phase))
-            along.update(epoch_coordinates(phase))
-            phases[phase] = epoch_facts(epochs)
+            described, coordinates, phases[phase] = describe_epochs(epochs, phase)
+            arrays |= described
+            along |= coordinates
             each_name = [whole(file.path).name for file in files]
             names[phase] = ", ".join(each_name)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]

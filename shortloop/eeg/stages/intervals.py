@@ -27,8 +27,7 @@ class Intervals(Stage):
     applied: Job | None
 
     def finish(self, out: Outputs) -> Finished:
-        """Both ends of the interval of each cell."""
-        from shortloop.eeg.stages.map_axes import MAP_AXES
+        from shortloop.eeg.stages.feature_files import MAP_AXES
 
         arrays, scale = {}, "" if self.score == "auc" else "%"
         said = f"end of the {self.level:.0%} bootstrap interval over trials, not smoothed"

@@ -30,7 +30,6 @@ class Report(ReportStage):
     names: dict[str, list[str]] = {}  # noqa: RUF012  of the files of each participant, as they are called now
 
     def drawings(self) -> list[Panel]:
-        """The figures, of all statistics."""
         from shortloop.eeg.report.collect import Made, collect
         from shortloop.eeg.report.page import panels
 
@@ -52,7 +51,6 @@ class Report(ReportStage):
         return panels(self._content)
 
     def finish(self, out: Outputs) -> Finished:
-        """The page, and what was found as plain data."""
         import json
 
         from shortloop.eeg.report.page import page_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortloop.base.plain import Plain
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.stages.map_axes import MAP_AXES
+from shortloop.eeg.stages.feature_files import MAP_AXES
 from shortloop.stages.results import Result
 from shortloop.stages.stage import Values
 

@@ -31,7 +31,6 @@ class Train(Stage):
     features: Job
 
     def open(self) -> None:
-        """Map the features, and see that the estimator can be used."""
         from shortloop.eeg.decoding.selection.folds import run_folds, stratified_folds
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
@@ -66,11 +65,9 @@ class Train(Stage):
         self._decoding = self.decoding.model_copy(update={"folds": count})
 
     def units(self) -> int:
-        """The bins."""
         return len(self._data.times)
 
     def outputs(self) -> dict[str, Out]:
-        """What is known of the classifiers of each bin."""
         bins, trials, features = self._data.data.shape
         folds, classes = self._decoding.folds, len(self._data.classes)
         models = "bins × held-out folds"
@@ -102,7 +99,6 @@ class Train(Stage):
         return outs
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """The classifiers of one bin."""
         from shortloop.eeg.decoding.train import train_bin
 
         models = train_bin(
@@ -117,7 +113,6 @@ class Train(Stage):
         return {name: getattr(models, name) for name in self.outputs()}
 
     def finish(self, out: Outputs) -> Finished:
-        """Confusions of held-out trials, and what they were trained on."""
         import numpy as np
 
         from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes

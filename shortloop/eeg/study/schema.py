@@ -14,8 +14,7 @@ from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
 from shortloop.eeg.formats.registry import AnyInput
-from shortloop.eeg.group.null import RETRAINED
-from shortloop.eeg.group.settings import GroupSettings
+from shortloop.eeg.group.settings import RETRAINED, GroupSettings
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 

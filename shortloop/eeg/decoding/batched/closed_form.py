@@ -1,31 +1,30 @@
-"""Closed-form classifiers of one bin and fold, trained on many label vectors: what these share is computed
-once, and what they do not is a few large matrix products over all of them."""
+"""LDA and ridge of one bin and fold, trained on many label vectors: their shared part is computed once, and
+the rest is a few large matrix products over all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.classifiers import Machines, block_size
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings, Machines, block_size
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.selection.scaling import moments
-from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
+from shortloop.eeg.decoding.solvers import lda, ridge
+from shortloop.eeg.decoding.solvers.common import Basis, decompose
 
-__all__ = ["FoldMachines", "Solved", "fold_machines"]
+__all__ = ["FoldMachines", "train_machines", "warm_up"]
+
+
+def warm_up() -> None:
+    """Nothing is compiled."""
 
 
 class FoldMachines(Machines):
-    """LDA or ridge of one bin and fold, trained on each of many label vectors.
-
-    basis: of the scaled training trials.
-    mean, std: float, (features,). Their moments before scaling.
-    offset: float, (features,). What scaling leaves of their mean.
-    weights: float, (rank + 1, machines, labellings). Of a trial's coordinates and 1.
-    """
+    """LDA or ridge in coordinates of the scaled training trials, whose mean is `offset` (features,)."""
 
     def __init__(
         self, basis: Basis, mean: FloatArray, std: FloatArray, offset: FloatArray, weights: FloatArray
@@ -38,32 +37,22 @@ class FoldMachines(Machines):
         return self._basis.directions()
 
     def project(self, scaled: FloatArray) -> FloatArray:
-        """Coordinates of scaled trials."""
         scaled -= self._offset
         few = len(scaled) < len(self._basis.centred)
         return self._basis.project(scaled) if few else np.asarray(scaled @ self._directions)
 
 
-class Solved(Protocol):
-    """Classifiers in coordinates of a basis, for each label vector."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """Of a trial's coordinates, shape (rank, machines, labellings)."""
-
-    @property
-    def constants(self) -> FloatArray:
-        """What is added, shape (machines, labellings)."""
-
-
-def fold_machines(
-    x: FloatArray, labellings: Labellings, solve: Callable[..., Solved], n_machines: int
+def train_machines(
+    x: FloatArray, labellings: Labellings, estimator: LdaSettings | RidgeSettings
 ) -> Iterator[FoldMachines]:
-    """Train every fold of one bin on each of many label vectors.
-
-    x: float, (trials, features). Features of the bin.
-    """
+    """Train every fold of one bin (trials, features) on each of many label vectors."""
     labellings.require_all_classes()
+    solve: Callable[..., lda.Contrasts | ridge.Solved]
+    if isinstance(estimator, LdaSettings):
+        solve, n_machines = partial(lda.solve, shrinkage=estimator.shrinkage), labellings.n_classes - 1
+    else:
+        solve = partial(ridge.solve, alpha=estimator.alpha)
+        n_machines = 1 if labellings.n_classes == 2 else labellings.n_classes
     fewest = len(x) - max(map(len, labellings.held_out))
     sums_of = _sums_by_folds(x, labellings) if x.shape[1] <= fewest else _sums_by_trials(labellings)
     contrasts, n_labels = labellings.n_classes - 1, len(labellings)
@@ -106,7 +95,7 @@ def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:
 
 
 def _sums_by_folds(x: FloatArray, labellings: Labellings) -> Callable[..., FloatArray]:
-    """The same where features are few: sums over a fold's training trials are all less its own."""
+    """The same if features are few: sums over a fold's training trials are the total minus its own."""
     origin = x.mean(axis=0, dtype=np.float64)
     shifted = np.concatenate([x - origin, np.ones((len(x), 1))], axis=1)  # ones: counts of trials
     own = [shifted[rows].T @ codes for rows, codes in zip(labellings.held_out, labellings.held_out_codes)]

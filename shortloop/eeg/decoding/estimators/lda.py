@@ -18,7 +18,7 @@ __all__ = ["LdaSettings"]
 class LdaSettings(EstimatorSettings):
     """Linear discriminant analysis with fixed shrinkage, as scikit-learn's least-squares solver has it."""
 
-    batched = "lda"
+    batched = "closed_form"
     kind: Literal["lda"] = Field("lda", description="linear discriminant analysis")
     shrinkage: float = Field(
         0.1,

@@ -18,7 +18,7 @@ __all__ = ["RidgeSettings"]
 class RidgeSettings(EstimatorSettings):
     """Ridge regression on class labels, as scikit-learn's RidgeClassifier has it."""
 
-    batched = "ridge"
+    batched = "closed_form"
     weighs_classes = True
     kind: Literal["ridge"] = Field("ridge", description="ridge regression on class labels")
     alpha: float = Field(1.0, gt=0, description="penalty of squared weights; default 1")

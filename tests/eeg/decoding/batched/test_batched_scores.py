@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.batched import classifiers
 from shortloop.eeg.decoding.batched import scores as batched_scores
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings
 from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings

@@ -12,8 +12,7 @@ from source_tree import ROOT
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.batched import classifiers
-from shortloop.eeg.decoding.batched.classifiers import block_size, winners
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings, block_size, winners
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 

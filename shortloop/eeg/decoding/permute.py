@@ -74,22 +74,7 @@ def _runs_of_one_class(labels: IntArray, folds: IntArray, runs: list[IntArray]) 
 
 
 def subsampled(labels: IntArray, *, seed: int, names: tuple[str, ...]) -> IntArray:
-    """Draw as many trials of each class, without replacement, as the smallest class has.
-
-    Parameters
-    ----------
-    labels : array of int, shape (trials,)
-        Class of each trial.
-    seed : int
-        The study's seed; each class has draws of its own.
-    names : tuple of str
-        What the trials are of: participant, phase.
-
-    Returns
-    -------
-    array of int
-        Numbers of the trials that are kept, ascending.
-    """
+    """Draw as many trials of each class, without replacement, as the smallest class has; in order."""
     present, counts = np.unique(labels, return_counts=True)
     kept = []
     for each in present.tolist():

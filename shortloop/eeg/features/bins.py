@@ -12,7 +12,14 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
 
-__all__ = ["OneTrial", "baseline_samples", "bin_samples", "check_bins_fit", "features_per_trial"]
+__all__ = [
+    "OneTrial",
+    "baseline_samples",
+    "bin_samples",
+    "check_bins_fit",
+    "epoch_bins",
+    "features_per_trial",
+]
 
 OneTrial = Callable[[FloatArray], FloatArray]
 """Features (bins, features) of the signal (channels, samples) of a trial."""
@@ -112,6 +119,36 @@ def baseline_samples(times: FloatArray, baseline: tuple[float, float]) -> slice:
     return slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0)
 
 
+def epoch_bins(
+    kind: str, settings: AmplitudeSettings | PowerSettings, epochs: Epochs, participant: str | None
+) -> IntArray:
+    """Indices (bins, size) of the samples of each bin of epochs, which must serve the settings."""
+    check_bins_fit(
+        kind,
+        settings,
+        tmin=float(epochs.times[0]) if len(epochs.times) else 0.0,
+        sfreq=epochs.sfreq,
+        samples=len(epochs.times),
+        participant=participant,
+    )
+    return _bins_of(f"features.{kind}", settings, epochs.times, participant)
+
+
+def _bins_of(
+    field: str,
+    settings: AmplitudeSettings | PowerSettings,
+    times: FloatArray,
+    participant: str | None = None,
+) -> IntArray:
+    asked: dict[str, Any] = {"start": settings.start, "bins": settings.bins, "field": field}
+    asked["participant"] = participant
+    if isinstance(settings, AmplitudeSettings):
+        return bin_samples(times, size=settings.bin_samples, step=settings.step, **asked)
+    every = settings.every
+    unit = f"points, one every {every} samples"
+    return every * bin_samples(times[::every], size=settings.bin_points, unit=unit, **asked)
+
+
 def check_bins_fit(
     kind: str,
     settings: AmplitudeSettings | PowerSettings,
@@ -126,6 +163,7 @@ def check_bins_fit(
     times = tmin + np.arange(samples) / sfreq
     field = f"features.{kind}"
     try:
+        _bins_of(field, settings, times)
         if isinstance(settings, AmplitudeSettings):
             _check_amplitude(field, settings, times, sfreq)
         else:
@@ -138,14 +176,6 @@ def check_bins_fit(
 
 
 def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray, sfreq: float) -> None:
-    bin_samples(
-        times,
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_samples,
-        step=settings.step,
-        field=field,
-    )
     if settings.lowpass is not None:
         _check_frequency(f"{field}.lowpass", "low-pass", settings.lowpass, sfreq)
         # The two-pass filter extends the epoch by this many of its own samples at each end.
@@ -174,14 +204,6 @@ def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray,
 
 
 def _check_power(field: str, settings: PowerSettings, times: FloatArray, sfreq: float) -> None:
-    bin_samples(
-        times[:: settings.every],
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_points,
-        field=field,
-        unit=f"points, one every {settings.every} samples",
-    )
     _check_frequency(f"{field}.fmax", "highest frequency", settings.fmax, sfreq)
     from mne.time_frequency import morlet
 

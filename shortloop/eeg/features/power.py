@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.features.bins import OneTrial, bin_samples, check_bins_fit, features_per_trial
+from shortloop.eeg.features.bins import OneTrial, epoch_bins, features_per_trial
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.features.settings import PowerSettings
 
@@ -77,22 +77,7 @@ def power_features(
     .. [1] Tallon-Baudry, Bertrand, Delpuech & Pernier (1997). Oscillatory γ-band (30-70 Hz) activity
        induced by a visual search task in humans. Journal of Neuroscience 17(2), 722-734.
     """
-    check_bins_fit(
-        "power",
-        settings,
-        tmin=float(epochs.times[0]) if len(epochs.times) else 0.0,
-        sfreq=epochs.sfreq,
-        samples=len(epochs.times),
-        participant=participant,
-    )
-    indices = settings.every * bin_samples(
-        epochs.times[:: settings.every],
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_points,
-        field="features.power",
-        participant=participant,
-    )
+    indices = epoch_bins("power", settings, epochs, participant)
 
     def make() -> OneTrial:
         bank = _Bank.build(epochs.sfreq, settings, indices.ravel())

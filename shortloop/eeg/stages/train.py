@@ -37,10 +37,10 @@ class Train(Stage):
 
         if self.decoding.subsample:
             raise InputError(
-                "the build script knows nothing of subsampling",
+                "the build script does not subsample features",
                 field="decoding.subsample",
-                expected="features that went through `subsampled`",
-                hint="take over build_scripts/build_pipeline.py of a new project: shortloop init",
+                expected="features from `subsampled`",
+                hint="copy build_scripts/build_pipeline.py from a new project (shortloop init)",
             )
         self._data = load_features(self.features, self.phase)
         warm_up(self.estimator)

@@ -55,7 +55,7 @@ def retrained_scores(
     within : bool
         Whether the decoded trials are the training trials.
     n_classes, decoding, estimator
-        As of `fold_models`.
+        As of `train_bin`.
     score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
         The score.
 

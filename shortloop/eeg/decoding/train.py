@@ -83,8 +83,16 @@ def train_bin(
 
     Parameters
     ----------
-    x, labels, folds, n_classes, decoding, estimator
-        As of `fold_models`.
+    x : array of float, shape (trials, features)
+        Features of the bin.
+    labels, folds : array of int, shape (trials,)
+        Class of each trial, and the fold that holds it out.
+    n_classes : int
+        Number of classes.
+    decoding : DecodingSettings
+        Folds, selection and scaling of features.
+    estimator : EstimatorSettings
+        The classifier.
     decisions : bool, default False
         Whether decisions on held-out trials are wanted beside their predicted classes.
 

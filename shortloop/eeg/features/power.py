@@ -38,19 +38,10 @@ def power_features(
 
     Parameters
     ----------
-    epochs : Epochs
-        The signal; `epochs.data` may be a memory map, of which only the selected trials are read.
+    epochs, trials, out, participant
+        As of `amplitude_features`; any split of the trials gives the same bits with one BLAS thread everywhere.
     settings : PowerSettings
         Frequencies (Hz), cycles, points, bins.
-    trials : slice, optional
-        The trials to compute; default all. An empty slice computes nothing and gives times, names and
-        shape alone, which is what one needs to allocate `out`.
-    out : array of float, shape (bins, selected trials, features), optional
-        Where to write; default a new C-contiguous float32 array. For work that is split over the trials
-        give each part its view: ``power_features(..., trials=part, out=whole[:, part])``. Each trial is
-        computed by itself, so any split gives the same bits (given one BLAS thread everywhere).
-    participant : str, optional
-        For the errors.
 
     Returns
     -------

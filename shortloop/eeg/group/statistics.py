@@ -94,11 +94,9 @@ def group_statistics(
     smoothed = smooth(observed, levels)
     if participants == 1:
         t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
-    elif settings.null == "permutations" and draws is not None:
-        rows = _draw(participants, permutations, draws, seed)
-        t, null, exact = one_sample_t(smoothed), _drawn_null(observed, permuted, rows, levels, smooth), False
     elif settings.null == "permutations":
-        t, null, exact = one_sample_t(smoothed), _permutation_null(permuted, levels, smooth), False
+        rows = _rows(permuted, draws, seed)
+        t, null, exact = one_sample_t(smoothed), _drawn_null(observed, permuted, rows, levels, smooth), False
     else:
         signs, exact = sign_flips(participants, permutations, seed)
         t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
@@ -165,21 +163,17 @@ def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: Grou
     )
 
 
-def _permutation_null(
-    permuted: Sequence[FloatArray], levels: FloatArray, smooth: Callable[..., FloatArray]
-) -> Iterator[FloatArray]:
-    for piece in _pieces(len(permuted[0]), len(permuted) * permuted[0][0].size):
-        _check_permuted([maps[piece] for maps in permuted])
-        each = zip(permuted, levels, strict=True)
-        yield one_sample_t(np.stack([smooth(maps[piece], level) for maps, level in each]))
-
-
-def _draw(participants: int, others: int, count: int, seed: np.random.SeedSequence | None) -> IntArray:
+def _rows(permuted: Sequence[FloatArray], draws: int | None, seed: np.random.SeedSequence | None) -> IntArray:
+    """Choose the map of each participant in each null map: everybody's p-th, or drawn ones."""
+    participants, permutations = len(permuted), len(permuted[0])
+    if draws is None:
+        return np.repeat(np.arange(1, permutations + 1)[:, np.newaxis], participants, axis=1)
+    _check_permuted(permuted)
     if seed is None:
         raise ValueError("null maps that are drawn need a seed")
-    if count < 1:
-        raise ValueError(f"null maps to draw: expected at least one, not {count}")
-    return draw_rows(participants, others, count, seed)
+    if draws < 1:
+        raise ValueError(f"null maps to draw: expected at least one, not {draws}")
+    return draw_rows(participants, permutations, draws, seed)
 
 
 def _drawn_null(
@@ -189,9 +183,9 @@ def _drawn_null(
     levels: FloatArray,
     smooth: Callable[..., FloatArray],
 ) -> Iterator[FloatArray]:
-    _check_permuted(permuted)
     for piece in _pieces(len(rows), observed.size):
         drawn = drawn_maps(observed, permuted, rows[piece])
+        _check_permuted(drawn)
         yield one_sample_t(np.stack([smooth(*each) for each in zip(drawn, levels, strict=True)]))
 
 

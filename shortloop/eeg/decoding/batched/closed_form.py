@@ -4,7 +4,7 @@ the rest is a few large matrix products over all of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -16,35 +16,16 @@ from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers import lda, ridge
 from shortloop.eeg.decoding.solvers.common import Basis, decompose
 
-__all__ = ["FoldMachines", "train_machines", "warm_up"]
+__all__ = ["train_machines", "warm_up"]
 
 
 def warm_up() -> None:
     """Nothing is compiled."""
 
 
-class FoldMachines(Machines):
-    """LDA or ridge in coordinates of the scaled training trials, whose mean is `offset` (features,)."""
-
-    def __init__(
-        self, basis: Basis, mean: FloatArray, std: FloatArray, offset: FloatArray, weights: FloatArray
-    ) -> None:
-        super().__init__(mean, std, weights)
-        self._basis, self._offset = basis, offset
-
-    @cached_property
-    def _directions(self) -> FloatArray:
-        return self._basis.directions()
-
-    def project(self, scaled: FloatArray) -> FloatArray:
-        scaled -= self._offset
-        few = len(scaled) < len(self._basis.centred)
-        return self._basis.project(scaled) if few else np.asarray(scaled @ self._directions)
-
-
 def train_machines(
     x: FloatArray, labellings: Labellings, estimator: LdaSettings | RidgeSettings
-) -> Iterator[FoldMachines]:
+) -> Iterator[Machines]:
     """Train every fold of one bin (trials, features) on each of many label vectors."""
     labellings.require_all_classes()
     solve: Callable[..., lda.Contrasts | ridge.Solved]
@@ -78,7 +59,16 @@ def train_machines(
             )
             weights[:-1, :, part] = solved.weights
             weights[-1, :, part] = solved.constants
-        yield FoldMachines(basis, mean, std, offset, weights)
+        yield Machines(mean, std, weights, partial(_project, basis, offset, cache(basis.directions)))
+
+
+def _project(
+    basis: Basis, offset: FloatArray, directions: Callable[[], FloatArray], scaled: FloatArray
+) -> FloatArray:
+    """Coordinates of scaled trials; the mean of the scaled training trials is `offset`."""
+    scaled -= offset
+    few = len(scaled) < len(basis.centred)
+    return basis.project(scaled) if few else np.asarray(scaled @ directions())
 
 
 def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:

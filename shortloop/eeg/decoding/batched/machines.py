@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -84,21 +83,24 @@ class Labellings:
         return self._inner[fold, n_inner]
 
 
-class Machines(ABC):
+class Machines:
     """Linear classifiers of one bin and fold, trained on each of many label vectors.
 
     The weights (coordinates + 1, machines, labellings) are those of a trial's coordinates and 1. There is a
     machine for each class, and the largest decision wins; or one for each class but the first, which decides
     between its class and the first. `mean` and `std` (features,) are the moments of the training trials.
+    `project` gives coordinates (trials, coordinates) of scaled trials, which it may overwrite.
     """
 
-    def __init__(self, mean: FloatArray, std: FloatArray, weights: FloatArray) -> None:
-        self._mean, self._std = mean, std
+    def __init__(
+        self,
+        mean: FloatArray,
+        std: FloatArray,
+        weights: FloatArray,
+        project: Callable[[FloatArray], FloatArray],
+    ) -> None:
+        self._mean, self._std, self._project = mean, std, project
         self.weights = weights
-
-    @abstractmethod
-    def project(self, scaled: FloatArray) -> FloatArray:
-        """Coordinates (trials, coordinates) of scaled trials, which may be overwritten."""
 
     def coordinates(self, x: FloatArray, scaling: str) -> FloatArray:
         """Coordinates (sets · trials, coordinates + 1) of trials (sets, trials, features), the last one 1.
@@ -110,7 +112,7 @@ class Machines(ABC):
         else:
             scaled = np.concatenate([zscore(each) for each in x])
         found = np.ones((len(scaled), len(self.weights)))
-        found[:, :-1] = self.project(scaled)
+        found[:, :-1] = self._project(scaled)
         return found
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, FloatArray]]:

@@ -4,6 +4,7 @@ inner folds."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -14,42 +15,31 @@ from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
 
-__all__ = ["SvmMachines", "train_machines", "warm_up"]
+__all__ = ["train_machines", "warm_up"]
 
 
-class SvmMachines(Machines):
-    """Linear SVMs; coordinates are scaled features, or their products with the scaled training trials
-    (training trials, features) if these are given."""
-
-    def __init__(
-        self, mean: FloatArray, std: FloatArray, weights: FloatArray, trials: FloatArray | None = None
-    ) -> None:
-        super().__init__(mean, std, weights)
-        self._trials = trials
-
-    def project(self, scaled: FloatArray) -> FloatArray:
-        return scaled if self._trials is None else np.asarray(scaled @ self._trials.T)
-
-
-def train_machines(
-    x: FloatArray, labellings: Labellings, estimator: LinearSvmSettings
-) -> Iterator[SvmMachines]:
+def train_machines(x: FloatArray, labellings: Labellings, estimator: LinearSvmSettings) -> Iterator[Machines]:
     """Train every fold of one bin (trials, features) on each of many label vectors."""
     for fold, train in enumerate(labellings.train):
         chosen = x[train]
         mean, std = moments(chosen)
         scaled = (chosen - mean) / std
         if _few_features(len(train), x.shape[1] + 1, estimator.C):
-            yield SvmMachines(mean, std, _by_features(scaled, labellings, fold, estimator))
+            yield Machines(mean, std, _by_features(scaled, labellings, fold, estimator), np.asarray)
             continue
         dual = _by_trials(scaled, labellings, fold, estimator)
         if x.shape[1] > len(train):
-            yield SvmMachines(mean, std, dual, scaled)
+            yield Machines(mean, std, dual, partial(_products, scaled))
             continue
         weights = np.empty((x.shape[1] + 1, *dual.shape[1:]))
         weights[:-1] = np.tensordot(scaled.T, dual[:-1], axes=1)
         weights[-1] = dual[-1]
-        yield SvmMachines(mean, std, weights)
+        yield Machines(mean, std, weights, np.asarray)
+
+
+def _products(trials: FloatArray, scaled: FloatArray) -> FloatArray:
+    """Inner products of scaled trials with the scaled training trials."""
+    return np.asarray(scaled @ trials.T)
 
 
 def warm_up() -> None:

@@ -39,7 +39,7 @@ def power_features(
     Parameters
     ----------
     epochs, trials, out, participant
-        As of `amplitude_features`; any split of the trials gives the same bits with one BLAS thread everywhere.
+        As of `amplitude_features`; any split of the trials gives the same bits with one BLAS thread.
     settings : PowerSettings
         Frequencies (Hz), cycles, points, bins.
 

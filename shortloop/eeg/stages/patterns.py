@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Patterns"]
 
-LITTLE = 2e7  # numbers among the features, of which the patterns take no longer than forking slices
+SMALL_WORK = 2e7  # numbers of the features, whose patterns take no longer than forking slices
 
 
 class Patterns(Stage):
@@ -41,7 +41,7 @@ class Patterns(Stage):
         return len(self._data.times)
 
     def is_small(self) -> bool:
-        return bool(self._data.data.size < LITTLE)
+        return bool(self._data.data.size < SMALL_WORK)
 
     def outputs(self) -> dict[str, Out]:
         bins, channels = len(self._data.times), len(self._channels)

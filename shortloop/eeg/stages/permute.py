@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["NullScores", "Permute"]
 
 PER_UNIT = 50  # permutations, tallied at once
-LITTLE = 1e9  # additions and products that take no longer than forking slices
+SMALL_WORK = 1e9  # additions and products, which take no longer than forking slices
 
 
 class NullScores(Stage):
@@ -33,12 +33,13 @@ class NullScores(Stage):
     applied: Job | None
 
     NULL = ""
-    """What is shuffled."""
+    """Labels that are shuffled."""
 
     def open(self) -> None:
-        """What scores are computed from, and the shuffled labels; a permutation is the same however many."""
+        """Load votes or ranks, and shuffle labels; a permutation is the same however many there are."""
         import numpy as np
 
+        from shortloop.eeg.decoding.metrics.scores import held_out_evidence
         from shortloop.eeg.decoding.permute import permuted_labels
 
         models, applied = self.models, self.applied
@@ -47,7 +48,7 @@ class NullScores(Stage):
         self._folds = np.asarray(models.arrays["folds"])
         runs = np.asarray(models.arrays["runs"]) if "runs" in models.arrays else None
         self._truth = {"curve": np.asarray(models.arrays["labels"])}
-        self._evidence = {"curve": self._of_held_out()}
+        self._evidence = {"curve": held_out_evidence(self.score, models.arrays, self._n_classes)}
         # Trials are ranked among those that one classifier decides on.
         self._groups: dict[str, np.ndarray | None] = {"curve": self._folds}
         # Within folds: a fold's training labels fix how many held-out trials each class has.
@@ -72,14 +73,6 @@ class NullScores(Stage):
             if decoded == phase
             else permuted_labels(self._truth["plane"], self.count, seed=self.seed, names=(who, decoded))
         )
-
-    def _of_held_out(self) -> np.ndarray:
-        from shortloop.eeg.decoding.metrics.auc import decision_ranks
-        from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
-
-        if self.score == "auc":
-            return decision_ranks(self.models.arrays["decisions"], self._folds)
-        return cross_validated_votes(self.models.arrays["predicted"], self._n_classes)
 
     @property
     def _scale(self) -> str:
@@ -151,7 +144,7 @@ class Permute(NullScores):
 
     def is_small(self) -> bool:
         cells = sum(each.size for each in self._evidence.values())
-        return (self.count - self.have) * 2 * self._n_classes * cells < LITTLE
+        return (self.count - self.have) * 2 * self._n_classes * cells < SMALL_WORK
 
     def index(self, unit: int) -> Index:
         return self._parts[unit]

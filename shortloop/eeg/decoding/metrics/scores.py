@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.metrics.auc import auc_scores
+from shortloop.eeg.decoding.metrics.auc import auc_scores, decision_ranks
 from shortloop.eeg.score import Score
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "chance_level",
     "confusions",
     "cross_validated_votes",
+    "held_out_evidence",
     "recall_scores",
     "scores_of",
 ]
@@ -24,6 +25,13 @@ def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
     """Convert predictions of held-out trials (bins, trials), −1: none, to votes (bins, trials, classes)."""
     votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
     return votes
+
+
+def held_out_evidence(score: Score, models: Mapping[str, np.ndarray], n_classes: int) -> IntArray:
+    """Convert predictions of held-out trials to votes, for ``"auc"`` decisions to ranks within folds."""
+    if score == "auc":
+        return decision_ranks(models["decisions"], models["folds"])
+    return cross_validated_votes(models["predicted"], n_classes)
 
 
 def scores_of(

@@ -217,7 +217,7 @@ def _read(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Recordings
     everything = [
         path for phases in named.values() for found in phases.values() for one in found for _, path in one
     ]
-    # Stages look at the name of a recording, be it a file or a folder, and not at what is above it.
+    # Stages use the name of a recording, a file or a folder, but no folder above it.
     files = (
         replace(file, name=str(file.path.relative_to(whole(file.path).parent)))
         for file in run.files(everything)

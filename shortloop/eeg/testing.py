@@ -202,7 +202,7 @@ def _check_training(settings: Mapping[str, Any]) -> None:
         assert models.predicted.tolist() == again.predicted.tolist(), "trained again, it predicts otherwise"
         assert models.weights.tobytes() == again.weights.tobytes(), "trained again, it has other weights"
         right = (models.predicted == labels).mean()
-        assert right > 0.9, f"it calls {right:.0%} of trials right that are told apart with ease"
+        assert right > 0.9, f"only {right:.0%} of predictions are right for classes that are easy to separate"
         assert np.isfinite(models.decisions).all() or not given["decisions"], "a decision is not finite"
         assert (models.weights.shape[1] == n_classes) == estimator.is_linear, "is_linear, and weights, differ"
         chosen = np.isfinite(models.C).all()

@@ -48,11 +48,11 @@ SHARED_TRAINING = (
     "vary more than the same predictions under shuffled labels do. For one participant use "
     'permutations.null = "training-labels", or leave it out.'
 )
-"""Of one participant's cross-validated scores, tested by shuffling the labels of predicted trials: on noise,
+"""Note on one participant's cross-validated scores, tested by shuffling labels of predicted trials: on noise,
 about one curve in five was significant at 0.05. Over participants the t statistic takes care of it."""
 
 TOO_SMALL = "p is too small, as the labels were shuffled after training: leave out permutations.null"
-"""The same beside a p value."""
+"""Short form of that note, beside a p value."""
 
 FEW_PARTICIPANTS = 6
 """From this many participants on, sign flips can reach p < 0.05 (2 / 2^6)."""

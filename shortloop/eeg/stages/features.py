@@ -1,4 +1,4 @@
-"""What both kinds of features have in common: a unit is a few trials of one phase."""
+"""Base of the stages that compute features: a unit is a few trials of one phase."""
 
 from __future__ import annotations
 

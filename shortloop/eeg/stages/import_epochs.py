@@ -16,8 +16,8 @@ __all__ = ["ImportEpochs"]
 class ImportEpochs(Stage):
     """Import: recordings of one participant to checked epochs of each phase."""
 
-    settings: dict[str, object]  # of the format; where the files are is no part of it
-    recordings: dict[str, list[list[tuple[str, File]]]]  # of each phase, each with the names of its files
+    settings: dict[str, object]  # of the format, without the places of files
+    recordings: dict[str, list[list[tuple[str, File]]]]  # of each phase, with names of files
     phases: list[str]  # the training phase first
     classes: list[str]
     seed: int  # of simulated recordings
@@ -70,7 +70,7 @@ class ImportEpochs(Stage):
         )
 
     def _onsets(self, epochs: Epochs, phase: str) -> dict[str, FloatArray]:
-        """Of each recording, by its content, when its trials are; empty where nobody knows."""
+        """Onsets of the trials of each recording, by its content; empty if unknown."""
         if "onset" not in epochs.trial_info:
             return {}
         found: dict[str, FloatArray] = {}

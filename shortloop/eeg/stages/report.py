@@ -16,10 +16,10 @@ __all__ = ["Report"]
 class Report(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""
 
-    study: dict[str, object]  # the settings, as the page shows them
+    study: dict[str, object]  # settings, as the page shows them
     groups: list[Job]
     imported: list[Job]
-    # Build scripts of earlier versions do not give these; what they hold is not shown then.
+    # Build scripts of earlier versions do not give these; the report omits them then.
     evoked: list[Job] = []  # noqa: RUF012
     train: list[Job] = []  # noqa: RUF012
     apply: list[Job] = []  # noqa: RUF012

@@ -26,7 +26,7 @@ class Train(Stage):
     phase: str
     seed: int  # of the folds
     decoding: DecodingSettings
-    decisions: bool  # whether they are kept, beside the predicted classes
+    decisions: bool  # also keep decisions, beside the predicted classes
     estimator: EstimatorSettings
     features: Job
 
@@ -128,7 +128,7 @@ class Train(Stage):
                 "phase": self.phase,
                 "time_unit": self._data.time_unit,
                 "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
-                # What applies or retrains the classifiers reads it here, and not in the options.
+                # Stages that apply or retrain the classifiers read it here, not in the options.
                 "decoding": self._decoding.of_training(),
                 "estimator": self.estimator.model_dump(mode="json"),
             },

@@ -85,7 +85,7 @@ def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:
 
 
 def _sums_by_folds(x: FloatArray, labellings: Labellings) -> Callable[..., FloatArray]:
-    """The same if features are few: sums over a fold's training trials are the total minus its own."""
+    """Coordinates of the classes' sums, for few features: those of a fold are the total minus its own."""
     origin = x.mean(axis=0, dtype=np.float64)
     shifted = np.concatenate([x - origin, np.ones((len(x), 1))], axis=1)  # ones: counts of trials
     own = [shifted[rows].T @ codes for rows, codes in zip(labellings.held_out, labellings.held_out_codes)]

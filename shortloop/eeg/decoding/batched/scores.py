@@ -113,7 +113,7 @@ def _right(machines: Machines, test: FloatArray, rows: IntArray, truth: np.ndarr
         if n_classes == 2:
             called = decided[:, :, 0] > 0
             second = _sums(called & here[1])
-            # Of all that are called the second class, the others are wrong.
+            # Trials that are wrongly called the second class are not called the first.
             right[1, bins, part] = second
             right[0, bins, part] = here[0].sum(axis=0) - (_sums(called) - second)
             continue

@@ -1,4 +1,4 @@
-"""What several solvers share: class labels as numbers, and coordinates with a diagonal covariance."""
+"""Common parts of solvers: class labels as numbers, and coordinates with a diagonal covariance."""
 
 from __future__ import annotations
 

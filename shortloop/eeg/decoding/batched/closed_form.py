@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.machines import Labellings, Machines, block_size
-from shortloop.eeg.decoding.estimators.lda import LdaSettings
-from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.selection.scaling import moments
-from shortloop.eeg.decoding.solvers import lda, ridge
 from shortloop.eeg.decoding.solvers.common import Basis, decompose
 
 __all__ = ["train_machines", "warm_up"]
@@ -23,17 +21,17 @@ def warm_up() -> None:
     """Nothing is compiled."""
 
 
-def train_machines(
-    x: FloatArray, labellings: Labellings, estimator: LdaSettings | RidgeSettings
-) -> Iterator[Machines]:
+class ClosedForm(Protocol):
+    """An estimator with a closed form: its key holds its own solver and no other."""
+
+    def solver(self, n_classes: int) -> tuple[Callable[..., Any], int]:
+        """Solver of many labellings, for weights and constants of so many machines."""
+
+
+def train_machines(x: FloatArray, labellings: Labellings, estimator: ClosedForm) -> Iterator[Machines]:
     """Train every fold of one bin (trials, features) on each of many label vectors."""
     labellings.require_all_classes()
-    solve: Callable[..., lda.Contrasts | ridge.Solved]
-    if isinstance(estimator, LdaSettings):
-        solve, n_machines = partial(lda.solve, shrinkage=estimator.shrinkage), labellings.n_classes - 1
-    else:
-        solve = partial(ridge.solve, alpha=estimator.alpha)
-        n_machines = 1 if labellings.n_classes == 2 else labellings.n_classes
+    solve, n_machines = estimator.solver(labellings.n_classes)
     fewest = len(x) - max(map(len, labellings.held_out))
     sums_of = _sums_by_folds(x, labellings) if x.shape[1] <= fewest else _sums_by_trials(labellings)
     contrasts, n_labels = labellings.n_classes - 1, len(labellings)

@@ -85,28 +85,18 @@ def fold_moments(
     return mean, std
 
 
-def fold_anova(
-    x: FloatArray,
-    labels: IntArray,
-    folds: IntArray,
-    n_classes: int,
-    n_folds: int,
-    sums: FoldSums | None = None,
-) -> FloatArray:
+def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, sums: FoldSums) -> FloatArray:
     """F of a one-way ANOVA over the classes, on the training trials of every fold.
 
-    Sums over class × fold are taken once; the training sums of a fold are the total less its own. Features
-    that hardly vary within the classes, or only on held-out trials, are computed again without differences.
+    Features that hardly vary within the classes, or only on held-out trials, are computed again without
+    differences.
 
     Any textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
 
     returns: (folds, features), F; infinite where the classes differ and nothing varies within them, NaN where
         nothing varies
     """
-    if sums is None:
-        sums = fold_sums(x, labels, folds, n_classes, n_folds)
     counts, squares = sums.counts, sums.squares
-
     n_class = counts.sum(axis=1, keepdims=True) - counts  # (classes, folds), training trials
     class_sum = sums.sums.sum(axis=1, keepdims=True) - sums.sums  # (classes, folds, features)
     total_square = squares.sum(axis=0) - squares  # (folds, features)
@@ -151,7 +141,7 @@ def select_features(
     # head, which is exact for the smallest alpha.
     share = betaincinv(within / 2, between / 2, alpha)
     least[can_be_tested] = within / between * (1 - share) / share
-    f = fold_anova(x, labels, folds, n_classes, n_folds, sums)
+    f = fold_anova(x, labels, folds, sums)
     kept: np.ndarray = (f > least[:, np.newaxis]) & can_be_tested[:, np.newaxis]
     return kept
 

@@ -325,8 +325,8 @@ FORMAT_CHECKS: tuple[Check, ...] = (
 """The common tests of formats, each of which takes a table of settings."""
 
 
-def _record(settings: Mapping[str, Any]) -> EstimatorSettings | InputSettings:
-    base = EstimatorSettings if EstimatorSettings.tag in settings else InputSettings
+def _record(settings: Mapping[str, Any]) -> Tagged:
+    base: type[Tagged] = EstimatorSettings if EstimatorSettings.tag in settings else InputSettings
     return base.model_validate(dict(settings))
 
 

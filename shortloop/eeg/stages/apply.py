@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
 
@@ -101,9 +101,10 @@ class Apply(Stage):
             how |= {"folds": arrays["folds"], "weights": arrays["weights"]}
         else:
             how["stacked"] = self._stacked
-        found = {"votes": (apply_weights_within if self._within else apply_weights)(x, **how)}
+        vote: Callable[..., np.ndarray] = apply_weights_within if self._within else apply_weights
+        rank: Callable[..., np.ndarray] = rank_weights_within if self._within else rank_weights
+        found = {"votes": vote(x, **how)}
         if "decisions" in arrays:
-            rank = rank_weights_within if self._within else rank_weights
             found["ranks"] = rank(x, **how, odds=self._estimator.gives_odds)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -116,7 +116,7 @@ def feature_axes(phase: str) -> str:
     return f"{_axis('bins', phase)} × {_axis('trials', phase)} × features"
 
 
-def feature_values(phase: str, unit: str, values: object = None) -> dict[str, Values]:
+def feature_values(phase: str, unit: str, values: Any = None) -> dict[str, Values]:
     """The features of one phase; None: they are in the file that was created for them."""
     return {f"data_{phase}": Values(values, feature_axes(phase), f"features of the {phase} phase", unit)}
 

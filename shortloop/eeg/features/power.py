@@ -58,8 +58,8 @@ def power_features(
 
     Notes
     -----
-    Power is |signal ∗ wavelet|², the wavelet that of `mne.time_frequency.morlet`: ± 5 standard deviations of
-    its Gaussian, mean zero, norm √2. The signal is taken as zero outside the epoch, as
+    Power is the squared modulus of signal ∗ wavelet, the wavelet that of `mne.time_frequency.morlet`: ± 5
+    standard deviations of its Gaussian, mean zero, norm √2. The signal is taken as zero outside the epoch, as
     `mne.time_frequency.tfr_array_morlet` takes it; results agree with it to rounding. Wavelets for power of
     EEG are from Tallon-Baudry et al. [1]_.
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
@@ -35,7 +35,6 @@ __all__ = [
     "problem",
 ]
 
-Kind = TypeVar("Kind", bound=Tagged)
 HEAVY = {"numba", "numpy", "mne", "pandas", "scipy", "sklearn"}
 CITED = re.compile(r"[(;] ?([A-Z][^();]*, \d{4})")
 UNFIT = re.compile(r"None|\{|\}|  |\.\.|\bnan\b|\bTrue\b|\bFalse\b|\.$|^$")
@@ -176,7 +175,8 @@ def _is_refused(settings: InputSettings, short: Path, classes: Sequence[str]) ->
 
 def _check_estimator_is_found(settings: Mapping[str, Any]) -> None:
     """Find it by its kind, and read back its saved settings."""
-    estimator = _found(EstimatorSettings, settings)
+    estimator = EstimatorSettings.model_validate(dict(settings))
+    assert type(estimator) is EstimatorSettings.named(str(settings[EstimatorSettings.tag]))
     written = json.loads(json.dumps(estimator.model_dump(mode="json")))
     assert EstimatorSettings.model_validate(written) == estimator, "what is written of it makes another"
 
@@ -256,7 +256,8 @@ def _check_words(settings: Mapping[str, Any]) -> None:
 
 def _check_format_is_found(settings: Mapping[str, Any]) -> None:
     """Find it by its name, and read back its saved settings, which have no places of files."""
-    known = _found(InputSettings, settings)
+    known = InputSettings.model_validate(dict(settings))
+    assert type(known) is InputSettings.named(str(settings[InputSettings.tag]))
     sorts = [each for each in (GeneratedInput, RecordedInput, FeaturesInput) if isinstance(known, each)]
     assert len(sorts) == 1, "a format is one of GeneratedInput, RecordedInput and FeaturesInput"
     kept = json.loads(json.dumps(known.how_to_read("S1")))
@@ -328,12 +329,6 @@ FORMAT_CHECKS: tuple[Check, ...] = (
 def _record(settings: Mapping[str, Any]) -> Tagged:
     base: type[Tagged] = EstimatorSettings if EstimatorSettings.tag in settings else InputSettings
     return base.model_validate(dict(settings))
-
-
-def _found(base: type[Kind], settings: Mapping[str, Any]) -> Kind:
-    found = base.model_validate(dict(settings))
-    assert type(found) is base.named(str(settings[base.tag]))
-    return found
 
 
 def _imports_of(kind: type[Tagged]) -> set[str]:

@@ -95,8 +95,9 @@ def group_statistics(
     if participants == 1:
         t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
     elif settings.null == "permutations":
-        rows = _rows(permuted, draws, seed)
-        t, null, exact = one_sample_t(smoothed), _drawn_null(observed, permuted, rows, levels, smooth), False
+        rows = None if draws is None else _draw(permuted, draws, seed)
+        null = _permutation_null(observed, permuted, rows, levels, smooth)
+        t, exact = one_sample_t(smoothed), False
     else:
         signs, exact = sign_flips(participants, permutations, seed)
         t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
@@ -163,30 +164,30 @@ def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: Grou
     )
 
 
-def _rows(permuted: Sequence[FloatArray], draws: int | None, seed: np.random.SeedSequence | None) -> IntArray:
-    """Choose the map of each participant in each null map: everybody's p-th, or drawn ones."""
-    participants, permutations = len(permuted), len(permuted[0])
-    if draws is None:
-        return np.repeat(np.arange(1, permutations + 1)[:, np.newaxis], participants, axis=1)
+def _draw(permuted: Sequence[FloatArray], draws: int, seed: np.random.SeedSequence | None) -> IntArray:
     _check_permuted(permuted)
     if seed is None:
         raise ValueError("null maps that are drawn need a seed")
     if draws < 1:
         raise ValueError(f"null maps to draw: expected at least one, not {draws}")
-    return draw_rows(participants, permutations, draws, seed)
+    return draw_rows(len(permuted), len(permuted[0]), draws, seed)
 
 
-def _drawn_null(
+def _permutation_null(
     observed: FloatArray,
     permuted: Sequence[FloatArray],
-    rows: IntArray,
+    rows: IntArray | None,
     levels: FloatArray,
     smooth: Callable[..., FloatArray],
 ) -> Iterator[FloatArray]:
-    for piece in _pieces(len(rows), observed.size):
-        drawn = drawn_maps(observed, permuted, rows[piece])
-        _check_permuted(drawn)
-        yield one_sample_t(np.stack([smooth(*each) for each in zip(drawn, levels, strict=True)]))
+    """Null maps of the rows that were drawn; None: of everybody's p-th permutation."""
+    for piece in _pieces(len(permuted[0] if rows is None else rows), observed.size):
+        if rows is None:
+            maps = [each[piece] for each in permuted]
+            _check_permuted(maps)
+        else:
+            maps = drawn_maps(observed, permuted, rows[piece])
+        yield one_sample_t(np.stack([smooth(*each) for each in zip(maps, levels, strict=True)]))
 
 
 def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:

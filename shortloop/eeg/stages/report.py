@@ -27,7 +27,7 @@ class Report(ReportStage):
     intervals: list[Job] = []  # noqa: RUF012
     patterns: list[Job] = []  # noqa: RUF012
     check: list[Job] = []  # noqa: RUF012
-    names: dict[str, list[str]] = {}  # noqa: RUF012  of the files of each participant, as they are called now
+    names: dict[str, list[str]] = {}  # noqa: RUF012  current names of the files of each participant
 
     def drawings(self) -> list[Panel]:
         from shortloop.eeg.report.collect import Made, collect

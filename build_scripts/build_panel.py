@@ -11,7 +11,7 @@ from shortloop.panel.pipeline import PanelRun, deliver, import_panel, run_panel
 from shortloop.plan.pipeline import Built
 
 Asked = dict[str, Any]
-"""What all jobs of one specification and outcome are told."""
+"""Options of all jobs of one specification and outcome."""
 Blocks = dict[str, Built]
 """A job of each block of groups."""
 description = "regressions over groups: a panel to tables, for the panel that STUDY names"

@@ -23,7 +23,7 @@ description = "EEG decoding: recordings to report, for the study that STUDY name
 
 
 SHOWN = ("check", "train", "apply", "individual", "intervals", "patterns")
-"""Stages of whose jobs the report shows something, beside what came of them."""
+"""Stages whose jobs the report shows beside the statistics."""
 
 
 def main(urd: Urd) -> int:
@@ -35,8 +35,8 @@ def pipeline(run: StudyRun) -> Built:
 
 
 def decode(run: StudyRun) -> list[Built]:
-    """Everything but the report: statistics of each kind of features. Stage by stage, so that what the next
-    participant needs is there before it is asked for: engines compute it while workers would idle."""
+    """Everything but the report: statistics of each kind of features. Stage by stage, so that engines compute
+    the next participant's jobs while workers would idle."""
     groups = []
     for kind, features in make_features(run).items():
         models = {who: train(run, who, kind, made) for who, made in features.items()}
@@ -90,7 +90,7 @@ def train(run: StudyRun, who: str, kind: str, features: Built) -> Built:
         decisions=study.decoding.score == "auc",
         estimator=study.estimator,
         features=features,
-        modules=run.study.estimator.modules(),
+        modules=study.estimator.modules(),
     )
 
 
@@ -133,39 +133,23 @@ def retrain(
 
 
 def scored(run: StudyRun, kind: str, count: int, models: Built, applied: Built | None) -> dict[str, Any]:
-    score, seed = run.study.decoding.score, run.study.seed
-    return {
-        "kind": kind,
-        "seed": seed,
-        "count": count,
-        "score": score,
-        "models": models,
-        "applied": applied,
-    }
+    """Options of both stages that compute scores and their null distribution."""
+    seed, score = run.study.seed, run.study.decoding.score
+    return {"kind": kind, "seed": seed, "count": count, "score": score, "models": models, "applied": applied}
+
+
+def tested(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built]) -> dict[str, Any]:
+    """Options of both stages that test scores against their null distribution."""
+    asked = {"kind": kind, "settings": run.study.group, "seed": run.study.seed}
+    return {**asked, "permuted": permuted, "retrained": retrained}
 
 
 def group(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built]) -> Built:
-    study = run.study
-    return run.build(
-        "group",
-        kind=kind,
-        settings=study.group,
-        seed=study.seed,
-        permuted=permuted,
-        retrained=retrained,
-    )
+    return run.build("group", **tested(run, kind, permuted, retrained))
 
 
 def individual(run: StudyRun, kind: str, permuted: list[Built], retrained: list[Built]) -> Built:
-    study = run.study
-    return run.build(
-        "individual",
-        kind=kind,
-        settings=study.group,
-        seed=study.seed,
-        permuted=permuted,
-        retrained=retrained,
-    )
+    return run.build("individual", **tested(run, kind, permuted, retrained))
 
 
 def intervals(run: StudyRun, who: str, kind: str, models: Built, applied: Built | None) -> Built:
@@ -189,10 +173,10 @@ def patterns(run: StudyRun, who: str, kind: str, features: Built, models: Built)
 def evoked(run: StudyRun) -> list[Built]:
     amplitude, phases = run.study.features.amplitude, list(run.study.phases.names)
     baseline = amplitude.baseline if amplitude else None
-    epochs = [job for job in run.jobs if job.stage == "import_epochs"]
     return [
         run.build("evoked", partition=job.partition, baseline=baseline, phases=phases, epochs=job)
-        for job in epochs
+        for job in run.jobs
+        if job.stage == "import_epochs"
     ]
 
 

@@ -36,7 +36,7 @@ class FramesTable(Stage):
         return {f"{FOLDER}/{file_name(unit)}": content}
 
     def finish(self, out: Outputs) -> Finished:
-        """What the parts hold."""
+        """Rows, columns and groups of the parts."""
         from shortloop.frames.table import column_names
 
         columns = list(column_names(self.columns))

@@ -1,4 +1,4 @@
-"""What the residuals of every group look like, in a few numbers."""
+"""Summary numbers of the residuals of every group."""
 
 from shortloop.exax.method import exax_method
 from shortloop.panel.stages.residuals import Residuals

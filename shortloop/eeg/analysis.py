@@ -1,4 +1,4 @@
-"""What EEG decoding adds to the ``shortloop`` command."""
+"""EEG decoding in the ``shortloop`` command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ANALYSIS"]
 
 OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py")
-"""Files of the repository that new projects begin with; a package of this library holds them, too."""
+"""Files of the repository that new projects begin with; they are in the installed package, too."""
 
 
 def _compare(first: Result, second: Result) -> Comparison | None:

@@ -1,4 +1,4 @@
-"""What a run of a study found, as numbers, for a sweep."""
+"""Findings of a run of a study, as numbers, for a sweep."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ CURVE, MAP = "over time", "generalization"
 
 
 def study_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
-    """Of each kind of features the peak of the scores over time and of the generalization map, when it is,
-    the smallest p of its clusters, and the best scores of participants.
+    """Peak, its time, smallest p and best scores of participants, for each kind of features and map.
+
+    None if it is no summary of a study.
     """
     listed = summary.get("findings")
     if "study" not in summary or not isinstance(listed, Sequence):

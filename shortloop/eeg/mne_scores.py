@@ -1,4 +1,4 @@
-"""Which way round maps of scores are: test × train in jobs and summaries, train × test as MNE has them."""
+"""Axes of score maps: test × train in jobs and summaries, train × test in MNE."""
 
 from __future__ import annotations
 
@@ -21,34 +21,21 @@ SUMMARY_AXES: dict[str, list[str] | str] = {
     "note": "generalization[i][j]: tested at test_times[i] by the classifiers of train_times[j]. MNE's "
     "GeneralizingEstimator has training times first; shortloop.eeg.mne_scores.to_mne turns them.",
 }
-"""What a summary says of the axes of the scores in it."""
+"""Note in a summary on the axes of its scores."""
 SCORING = {"accuracy": "accuracy", "balanced-accuracy": "balanced_accuracy", "auc": "roc_auc"}
 
 
 @dataclass(frozen=True)
 class MneScores:
-    """Scores of participants as MNE's ``SlidingEstimator`` and ``GeneralizingEstimator`` have them.
-
-    participants: whose they are.
-    scoring: what they are, as scikit-learn calls it: ``"balanced_accuracy"``, ``"accuracy"``, ``"roc_auc"``
-        or ``"roc_auc_ovr"``. From 0 to 1.
-    train_times: float, (training times,). Centres of the training bins, in `time_unit`.
-    test_times: float, (test times,), or None. Centres of the test bins; None where there is no
-        generalization.
-    time_unit: ``"s"``, or ``"bin"`` where the recordings name no times.
-    sliding: float, (participants, training times). Trained and tested at the same time in the training phase,
-        cross-validated.
-    generalizing: float, (participants, training times, test times), or None. Trained at each time, tested at
-        each; None where that was not asked for.
-    """
+    """Scores of participants as MNE's ``SlidingEstimator`` and ``GeneralizingEstimator`` have them."""
 
     participants: tuple[str, ...]
-    scoring: str
-    train_times: FloatArray
-    test_times: FloatArray | None
-    time_unit: str
-    sliding: FloatArray
-    generalizing: FloatArray | None
+    scoring: str  # scikit-learn's name: "balanced_accuracy", "accuracy", "roc_auc" or "roc_auc_ovr"
+    train_times: FloatArray  # (training times,), centres of the training bins, in `time_unit`
+    test_times: FloatArray | None  # (test times,); None without generalization
+    time_unit: str  # "s", or "bin" where the recordings name no times
+    sliding: FloatArray  # (participants, training times), 0 to 1, cross-validated in the training phase
+    generalizing: FloatArray | None  # (participants, training times, test times), 0 to 1
 
 
 def to_mne(job: Result) -> MneScores:

@@ -1,4 +1,4 @@
-"""What build scripts of EEG studies share: reading the study, and bringing its recordings in."""
+"""Functions for build scripts of EEG studies: reading the study, importing and checking its recordings."""
 
 from __future__ import annotations
 
@@ -39,16 +39,14 @@ LIBRARIES = (
     *("h5py", "mne", "mne_bids", "numba", "pandas", "pymatreader", "scipy", "sklearn"),
     *REPORT_LIBRARIES,
 )
-"""What the extra ``eeg`` installs, by the names that it is imported by."""
-
-
+"""Import names of the libraries that the extra ``eeg`` installs."""
 KIND = study_run.StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, read_study)
 run_study = KIND.run
 StudyRun = study_run.StudyRun["Study"]
 
 
 def has_features(study: Study) -> bool:
-    """Whether the files of a study hold features that were computed elsewhere."""
+    """True if the files of a study hold features that were computed elsewhere."""
     from shortloop.eeg.formats.base_features import FeaturesInput
 
     return isinstance(study.input, FeaturesInput)
@@ -67,7 +65,7 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
             for phase in study.phases.names:
                 found = study.input.find(folder, name, phase)
                 named[name][phase] = [study.input.together(file) for file in found]
-    recordings = _read_named(run, named)
+    recordings = _read(run, named)
     refuse_repeated(samples_of(recordings), "input.files")
     return {
         name: run.build(
@@ -102,10 +100,10 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
                 field=f"input.{kind}.{phase}",
                 hint=f"add it, or say `apply = false` in [features.{kind}]",
             )
-    files = _read(run, _one_file_each(study, folder, patterns, phases, f"input.{kind}"))
+    files = samples_of(_read(run, _one_file_each(study, folder, patterns, phases, f"input.{kind}")))
     of_labels = study.input.files_of_labels()
     labelled = [phase for phase in phases if phase in of_labels]
-    labels = _read(run, _one_file_each(study, folder, of_labels, labelled, "input.labels"))
+    labels = samples_of(_read(run, _one_file_each(study, folder, of_labels, labelled, "input.labels")))
     refuse_repeated(files, f"input.{kind}", of_all=study.input.is_of_all())
     return {
         name: run.build(
@@ -122,12 +120,12 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
 
 
 def phases_of(study: Study, kind: str) -> list[str]:
-    """Phases that features of a kind are needed of."""
+    """Phases that need features of a kind."""
     return list(study.phases.names if study.features.kinds[kind].apply else study.phases.names[:1])
 
 
 def names_of(imported: Sequence[Built]) -> dict[str, list[str]]:
-    """Names of files, as they are now: jobs are reused of files that had others."""
+    """Current names of files; reused jobs may know former ones."""
     names: dict[str, list[str]] = {}
     for job in imported:
         if job.files:
@@ -136,7 +134,7 @@ def names_of(imported: Sequence[Built]) -> dict[str, list[str]]:
 
 
 def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str, dict[str, Built]]:
-    """Features of as many trials of each class, if the study asks for that."""
+    """Features subsampled to as many trials of each class, if the study asks for it."""
     study = run.study
     if not study.decoding.subsample:
         return features
@@ -157,7 +155,7 @@ def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str
 
 
 def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
-    """Check what only shows when all recordings are seen together, or with the settings of later stages."""
+    """Check all recordings together, and with the settings of later stages."""
     study = run.study
     return run.build(
         "check",
@@ -172,7 +170,7 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
 
 
 def samples_of(recordings: Recordings) -> Files:
-    """The file with the samples of each recording."""
+    """The largest file of each recording, which holds its samples."""
     return {
         name: {
             phase: [
@@ -185,18 +183,18 @@ def samples_of(recordings: Recordings) -> Files:
 
 
 def _suffers_from_uneven_classes(study: Study) -> bool:
-    """Whether classifiers that call most trials the largest class would hide an effect."""
+    """True if classifiers that call most trials the largest class would hide an effect."""
     weighed = study.decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
     return not (study.decoding.score == "auc" or study.decoding.subsample or weighed)
 
 
 def _one_file_each(
     study: Study, folder: Path, patterns: Mapping[str, str], phases: Sequence[str], field: str
-) -> dict[str, dict[str, list[Path]]]:
+) -> dict[str, dict[str, list[Named]]]:
     """The file of each participant and phase."""
     from shortloop.eeg.formats.files import find_files
 
-    paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
+    named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
     for name in study.participants:
         for phase in phases:
             at = f"{field}.{phase}"
@@ -210,35 +208,24 @@ def _one_file_each(
                     found=", ".join(path.name for path in found),
                     hint="name the one that is meant",
                 )
-            paths[name][phase] = found
-    return paths
+            named[name][phase] = [[("", path)] for path in found]
+    return named
 
 
-def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:
-    """The files of each participant and phase; all are read at the same time."""
-    everything = [path for phases in paths.values() for found in phases.values() for path in found]
-    # Stages look at the name of a recording, be it a file or a folder, and not at what is above it.
+def _read(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Recordings:
+    """The recordings of each participant and phase, each of one or several files; all are read at once."""
+    everything = [
+        path for phases in named.values() for found in phases.values() for one in found for _, path in one
+    ]
+    # Stages use the name of a recording, a file or a folder, but no folder above it.
     files = (
         replace(file, name=str(file.path.relative_to(whole(file.path).parent)))
         for file in run.files(everything)
     )
     return {
-        name: {phase: [next(files) for _ in found] for phase, found in phases.items()}
-        for name, phases in paths.items()
-    }
-
-
-def _read_named(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Recordings:
-    """The same of recordings, each of one file or of several that have names."""
-    paths = {
-        name: {phase: [path for one in found for _, path in one] for phase, found in phases.items()}
+        name: {
+            phase: [[(each, next(files)) for each, _ in one] for one in found]
+            for phase, found in phases.items()
+        }
         for name, phases in named.items()
     }
-    files = _read(run, paths)
-    recordings: Recordings = {}
-    for name, phases in named.items():
-        recordings[name] = {}
-        for phase, found in phases.items():
-            following = iter(files[name][phase])
-            recordings[name][phase] = [[(each, next(following)) for each, _ in one] for one in found]
-    return recordings

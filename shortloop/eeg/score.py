@@ -1,4 +1,4 @@
-"""What can say how well a bin is decoded, by name."""
+"""Names of scores."""
 
 from __future__ import annotations
 

@@ -38,12 +38,12 @@ __all__ = [
 HEAVY = {"numba", "numpy", "mne", "pandas", "scipy", "sklearn"}
 CITED = re.compile(r"[(;] ?([A-Z][^();]*, \d{4})")
 UNFIT = re.compile(r"None|\{|\}|  |\.\.|\bnan\b|\bTrue\b|\bFalse\b|\.$|^$")
-# Says what is imported by training and predicting after all is warmed up.
+# Prints the modules that training and predicting import after warming up.
 AFTER_WARMING_UP = """
 import json, sys
 import numpy as np
 from shortloop.eeg.decoding.batched import scores
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
@@ -150,7 +150,7 @@ def check_reading(settings: Mapping[str, Any], file: Path, classes: Sequence[str
 
 
 def problem(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Trials that are told apart with ease, their classes and folds."""
+    """Trials of classes that are easy to separate, their classes and folds."""
     import numpy as np
 
     from shortloop.eeg.decoding.selection.folds import stratified_folds
@@ -174,20 +174,15 @@ def _is_refused(settings: InputSettings, short: Path, classes: Sequence[str]) ->
 
 
 def _check_estimator_is_found(settings: Mapping[str, Any]) -> None:
-    """Find it by its kind, and make it again of what is written of it."""
-    _is_found(EstimatorSettings, settings)
+    """Find it by its kind, and read back its saved settings."""
     estimator = EstimatorSettings.model_validate(dict(settings))
+    assert type(estimator) is EstimatorSettings.named(str(settings[EstimatorSettings.tag]))
     written = json.loads(json.dumps(estimator.model_dump(mode="json")))
     assert EstimatorSettings.model_validate(written) == estimator, "what is written of it makes another"
 
 
-def _check_estimator_is_light(settings: Mapping[str, Any]) -> None:
-    """See that its module, which is imported with every study, imports no library of size."""
-    _is_light(type(EstimatorSettings.model_validate(dict(settings))))
-
-
 def _check_training(settings: Mapping[str, Any]) -> None:
-    """Train it twice on classes that are told apart with ease, and compare what it says of itself."""
+    """Train it twice on classes that are easy to separate, and compare its properties."""
     import numpy as np
 
     from shortloop.eeg.decoding.settings import DecodingSettings
@@ -207,7 +202,7 @@ def _check_training(settings: Mapping[str, Any]) -> None:
         assert models.predicted.tolist() == again.predicted.tolist(), "trained again, it predicts otherwise"
         assert models.weights.tobytes() == again.weights.tobytes(), "trained again, it has other weights"
         right = (models.predicted == labels).mean()
-        assert right > 0.9, f"it calls {right:.0%} of trials right that are told apart with ease"
+        assert right > 0.9, f"only {right:.0%} of predictions are right for classes that are easy to separate"
         assert np.isfinite(models.decisions).all() or not given["decisions"], "a decision is not finite"
         assert (models.weights.shape[1] == n_classes) == estimator.is_linear, "is_linear, and weights, differ"
         chosen = np.isfinite(models.C).all()
@@ -222,17 +217,15 @@ def _check_training(settings: Mapping[str, Any]) -> None:
 
 
 def _check_labellings(settings: Mapping[str, Any]) -> None:
-    """Train it on many labellings at once, if it says that it can be."""
+    """Train it on many labellings at once, if `batched` says so."""
     import numpy as np
 
-    from shortloop.eeg.decoding.batched.labellings import Labellings
+    from shortloop.eeg.decoding.batched.machines import Labellings
     from shortloop.eeg.decoding.batched.scores import batched_scores, can_be_batched
     from shortloop.eeg.decoding.settings import DecodingSettings
 
-    estimator, decoding = (
-        EstimatorSettings.model_validate(dict(settings)),
-        DecodingSettings(folds=4, select_alpha=1.0),
-    )
+    estimator = EstimatorSettings.model_validate(dict(settings))
+    decoding = DecodingSettings(folds=4, select_alpha=1.0)
     x, labels, folds = problem()
     assert can_be_batched(estimator, decoding) == bool(estimator.batched)
     if estimator.batched:
@@ -242,22 +235,16 @@ def _check_labellings(settings: Mapping[str, Any]) -> None:
 
 
 def _check_warming_up(settings: Mapping[str, Any]) -> None:
-    """See that processes which are forked after `warm_up` find all loaded that training takes."""
+    """Check that training imports nothing after `warm_up`, before which processes are forked."""
     late = _in_a_new_process(AFTER_WARMING_UP, json.dumps(dict(settings)))
     assert late == [], f"warm_up leaves imports to each process that trains: {', '.join(late[:8])}"
 
 
-def _check_estimator_is_in_keys(settings: Mapping[str, Any]) -> None:
-    """Look for its module in the key of what trains it."""
-    _is_in_keys(EstimatorSettings.model_validate(dict(settings)))
-
-
 def _check_words(settings: Mapping[str, Any]) -> None:
-    """Look for its words in methods sections and in `shortloop study`, and for what it cites."""
+    """Check its words for methods sections, and the references that they cite."""
     from shortloop.eeg.report.methods.references import REFERENCES
 
     estimator = EstimatorSettings.model_validate(dict(settings))
-    _is_documented(type(estimator))
     for n_classes in (2, 3):
         said = estimator.described(n_classes)
         assert not UNFIT.search(said), f"described: no part of a sentence: {said!r}"
@@ -268,79 +255,40 @@ def _check_words(settings: Mapping[str, Any]) -> None:
 
 
 def _check_format_is_found(settings: Mapping[str, Any]) -> None:
-    """Find it by its name, and make it again of what decides how files are read, without places."""
-    kind = _is_found(InputSettings, settings)
-    sorts = [each for each in (GeneratedInput, RecordedInput, FeaturesInput) if issubclass(kind, each)]
-    assert len(sorts) == 1, "a format is one of GeneratedInput, RecordedInput and FeaturesInput"
+    """Find it by its name, and read back its saved settings, which have no places of files."""
     known = InputSettings.model_validate(dict(settings))
+    assert type(known) is InputSettings.named(str(settings[InputSettings.tag]))
+    sorts = [each for each in (GeneratedInput, RecordedInput, FeaturesInput) if isinstance(known, each)]
+    assert len(sorts) == 1, "a format is one of GeneratedInput, RecordedInput and FeaturesInput"
     kept = json.loads(json.dumps(known.how_to_read("S1")))
-    assert kept.keys() == kind.model_fields.keys() - known.places
+    assert kept.keys() == type(known).model_fields.keys() - known.places
     needed = {name: each for name, each in settings.items() if name in known.places}
     assert InputSettings.model_validate({**kept, **needed}) == known, "what is written of it makes another"
 
 
-def _check_format_is_light(settings: Mapping[str, Any]) -> None:
-    """See that its module, which is imported with every study, imports no library of size."""
-    _is_light(type(InputSettings.model_validate(dict(settings))))
-
-
 def _check_readers_imports(settings: Mapping[str, Any]) -> None:
-    """See that the process that reads, which has little time and memory, finds all loaded."""
-    kind = InputSettings.named(str(settings["format"]))
+    """Check that `warm_up` loads everything for the reading process, which has little time and memory."""
+    kind = type(_record(settings))
     if issubclass(kind, GeneratedInput):
         return
     loaded = {*_in_a_new_process(WARMED_UP, str(settings["format"]))}
-    lacking = {
-        each for each in _imports_of(kind) if importlib.util.find_spec(each.partition(".")[0])
-    } - loaded
+    needed = {each for each in _imports_of(kind) if importlib.util.find_spec(each.partition(".")[0])}
+    lacking = needed - loaded
     assert not lacking, f"warm_up leaves imports to the process that reads: {', '.join(sorted(lacking))}"
 
 
-def _check_format_is_in_keys(settings: Mapping[str, Any]) -> None:
-    """Look for its module in the key of what reads it."""
-    _is_in_keys(InputSettings.model_validate(dict(settings)))
+def _check_is_light(settings: Mapping[str, Any]) -> None:
+    """Check that its module, which is imported with every study, imports no heavy library."""
+    name = type(_record(settings)).__module__
+    heavy = HEAVY & {*_in_a_new_process(LOADED.format(module=name))}
+    assert not heavy, f"{name} imports {', '.join(sorted(heavy))}: import it inside of functions"
 
 
-def _check_format_is_documented(settings: Mapping[str, Any]) -> None:
-    """Look for its words in `shortloop study`."""
-    _is_documented(InputSettings.named(str(settings["format"])))
-
-
-Check = Callable[[Mapping[str, Any]], None]
-ESTIMATOR_CHECKS: tuple[Check, ...] = (
-    _check_estimator_is_found,
-    _check_estimator_is_light,
-    _check_training,
-    _check_labellings,
-    _check_warming_up,
-    _check_estimator_is_in_keys,
-    _check_words,
-)
-"""The common tests of estimators, each of which takes a table of settings."""
-FORMAT_CHECKS: tuple[Check, ...] = (
-    _check_format_is_found,
-    _check_format_is_light,
-    _check_readers_imports,
-    _check_format_is_in_keys,
-    _check_format_is_documented,
-)
-"""The common tests of formats, each of which takes a table of settings."""
-
-
-def _is_found(base: type[Tagged], settings: Mapping[str, Any]) -> type[Tagged]:
-    kind = base.named(str(settings[base.tag]))
-    assert type(base.model_validate(dict(settings))) is kind
-    return kind
-
-
-def _is_light(kind: type[Tagged]) -> None:
-    heavy = HEAVY & {*_in_a_new_process(LOADED.format(module=kind.__module__))}
-    assert not heavy, f"{kind.__module__} imports {', '.join(sorted(heavy))}: import it inside of functions"
-
-
-def _is_in_keys(settings: Tagged) -> None:
-    name = type(settings).__module__
-    assert name in settings.modules(), "modules() lacks its own module"
+def _check_is_in_keys(settings: Mapping[str, Any]) -> None:
+    """Check that its module is in the keys of jobs that use it."""
+    record = _record(settings)
+    name = type(record).__module__
+    assert name in record.modules(), "modules() lacks its own module"
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None, f"{name} is no file"
@@ -348,14 +296,43 @@ def _is_in_keys(settings: Tagged) -> None:
     assert name in modules or name.partition(".")[0] in libraries
 
 
-def _is_documented(kind: type[Tagged]) -> None:
+def _check_is_documented(settings: Mapping[str, Any]) -> None:
+    """Check its words for `shortloop study`."""
+    kind = type(_record(settings))
     assert kind.__doc__, f"{kind.__name__} has no docstring"
     silent = [name for name, field in kind.model_fields.items() if not field.description]
     assert not silent, f"fields without a description: {', '.join(silent)}"
 
 
+Check = Callable[[Mapping[str, Any]], None]
+ESTIMATOR_CHECKS: tuple[Check, ...] = (
+    _check_estimator_is_found,
+    _check_is_light,
+    _check_training,
+    _check_labellings,
+    _check_warming_up,
+    _check_is_in_keys,
+    _check_is_documented,
+    _check_words,
+)
+"""The common tests of estimators, each of which takes a table of settings."""
+FORMAT_CHECKS: tuple[Check, ...] = (
+    _check_format_is_found,
+    _check_is_light,
+    _check_readers_imports,
+    _check_is_in_keys,
+    _check_is_documented,
+)
+"""The common tests of formats, each of which takes a table of settings."""
+
+
+def _record(settings: Mapping[str, Any]) -> Tagged:
+    base: type[Tagged] = EstimatorSettings if EstimatorSettings.tag in settings else InputSettings
+    return base.model_validate(dict(settings))
+
+
 def _imports_of(kind: type[Tagged]) -> set[str]:
-    """Modules that the module of a record imports, anywhere in it."""
+    """Modules that the module of a record imports, also inside functions."""
     tree = ast.parse(Path(str(sys.modules[kind.__module__].__file__)).read_text(encoding="utf-8"))
     found = set()
     for node in ast.walk(tree):

@@ -171,7 +171,7 @@ def test_a_build_script_that_knows_nothing_of_it_is_told(folder: Path) -> None:
     """Projects have copies of it, which may be older than the option."""
     run = run_of(folder)
     (made, *_) = make_features(run)["amplitude"].values()
-    with pytest.raises(InputError, match="the build script knows nothing of subsampling"):
+    with pytest.raises(InputError, match="the build script does not subsample"):
         run.build(
             "train",
             partition="A",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.classifiers import winners
-from shortloop.eeg.decoding.batched.labellings import Labellings
-from shortloop.eeg.decoding.batched.lda import train_machines
+from shortloop.eeg.decoding.batched.closed_form import train_machines
+from shortloop.eeg.decoding.batched.machines import Labellings, winners
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
-from shortloop.eeg.decoding.solvers.lda import check_shrinkage
 
 __all__ = ["cross_validate_lda"]
 
@@ -31,7 +29,6 @@ def cross_validate_lda(
     folds: int, (trials,). Fold that holds out each trial.
     returns: int8, (labellings, bins, trials), or of float64, (labellings, bins, classes − 1, trials)
     """
-    check_shrinkage(shrinkage)
     labellings = Labellings(labels, folds, n_classes, int(folds.max()) + 1)
     estimator = LdaSettings(shrinkage=shrinkage)
     shape = (len(data), len(folds), n_classes - 1, len(labellings))

@@ -14,7 +14,6 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks
-from shortloop.eeg.decoding.metrics.decisions import decide
 from shortloop.eeg.decoding.selection.scaling import standardize
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
@@ -32,26 +31,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class StackedWeights:
-    """The weights of all classifiers, those of one training bin as the left-hand side of one product.
+    """Weights of all classifiers, those of one training bin as the left-hand side of one product."""
 
-    features: sequence of array of int. For each training bin, the features that any of its classifiers keeps.
-    weights: sequence of array of float64, each of (folds · classes, features of the bin). Their weights.
-    single: sequence of array of float32. The same in single precision.
-    lengths: float, (bins, folds · classes). Euclidean lengths of the weights.
-    """
-
-    features: Sequence[IntArray]
-    weights: Sequence[FloatArray]
-    single: Sequence[FloatArray]
-    lengths: FloatArray
+    features: Sequence[IntArray]  # of each training bin, those that any of its classifiers keeps
+    weights: Sequence[FloatArray]  # of each training bin, (folds · classes, its features)
+    single: Sequence[FloatArray]  # the same in single precision
+    lengths: FloatArray  # (bins, folds · classes), Euclidean lengths of the weights
 
 
 def stack_weights(weights: FloatArray) -> StackedWeights:
-    """Arrange weights for `apply_weights`.
-
-    weights: float, (bins, folds, classes, features). Weights of every classifier; 0 where a feature is not
-        kept.
-    """
+    """Arrange weights (bins, folds, classes, features), 0 if a feature is not kept, for `apply_weights`."""
     flat = np.asarray(weights).reshape(len(weights), -1, weights.shape[-1])
     features = [np.flatnonzero((each != 0).any(axis=0)) for each in flat]
     kept = [np.ascontiguousarray(w[:, f], dtype=np.float64) for w, f in zip(flat, features)]
@@ -133,13 +122,7 @@ def apply_weights_within(
     *,
     scaling: str,
 ) -> IntArray:
-    """Votes on the trials of one bin of the training phase: each classifier sees its held-out trials only.
-
-    x: float, (trials, features). Features of the test bin.
-    folds: int, (trials,). Fold that holds out each trial.
-    weights: float, (bins, folds, classes, features). Weights.
-    returns: uint8, (training bins, trials, classes)
-    """
+    """Votes (training bins, trials, classes) of each classifier on its held-out trials in one test bin."""
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
     for fold in range(n_folds):
@@ -166,16 +149,10 @@ def refit_and_apply(
     estimator: EstimatorSettings,
     ranks: IntArray | None = None,
 ) -> IntArray:
-    """Votes of one training bin on all test bins, for estimators whose fits are no weights.
+    """Votes of one training bin on all test bins (test bins, test trials, classes), without stored weights.
 
-    The classifiers are trained again, as no pickle of them is kept.
-
-    train_x: float, (trials, features). Features of the training bin.
-    labels, folds: int, (trials,). Class and fold of each training trial.
-    test: float, (test bins, test trials, features). Features of the decoded phase.
-    ranks: int, (test bins, test trials, classes), of two classes (…, 1). Ranks of the decisions are added to
-        it; see `decision_ranks`.
-    returns: uint8, (test bins, test trials, classes)
+    The classifiers are trained again, because no pickle of them is kept. The ranks of their decisions
+    (see `decision_ranks`) are added to `ranks`.
     """
     odds = ranks is not None and estimator.gives_odds
     votes = np.zeros((*test.shape[:2], n_classes), dtype=np.uint8)
@@ -189,15 +166,12 @@ def refit_and_apply(
             scaled = model.scale(x[trials] if within else x)
             votes[test_bin, trials, model.fitted.predict(scaled)] += 1
             if ranks is not None:
-                ranks[test_bin, trials] += decision_ranks(decide(model.fitted, scaled, odds))
+                ranks[test_bin, trials] += decision_ranks(model.fitted.decisions(scaled, odds))
     return votes
 
 
 def warm_up(like: FloatArray | None = None, scaling: str = "training") -> None:
-    """Compile what `apply_weights` needs, so that processes forked later share it.
-
-    like: float, (trials, features). Features: only their type and order in memory count.
-    """
+    """Compile `apply_weights` for features of this type and memory order, before processes are forked."""
     stacked, intercepts = stack_weights(np.ones((1, 1, 2, 2))), np.zeros((1, 1, 2))
     dtype = np.dtype(np.float32) if like is None else like.dtype
     by_features = like is not None and like.flags.f_contiguous and not like.flags.c_contiguous

@@ -1,4 +1,4 @@
-"""Training over all bins and applying to all bins, for one labelling of the training trials."""
+"""Temporal generalization for one labelling of the training trials: train all bins, apply to all bins."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from shortloop.eeg.decoding.apply import (
     stack_weights,
 )
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.decoding.metrics.auc import decision_ranks, rank_type
-from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
+from shortloop.eeg.decoding.metrics.auc import rank_type
+from shortloop.eeg.decoding.metrics.scores import held_out_evidence, scores_of
 from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
@@ -55,7 +55,7 @@ def retrained_scores(
     within : bool
         Whether the decoded trials are the training trials.
     n_classes, decoding, estimator
-        As of `fold_models`.
+        As of `train_bin`.
     score : {"balanced-accuracy", "accuracy", "auc"}, default "balanced-accuracy"
         The score.
 
@@ -73,10 +73,8 @@ def retrained_scores(
         )
         for x in train
     ]
-    if ranked:
-        held_out = decision_ranks(np.stack([m.decisions for m in models]), folds)
-    else:
-        held_out = cross_validated_votes(np.stack([m.predicted for m in models]), n_classes)
+    fitted = {name: np.stack([getattr(m, name) for m in models]) for name in ("predicted", "decisions")}
+    held_out = held_out_evidence(score, {**fitted, "folds": folds}, n_classes)
     curve = scores_of(score, held_out, labels[np.newaxis], folds)[0]
     if test is None:
         return curve, None

@@ -1,4 +1,4 @@
-"""What training one bin leaves."""
+"""Fitted classifiers, and the results of training one bin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.decoding.metrics.auc import log_odds
 
 __all__ = ["NO_MODEL", "BinModels", "Fitted"]
 
@@ -17,54 +19,70 @@ NO_MODEL = -1
 
 @dataclass(frozen=True)
 class Fitted:
-    """One fitted classifier.
+    """One fitted classifier, which predicts the class of largest ``x @ weights.T + intercepts``.
 
-    weights: float, (classes, features), or None. The class of largest ``x @ weights.T + intercepts`` is
-        predicted; None where the estimator's decisions are no such product.
-    intercepts: float, (classes,), or None. See `weights`.
-    C: the chosen C; NaN where there is no choice.
-    estimator: the fitted scikit-learn estimator where `weights` is None.
+    If its decisions are no such product, `weights` and `intercepts` are None, and `estimator` is set.
     """
 
-    weights: FloatArray | None
-    intercepts: FloatArray | None
-    C: float = np.nan
-    estimator: Any = None
+    weights: FloatArray | None  # (classes, features)
+    intercepts: FloatArray | None  # (classes,)
+    C: float = np.nan  # the chosen C; NaN where there is no choice
+    estimator: Any = None  # fitted, with scikit-learn's interface
 
     def predict(self, x: FloatArray) -> IntArray:
-        """Class of each trial.
-
-        x: float, (trials, features). Scaled features.
-        returns: int, (trials,)
-        """
+        """Class of each of the scaled trials (trials, features)."""
         if self.weights is None or self.intercepts is None:
             return np.asarray(self.estimator.predict(x))
         codes: IntArray = np.argmax(x @ self.weights.T + self.intercepts, axis=1)
         return codes
 
+    def decisions(self, x: FloatArray, odds: bool) -> FloatArray:
+        """Decision for each class (trials, classes), the larger the likelier, to be ranked for the AUC.
+
+        One-versus-rest classifiers give the decision of each class's own. Those with probabilities of all
+        classes together give their log odds (`odds`), which order trials alike. Of estimators without weights
+        it is what scikit-learn's scorers ``roc_auc`` and ``roc_auc_ovr`` rank: of two classes
+        ``decision_function`` where there is one, of more ``predict_proba``.
+        """
+        if self.weights is None or self.intercepts is None:
+            return _response(self.estimator, x)
+        decisions = x @ self.weights.T + self.intercepts
+        return log_odds(decisions.T).T if odds else decisions
+
+
+def _response(estimator: Any, x: FloatArray) -> FloatArray:
+    two = len(estimator.classes_) == 2
+    names = ("decision_function", "predict_proba") if two else ("predict_proba", "decision_function")
+    name = next(name for name in names if hasattr(estimator, name))
+    found = np.asarray(getattr(estimator, name)(x), dtype=np.float64)
+    if np.isnan(found).any():
+        raise InputError(
+            "the estimator's decisions are not all numbers",
+            field="estimator",
+            found=f"NaN from {name} of {type(estimator).__name__}",
+            hint='correct its parameters, or say score = "balanced-accuracy"',
+        )
+    if two:
+        second = found if found.ndim == 1 else found[:, 1]
+        return np.stack([-second, second], axis=1)
+    return found
+
 
 @dataclass(frozen=True)
 class BinModels:
-    """What training one bin leaves.
+    """Result of training one bin.
 
-    predicted: int8, (trials,). Class predicted for each trial by the fold that held it out; −1 where that
-        fold has no model.
-    kept: bool, (folds, features). Selected features; none where a fold has no model.
-    C: float, (folds,). The chosen C; NaN where none was chosen.
-    weights: float, (folds, classes, features). Weights of the scaled features (scaling "separate") or of the
-        features as they are ("training"); 0 where a feature is not kept. Empty, shape (folds, 0, 0), for
-        estimators without weights.
-    intercepts: float, (folds, classes). Intercepts that go with them.
-    decisions: float, (trials, classes). Decision for each class by the fold that held the trial out, the
-        larger the likelier; NaN where that fold has no model, or decisions were not asked for.
+    Weights are those of the scaled features (scaling "separate") or of the features as they are
+    ("training"); 0 where a feature is not kept. Their shape is (folds, 0, 0) for estimators without weights.
+    Predictions and decisions on a trial are those of the fold that held it out.
     """
 
-    predicted: IntArray
-    kept: np.ndarray
-    C: FloatArray
-    weights: FloatArray
-    intercepts: FloatArray
-    decisions: FloatArray
+    predicted: IntArray  # int8, (trials,); `NO_MODEL` where the fold has no model
+    kept: np.ndarray  # bool, (folds, features); none where a fold has no model
+    C: FloatArray  # (folds,), the chosen C; NaN where none was chosen
+    weights: FloatArray  # (folds, classes, features)
+    intercepts: FloatArray  # (folds, classes)
+    decisions: FloatArray  # (trials, classes), the larger the likelier; NaN without a model, or if not wanted
 
     @classmethod
     def empty(cls, n_trials: int, n_features: int, n_classes: int, n_folds: int) -> BinModels:

@@ -1,4 +1,4 @@
-"""Activation patterns: what in the signal goes along with what a linear classifier says."""
+"""Activation patterns of linear classifiers: signals that covary with their decisions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,17 @@ def activation_patterns(
     *,
     standardized: bool,
 ) -> FloatArray:
-    """Activation patterns of the classifiers of one bin, mean over their folds.
+    """Activation patterns (classes, features) of the classifiers of one bin, mean over their folds.
 
-    Of each classifier of a class against the rest, A = cov(x) w / cov(s), where s = x w is what it says of
-    each trial; features that it does not use have a pattern, too. Decisions s are scaled to a standard
-    deviation of 1, as those of different folds are on scales of their own.
+    Of each classifier of a class against the rest, A = cov(x) w / cov(s), where s = x w are its decisions;
+    features that it does not use have a pattern, too. Decisions s are scaled to a standard deviation of 1,
+    because each fold has a scale of its own. A pattern is in the unit of the features: their rise, over the
+    training trials, as the decision for a class rises by one of its standard deviations.
 
     Haufe, Meinecke, Görgen, Dähne, Haynes, Blankertz & Bießmann (2014). On the interpretation of
     weight vectors of linear models in multivariate neuroimaging. NeuroImage 87, 96-110.
 
-    x: float, (trials, features). Features of the bin, as the classifiers were given them.
-    folds: int, (trials,). Fold that holds out each trial.
-    weights: float, (folds, classes, features). Weights of each fold's classifier; 0 where a feature is not
-        kept.
-    kept: bool, (folds, features). Features that each fold kept.
-    returns: float64, (classes, features). In the unit of the features: by how much a feature rises, over the
-        training trials, as the decision for a class rises by one of its standard deviations.
+    x: (trials, features); weights: (folds, classes, features); kept: (folds, features)
     """
     used = np.flatnonzero(kept.any(axis=1))
     n_classes, n_features = weights.shape[1:]
@@ -48,11 +43,11 @@ def activation_patterns(
         spread = np.sqrt(np.maximum(member @ centred**2 / count - mean**2, 0.0))
         # A feature that does not vary has a weight of 0.
         w = np.divide(w, spread[:, np.newaxis], out=np.zeros_like(w), where=spread[:, np.newaxis] > 0)
-    # What every classifier says of every trial: (folds, classes, trials), its training trials alone.
-    said = np.einsum("fkp,tp->fkt", w, centred, optimize=True)
-    said -= (said * member[:, np.newaxis]).sum(axis=2, keepdims=True) / count[..., np.newaxis]
-    said *= member[:, np.newaxis]
-    deviation = np.sqrt((said**2).sum(axis=2, keepdims=True) / (count[..., np.newaxis] - 1))
-    said = np.divide(said, deviation, out=np.zeros_like(said), where=deviation > 0)
-    patterns = np.einsum("fkt,tp->fkp", said, centred, optimize=True) / (count[..., np.newaxis] - 1)
+    # Decisions (folds, classes, trials) of every classifier on its training trials.
+    decisions = np.einsum("fkp,tp->fkt", w, centred, optimize=True)
+    decisions -= (decisions * member[:, np.newaxis]).sum(axis=2, keepdims=True) / count[..., np.newaxis]
+    decisions *= member[:, np.newaxis]
+    deviation = np.sqrt((decisions**2).sum(axis=2, keepdims=True) / (count[..., np.newaxis] - 1))
+    decisions = np.divide(decisions, deviation, out=np.zeros_like(decisions), where=deviation > 0)
+    patterns = np.einsum("fkt,tp->fkp", decisions, centred, optimize=True) / (count[..., np.newaxis] - 1)
     return np.asarray(patterns.mean(axis=0))

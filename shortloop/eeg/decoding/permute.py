@@ -1,4 +1,4 @@
-"""The null distribution: labels shuffled, each permutation by draws of its own."""
+"""Random draws of trials: shuffled labels for the null distribution, and classes cut to the same size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import IntArray
 
-__all__ = ["permuted_labels"]
+__all__ = ["permuted_labels", "subsampled"]
 
 
 def permuted_labels(
@@ -68,6 +68,16 @@ def permuted_labels(
 
 
 def _runs_of_one_class(labels: IntArray, folds: IntArray, runs: list[IntArray]) -> list[list[IntArray]]:
-    """Of each fold the trials of each run that has one class alone."""
+    """Trials of each run of a single class, for each fold."""
     pure = [run for run in runs if (labels[run] == labels[run[0]]).all()]
     return [[run for run in pure if folds[run[0]] == fold] for fold in np.unique(folds)]
+
+
+def subsampled(labels: IntArray, *, seed: int, names: tuple[str, ...]) -> IntArray:
+    """Draw as many trials of each class, without replacement, as the smallest class has; in order."""
+    present, counts = np.unique(labels, return_counts=True)
+    kept = []
+    for each in present.tolist():
+        rng = np.random.default_rng(seed_for(seed, "subsample", *names, each))
+        kept.append(rng.choice(np.flatnonzero(labels == each), counts.min(), replace=False))
+    return np.sort(np.concatenate(kept))

@@ -1,5 +1,5 @@
-"""Ranks of decisions under temporal generalization: as votes for predictions, so these for the area under
-the ROC curve are all that scores of any labelling need."""
+"""Ranks of decisions under temporal generalization, from which the AUC of any labelling can be computed, as
+scores of predictions from votes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["rank_weights", "rank_weights_within", "ranked_classes"]
 
 
 def ranked_classes(n_classes: int) -> int:
-    """How many classes' decisions are ranked: of two classes one, as both say the same."""
+    """Number of classes whose decisions are ranked: one of two, because both give the same ranks."""
     return 1 if n_classes == 2 else n_classes
 
 
@@ -32,9 +32,7 @@ def rank_weights(
     In double precision throughout: no prediction depends on the order of two decisions that single
     precision cannot tell apart, but a rank does.
 
-    x: float, (trials, features). Features of the test bin.
-    returns: int, (training bins, trials, classes), of two classes (training bins, trials, 1). See
-        `decision_ranks`.
+    returns: (training bins, trials, `ranked_classes`); see `decision_ranks`
     """
     scaled = zscore(x) if scaling == "separate" else np.ascontiguousarray(x, dtype=np.float64)
     n_bins, n_folds, n_classes = intercepts.shape
@@ -65,10 +63,7 @@ def rank_weights_within(
     scaling: str,
     odds: bool,
 ) -> IntArray:
-    """Ranks on the trials of one bin of the training phase, each fold's held-out trials among themselves.
-
-    returns: int, (training bins, trials, classes), of two classes (training bins, trials, 1)
-    """
+    """Ranks on the trials of one bin of the training phase, each fold's held-out trials among themselves."""
     n_bins, n_folds, n_classes = intercepts.shape
     ranks = np.zeros((n_bins, len(x), ranked_classes(n_classes)), dtype=rank_type(len(x)))
     for fold in range(n_folds):

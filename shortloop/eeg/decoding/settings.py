@@ -1,4 +1,4 @@
-"""How decoding is done: folds, selection, scaling, the score."""
+"""Settings of decoding: folds, selection, scaling, the score."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DecodingSettings(Settings):
     )
 
     def of_training(self) -> dict[str, Any]:
-        """What decides how classifiers are trained, plain data: options that are off are not in it."""
+        """Settings that affect training, as plain data without the options that are off."""
         off = {"class_weight"} if self.class_weight is None else set()
         off |= {"fold_by"} if self.fold_by == "trial" else set()
         return self.model_dump(mode="json", exclude={"score", "subsample"} | off)

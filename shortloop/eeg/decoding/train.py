@@ -1,4 +1,4 @@
-"""Training one time bin: the classifiers of all folds, and what they say of their held-out trials."""
+"""Training one time bin: the classifiers of all folds, and their predictions of held-out trials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.decoding.metrics.decisions import decide
 from shortloop.eeg.decoding.models import BinModels, Fitted
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.kernels import LAYOUTS
@@ -23,34 +22,20 @@ __all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
 
 @dataclass(frozen=True)
 class FoldModel:
-    """The classifier of one fold, with all that comes before it.
+    """The classifier of one fold, with selection and scaling of features."""
 
-    kept: bool, (features,). Selected features.
-    mean, std: float, (kept features,). Moments over the training trials.
-    fitted: the classifier of scaled, selected features.
-    scaling: ``"separate"`` or ``"training"``; see `DecodingSettings`.
-    """
-
-    kept: np.ndarray
-    mean: FloatArray
+    kept: np.ndarray  # bool, (features,)
+    mean: FloatArray  # (kept features,), over the training trials
     std: FloatArray
     fitted: Fitted
-    scaling: str
+    scaling: str  # see `DecodingSettings`
 
     def predict(self, x: FloatArray) -> IntArray:
-        """Class of each of a set of trials that are scaled together.
-
-        x: float, (trials, features). All features, as they are in the file.
-        returns: int, (trials,)
-        """
+        """Classes of trials (trials, features), which are scaled together."""
         return self.fitted.predict(self.scale(x))
 
     def scale(self, x: FloatArray) -> FloatArray:
-        """Select features of a set of trials, and scale them together.
-
-        x: float, (trials, features). All features, as they are in the file.
-        returns: float, (trials, kept features)
-        """
+        """Select features of a set of trials (trials, features), and scale them together."""
         chosen = x[:, self.kept]
         return zscore(chosen) if self.scaling == "separate" else (chosen - self.mean) / self.std
 
@@ -64,12 +49,7 @@ def fold_models(
     decoding: DecodingSettings,
     estimator: EstimatorSettings,
 ) -> Iterator[tuple[int, FoldModel | None]]:
-    """Fit the classifier of each fold of one bin.
-
-    x: float, (trials, features). Features of the bin.
-    labels: int, (trials,). Class of each trial.
-    folds: int, (trials,). Fold that holds out each trial.
-    """
+    """Fit the classifier of each fold of one bin (trials, features); None if it keeps no feature."""
     x = np.ascontiguousarray(x)  # trials are picked again and again
     kept = select_features(
         x, labels, folds, n_classes=n_classes, n_folds=decoding.folds, alpha=decoding.select_alpha
@@ -103,8 +83,16 @@ def train_bin(
 
     Parameters
     ----------
-    x, labels, folds, n_classes, decoding, estimator
-        As of `fold_models`.
+    x : array of float, shape (trials, features)
+        Features of the bin.
+    labels, folds : array of int, shape (trials,)
+        Class of each trial, and the fold that holds it out.
+    n_classes : int
+        Number of classes.
+    decoding : DecodingSettings
+        Folds, selection and scaling of features.
+    estimator : EstimatorSettings
+        The classifier.
     decisions : bool, default False
         Whether decisions on held-out trials are wanted beside their predicted classes.
 
@@ -127,7 +115,7 @@ def train_bin(
         scaled = model.scale(x[held_out])
         models.predicted[held_out] = model.fitted.predict(scaled)
         if decisions:
-            models.decisions[held_out] = decide(model.fitted, scaled, odds)
+            models.decisions[held_out] = model.fitted.decisions(scaled, odds)
         models.kept[fold] = model.kept
         models.C[fold] = model.fitted.C
         if model.fitted.weights is None or model.fitted.intercepts is None:
@@ -145,7 +133,7 @@ def train_bin(
 
 
 def warm_up(estimator: EstimatorSettings | None = None) -> None:
-    """Import and compile what `train_bin` needs, so that processes forked later share it."""
+    """Import and compile `train_bin` before processes are forked."""
     if estimator is not None:
         estimator.warm_up()
     _warm_up_ends()

@@ -10,13 +10,7 @@ __all__ = ["copy_features", "count_votes"]
 
 @numba.njit(cache=True)
 def copy_features(rows, features, some, squares):  # type: ignore[no-untyped-def]
-    """Copy some features of all trials, and add up each trial's squares on the way.
-
-    rows: float, (features, trials). All features.
-    features: int, (kept features,). Which to copy.
-    some: float, (kept features, trials). Is filled.
-    squares: float, (trials,). Is filled with the sums of squares.
-    """
+    """Copy the rows `features` of all trials to `some`, and each trial's sum of squares to `squares`."""
     squares[:] = 0.0
     for j in range(len(features)):
         feature = features[j]
@@ -30,7 +24,7 @@ def copy_features(rows, features, some, squares):  # type: ignore[no-untyped-def
 def count_votes(  # type: ignore[no-untyped-def]
     decisions, some, squares, weights, lengths, intercepts, has_model, unit, votes, left
 ):
-    """Each fold's vote on every trial, for the first class of largest decision.
+    """Add each fold's vote on every trial (trials, classes), for the first class of largest decision.
 
     Rounding can move the difference of two decisions. A dot product of n terms is off by at most n
     roundings of the product of its vectors' lengths (Higham 2002, Accuracy and stability of numerical
@@ -38,16 +32,9 @@ def count_votes(  # type: ignore[no-untyped-def]
     may change the winner, the product is taken again in double precision. What is left then is the
     rounding of the features; where that may change it, the vote is left open.
 
-    decisions: float, (folds · classes, trials). Products of weights and features.
-    some: float, (features, trials). The features.
-    squares: float, (trials,). Their sums of squares.
-    weights: float64, (folds · classes, features). The weights.
-    lengths: float, (folds · classes,). Euclidean lengths of the weights.
-    intercepts: float, (folds, classes). Intercepts.
-    has_model: bool, (folds,). Folds that have a model; the others do not vote.
-    votes: uint8, (trials, classes). Votes are added.
-    left: int, (at least folds · trials, 2). Gets fold and trial of votes that are left open; they are not
-        counted.
+    decisions: (folds · classes, trials), products of weights (folds · classes, features) and features
+    some, squares: (features, trials), and their sums of squares
+    left: int, (folds · trials, 2), filled with fold and trial of open votes; their number is returned
     """
     n_folds, n_classes = intercepts.shape
     decision = np.empty(n_classes)

@@ -6,16 +6,10 @@ import math
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.features.bins import baseline_samples, bin_samples, check_bins_fit
-from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
+from shortloop.eeg.features.bins import OneTrial, baseline_samples, epoch_bins, features_per_trial
 from shortloop.eeg.features.settings import AmplitudeSettings
 
-__all__ = ["amplitude_features", "warm_up"]
-
-
-def warm_up() -> None:
-    """Import what `amplitude_features` needs, so that processes forked later share it."""
-    from scipy.signal import butter, sosfiltfilt  # noqa: F401
+__all__ = ["amplitude_features"]
 
 
 def amplitude_features(
@@ -70,23 +64,7 @@ def amplitude_features(
     .. [2] Gustafsson (1996). Determining the initial states in forward-backward filtering. IEEE
        Transactions on Signal Processing 44(4), 988-992.
     """
-    check_bins_fit(
-        "amplitude",
-        settings,
-        tmin=float(epochs.times[0]) if len(epochs.times) else 0.0,
-        sfreq=epochs.sfreq,
-        samples=len(epochs.times),
-        participant=participant,
-    )
-    indices = bin_samples(
-        epochs.times,
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_samples,
-        step=settings.step,
-        field="features.amplitude",
-        participant=participant,
-    )
+    indices = epoch_bins("amplitude", settings, epochs, participant)
     return features_per_trial(
         epochs,
         indices,

@@ -1,16 +1,28 @@
-"""Time bins: which samples belong to each, checked against what the epochs hold."""
+"""Time bins: the samples of each, checked against the epochs, and features of every trial in them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
 
-__all__ = ["baseline_samples", "bin_centres", "bin_samples", "check_bins_fit"]
+__all__ = [
+    "OneTrial",
+    "baseline_samples",
+    "bin_samples",
+    "check_bins_fit",
+    "epoch_bins",
+    "features_per_trial",
+]
+
+OneTrial = Callable[[FloatArray], FloatArray]
+"""Features (bins, features) of the signal (channels, samples) of a trial."""
 
 # Times come from files as rounded numbers: how far off, in samples, still counts as the same time.
 SLACK = 1e-3
@@ -27,13 +39,10 @@ def bin_samples(
     unit: str = "samples",
     participant: str | None = None,
 ) -> IntArray:
-    """Indices of the samples of each bin.
+    """Indices (bins, size) of the samples of each bin, from evenly spaced times in seconds.
 
     The first index is the sample nearest to `start` (the earlier of two that are equally near); the bins
     follow each other without gap or overlap.
-
-    times: float, (samples,). Evenly spaced, ascending times in seconds.
-    returns: int, (bins, size)
     """
     if len(times) == 0:
         raise InputError("epochs without samples", participant=participant, field=field)
@@ -65,26 +74,79 @@ def bin_samples(
     return np.arange(first, last + 1, step).reshape(bins, size)
 
 
-def bin_centres(times: FloatArray, indices: IntArray) -> FloatArray:
-    """Centre of each bin: the mean time of its samples.
+def features_per_trial(
+    epochs: Epochs,
+    indices: IntArray,
+    names: tuple[str, ...],
+    make: Callable[[], OneTrial],
+    *,
+    kind: str,
+    unit: str,
+    trials: slice | None = None,
+    out: FloatArray | None = None,
+) -> Features:
+    """Compute the features of one trial at a time, so that the trials can be divided in any way.
 
-    times: float, (samples,). Time of each sample, seconds.
-    indices: int, (bins, size). From `bin_samples`.
-    returns: float, (bins,). Seconds.
+    indices: int, (bins, size), samples of each bin
+    out: (bins, selected trials, features); default: a new C-contiguous float32 array
     """
-    centres: FloatArray = np.asarray(times, dtype=np.float64)[indices].mean(axis=1)
-    return centres
+    chosen = range(*(trials or slice(None)).indices(len(epochs.labels)))
+    shape = (len(indices), len(chosen), len(names))
+    if out is None:
+        out = np.empty(shape, dtype=np.float32)
+    elif out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, the features need {shape}")
+    if chosen:
+        one_trial = make()
+        for column, trial in enumerate(chosen):
+            out[:, column] = one_trial(np.asarray(epochs.data[trial], dtype=np.float64))
+    return Features(
+        data=out,
+        labels=np.asarray(epochs.labels)[trials or slice(None)],
+        classes=epochs.classes,
+        times=np.asarray(epochs.times, dtype=np.float64)[indices].mean(axis=1),
+        names=names,
+        kind=kind,
+        unit=unit,
+    )
 
 
 def baseline_samples(times: FloatArray, baseline: tuple[float, float]) -> slice:
-    """The samples of the baseline interval, both ends included.
-
-    times: float, (samples,). Evenly spaced, ascending times in seconds.
-    """
+    """Samples of the baseline interval, both ends included, from evenly spaced times in seconds."""
     spacing = (times[-1] - times[0]) / max(len(times) - 1, 1)
     inside = (times >= baseline[0] - SLACK * spacing) & (times <= baseline[1] + SLACK * spacing)
     found = np.flatnonzero(inside)
     return slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0)
+
+
+def epoch_bins(
+    kind: str, settings: AmplitudeSettings | PowerSettings, epochs: Epochs, participant: str | None
+) -> IntArray:
+    """Indices (bins, size) of the samples of each bin of epochs, which must serve the settings."""
+    check_bins_fit(
+        kind,
+        settings,
+        tmin=float(epochs.times[0]) if len(epochs.times) else 0.0,
+        sfreq=epochs.sfreq,
+        samples=len(epochs.times),
+        participant=participant,
+    )
+    return _bins_of(f"features.{kind}", settings, epochs.times, participant)
+
+
+def _bins_of(
+    field: str,
+    settings: AmplitudeSettings | PowerSettings,
+    times: FloatArray,
+    participant: str | None = None,
+) -> IntArray:
+    asked: dict[str, Any] = {"start": settings.start, "bins": settings.bins, "field": field}
+    asked["participant"] = participant
+    if isinstance(settings, AmplitudeSettings):
+        return bin_samples(times, size=settings.bin_samples, step=settings.step, **asked)
+    every = settings.every
+    unit = f"points, one every {every} samples"
+    return every * bin_samples(times[::every], size=settings.bin_points, unit=unit, **asked)
 
 
 def check_bins_fit(
@@ -97,14 +159,11 @@ def check_bins_fit(
     participant: str | None = None,
     file: str | None = None,
 ) -> None:
-    """Refuse settings that these epochs cannot serve, before anything is computed.
-
-    Checked are the bins; for amplitude also the baseline interval and the low-pass; for power also the
-    frequencies and the length of the wavelets.
-    """
+    """Raise InputError if epochs cannot serve the bins, baseline, filter, frequencies or wavelets."""
     times = tmin + np.arange(samples) / sfreq
     field = f"features.{kind}"
     try:
+        _bins_of(field, settings, times)
         if isinstance(settings, AmplitudeSettings):
             _check_amplitude(field, settings, times, sfreq)
         else:
@@ -117,14 +176,6 @@ def check_bins_fit(
 
 
 def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray, sfreq: float) -> None:
-    bin_samples(
-        times,
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_samples,
-        step=settings.step,
-        field=field,
-    )
     if settings.lowpass is not None:
         _check_frequency(f"{field}.lowpass", "low-pass", settings.lowpass, sfreq)
         # The two-pass filter extends the epoch by this many of its own samples at each end.
@@ -153,14 +204,6 @@ def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray,
 
 
 def _check_power(field: str, settings: PowerSettings, times: FloatArray, sfreq: float) -> None:
-    bin_samples(
-        times[:: settings.every],
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_points,
-        field=field,
-        unit=f"points, one every {settings.every} samples",
-    )
     _check_frequency(f"{field}.fmax", "highest frequency", settings.fmax, sfreq)
     from mne.time_frequency import morlet
 

@@ -1,18 +1,19 @@
-"""What the names of features say."""
+"""Channels and frequencies in the names of features, and the unit of power."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-__all__ = ["channels_of", "frequencies_of"]
+__all__ = ["channels_of", "frequencies_of", "squared"]
 
 FREQUENCY = re.compile(r" (\S+) Hz point \d+$")
+WITHOUT_SQUARE = ("", "1", "a.u.")  # units
 WITHIN = re.compile(r" (?:\S+ ms|\S+ Hz point \d+)$")
 
 
 def channels_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The channels of features that were computed here, channel by channel."""
+    """Channels of features that were computed here, channel by channel; empty for other features."""
     found = [WITHIN.sub("", name) for name in names]
     channels = tuple(dict.fromkeys(found))
     if not names or any(channel == name for channel, name in zip(found, names, strict=True)):
@@ -23,9 +24,18 @@ def channels_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def frequencies_of(names: Sequence[str]) -> tuple[float, ...]:
-    """The frequencies of features of power."""
+    """Frequencies of power features; empty for other features."""
     found = [float(each[1]) for name in names if (each := FREQUENCY.search(name))]
     frequencies, channels = tuple(dict.fromkeys(found)), channels_of(names)
     points = len(names) // max(1, len(channels) * len(frequencies))
     ordered = [each for _ in channels for each in frequencies for _ in range(points)]
     return frequencies if len(found) == len(names) and ordered == found else ()
+
+
+def squared(unit: str) -> str:
+    """Unit of power, from that of the signal."""
+    if unit in WITHOUT_SQUARE:
+        return unit
+    above, _, below = unit.partition("/")
+    raised = f"{below.removesuffix('²')}⁴" if below.endswith("²") else f"{below}²"
+    return f"{above}²/{raised}" if below else f"{above}²"

@@ -9,17 +9,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.features.bins import bin_samples, check_bins_fit
-from shortloop.eeg.features.per_trial import OneTrial, features_per_trial
-from shortloop.eeg.features.power_unit import squared
+from shortloop.eeg.features.bins import OneTrial, epoch_bins, features_per_trial
+from shortloop.eeg.features.names import squared
 from shortloop.eeg.features.settings import PowerSettings
 
-__all__ = ["frequencies", "power_features", "power_of_trials", "warm_up"]
-
-
-def warm_up() -> None:
-    """Import what `power_features` needs, so that processes forked later share it."""
-    from mne.time_frequency import morlet  # noqa: F401
+__all__ = ["frequencies", "power_features"]
 
 
 # One matrix product serves this many neighbouring points ...
@@ -44,19 +38,10 @@ def power_features(
 
     Parameters
     ----------
-    epochs : Epochs
-        The signal; `epochs.data` may be a memory map, of which only the selected trials are read.
+    epochs, trials, out, participant
+        As of `amplitude_features`; any split of the trials gives the same bits with one BLAS thread.
     settings : PowerSettings
         Frequencies (Hz), cycles, points, bins.
-    trials : slice, optional
-        The trials to compute; default all. An empty slice computes nothing and gives times, names and
-        shape alone, which is what one needs to allocate `out`.
-    out : array of float, shape (bins, selected trials, features), optional
-        Where to write; default a new C-contiguous float32 array. For work that is split over the trials
-        give each part its view: ``power_features(..., trials=part, out=whole[:, part])``. Each trial is
-        computed by itself, so any split gives the same bits (given one BLAS thread everywhere).
-    participant : str, optional
-        For the errors.
 
     Returns
     -------
@@ -71,26 +56,19 @@ def power_features(
     InputError
         When the epochs cannot serve the settings (see `shortloop.eeg.features.bins.check_bins_fit`).
 
-    See Also
-    --------
-    power_of_trials : the same power before it is cut into bins; tells how it is computed.
+    Notes
+    -----
+    Power is the squared modulus of signal ∗ wavelet, the wavelet that of `mne.time_frequency.morlet`: ± 5
+    standard deviations of its Gaussian, mean zero, norm √2. The signal is taken as zero outside the epoch, as
+    `mne.time_frequency.tfr_array_morlet` takes it; results agree with it to rounding. Wavelets for power of
+    EEG are from Tallon-Baudry et al. [1]_.
+
+    References
+    ----------
+    .. [1] Tallon-Baudry, Bertrand, Delpuech & Pernier (1997). Oscillatory γ-band (30-70 Hz) activity
+       induced by a visual search task in humans. Journal of Neuroscience 17(2), 722-734.
     """
-    check_bins_fit(
-        "power",
-        settings,
-        tmin=float(epochs.times[0]) if len(epochs.times) else 0.0,
-        sfreq=epochs.sfreq,
-        samples=len(epochs.times),
-        participant=participant,
-    )
-    indices = settings.every * bin_samples(
-        epochs.times[:: settings.every],
-        start=settings.start,
-        bins=settings.bins,
-        size=settings.bin_points,
-        field="features.power",
-        participant=participant,
-    )
+    indices = epoch_bins("power", settings, epochs, participant)
 
     def make() -> OneTrial:
         bank = _Bank.build(epochs.sfreq, settings, indices.ravel())
@@ -112,43 +90,8 @@ def power_features(
     return features_per_trial(epochs, indices, names, make, kind="power", unit=unit, trials=trials, out=out)
 
 
-def power_of_trials(data: FloatArray, sfreq: float, settings: PowerSettings, points: IntArray) -> FloatArray:
-    """Morlet wavelet power at some samples.
-
-    Power is |signal ∗ wavelet|², the wavelet that of `mne.time_frequency.morlet`: ± 5 standard
-    deviations of its Gaussian, mean zero, norm √2. The signal is taken as zero outside the epoch, as
-    `mne.time_frequency.tfr_array_morlet` takes it; results agree with it to rounding.
-
-    The bins need few points, and those of a short part of the epoch, whereas a convolution by FFT gives
-    all samples of it. So each product here is a sum over the wavelet at the points alone, written as a
-    matrix product: the windows around blocks of points, times a matrix with the shifted wavelets of
-    neighbouring frequencies in its columns. Every trial is multiplied by itself with matrices of the
-    same shapes, so its bits do not depend on which other trials are computed along with it.
-
-    Tallon-Baudry, Bertrand, Delpuech & Pernier (1997). Oscillatory γ-band (30-70 Hz) activity
-    induced by a visual search task in humans. Journal of Neuroscience 17(2), 722-734.
-
-    data: float, (trials, channels, samples). The signal.
-    points: int, (points,). Samples at which power is wanted: ascending, `settings.every` apart.
-    returns: float64, (trials, channels, frequencies, points). In the unit of `data`, squared.
-    """
-    if len(points) == 0 or np.any(np.diff(points) != settings.every):
-        raise ValueError(f"the points must be {settings.every} samples apart")
-    if points[0] < 0 or points[-1] >= data.shape[2]:
-        raise ValueError(f"points from {points[0]} to {points[-1]} in epochs of {data.shape[2]} samples")
-    bank = _Bank.build(sfreq, settings, points)
-    power = np.empty((*data.shape[:2], len(bank.frequencies), len(points)))
-    for trial, signal in enumerate(data):
-        power[trial] = bank.power(np.asarray(signal, dtype=np.float64))
-    return power
-
-
 def frequencies(settings: PowerSettings) -> FloatArray:
-    """List the frequencies of the wavelets.
-
-    returns: float, (frequencies,). From `fmin` in steps of `fstep` up to `fmax`, which is included if a step
-        falls on it; Hz.
-    """
+    """Frequencies of the wavelets in Hz: `fmin` to `fmax`, which is included if a step falls on it."""
     steps = (settings.fmax - settings.fmin) / settings.fstep
     return settings.fmin + settings.fstep * np.arange(int(steps + 1e-9) + 1)
 
@@ -164,7 +107,14 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Bank:
-    """All that does not depend on the signal."""
+    """Wavelets for the points of all bins, independent of the signal.
+
+    The bins need few points, and those of a short part of the epoch, whereas a convolution by FFT gives
+    all samples of it. So each product here is a sum over the wavelet at the points alone, written as a
+    matrix product: the windows around blocks of points, times a matrix with the shifted wavelets of
+    neighbouring frequencies in its columns. Every trial is multiplied by itself with matrices of the
+    same shapes, so its bits do not depend on which other trials are computed along with it.
+    """
 
     frequencies: FloatArray
     groups: list[_Group]

@@ -1,4 +1,4 @@
-"""What the classifiers see: the features that are asked for."""
+"""Settings of features, the input of the classifiers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PowerSettings(Settings):
 
 
 class FeatureSettings(Settings):
-    """Which features are made: a table for each kind that is wanted, at least one."""
+    """Features to compute: a table for each kind, at least one."""
 
     amplitude: AmplitudeSettings | None = Field(None, description="amplitude features; default: not made")
     power: PowerSettings | None = Field(None, description="power features; default: not made")

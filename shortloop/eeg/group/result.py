@@ -1,66 +1,43 @@
-"""What the group stage says of one kind of map."""
+"""Statistics of one kind of map over participants."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shortloop.eeg.group.null import NullName
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.group.settings import NullName
 from shortloop.eeg.score import Score
 
 __all__ = ["MapStatistics"]
-
-FloatArray = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
 class MapStatistics:
     """Statistics of one kind of map over participants; a map is a curve over bins or a plane.
 
-    scores: float, (participants, \\*map). Observed scores, not smoothed.
-    mean: float, (\\*map). Mean over participants of the smoothed scores.
-    t: float, (\\*map). One-sample t of the smoothed scores against chance, `participants` − 1 degrees of
-        freedom. With one participant: the z-score of its smoothed map in its own permutation distribution.
-    p_max: float, (\\*map). Two-sided p, corrected for all cells by the distribution of the maximum statistic.
-    p_cluster: float, (\\*map). Two-sided p, corrected by the distribution of the maximum cluster mass; 1
-        outside clusters.
-    clusters: int, (\\*map). Number of the cluster of each cell, positive clusters from 1 up, negative from -1
-        down; 0: none.
-    significant: bool, (\\*map). Cells of clusters with p_cluster of at most alpha.
-    null_max, null_mass: float, (permutations,). The null distributions: largest |t| and largest cluster mass
-        of each permutation.
-    threshold: |t| above which a cell can be in a cluster.
-    chance: chance level, in the unit of the scores; where it differs, the mean of `expected`.
-    alpha: Family-wise error rate.
-    level: ``"group"``, or ``"participant"`` when there is only one.
-    note: what these statistics cannot say; empty when there is nothing to add.
-    expected: float, (\\*map), or None. Mean over participants of the chance level, where it differs between
-        cells; None: `chance`.
-    score: what the scores are: ``"balanced-accuracy"`` or ``"accuracy"``, percent; ``"auc"``, 0 to 1.
-    null: what the null maps are, one of `shortloop.eeg.group.null.NULLS`.
-    error_rate: what is known of the rate at which that calls noise significant; empty where it is `alpha`.
+    With one participant, t is the z-score of its smoothed map in its own permutation distribution.
     """
 
-    scores: FloatArray
-    mean: FloatArray
-    t: FloatArray
-    p_max: FloatArray
-    p_cluster: FloatArray
-    clusters: NDArray[np.integer]
-    significant: NDArray[np.bool_]
-    null_max: FloatArray
-    null_mass: FloatArray
-    threshold: float
-    chance: float
-    alpha: float
-    level: str = "group"
-    note: str = ""
-    expected: FloatArray | None = None
+    scores: FloatArray  # (participants, *map), observed, not smoothed
+    mean: FloatArray  # (*map), mean over participants of the smoothed scores
+    t: FloatArray  # (*map), one-sample t of the smoothed scores against chance
+    p_max: FloatArray  # (*map), two-sided p, corrected by the distribution of the maximum statistic
+    p_cluster: FloatArray  # (*map), the same by the maximum cluster mass; 1 outside clusters
+    clusters: IntArray  # (*map), number of the cluster: positive 1 …, negative -1 …, 0 none
+    significant: np.ndarray  # bool, (*map), cells of clusters with p_cluster of at most alpha
+    null_max: FloatArray  # (permutations,), largest |t| of each
+    null_mass: FloatArray  # (permutations,), largest cluster mass of each
+    threshold: float  # |t| above which a cell can be in a cluster
+    chance: float  # in the unit of the scores; where it differs, the mean of `expected`
+    alpha: float  # family-wise error rate
+    level: str = "group"  # or "participant" if there is only one
+    note: str = ""  # limits of these statistics, for their readers
+    expected: FloatArray | None = None  # (*map), mean chance level, where it differs between cells
     score: Score = "balanced-accuracy"
     null: NullName = ""
-    error_rate: str = ""
+    error_rate: str = ""  # known rate of calling noise significant; empty if it is `alpha`
 
     @property
     def level_of_chance(self) -> FloatArray:

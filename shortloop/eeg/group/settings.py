@@ -1,14 +1,61 @@
-"""How a group is tested: statistics over participants."""
+"""Settings of the statistics over participants, their null distributions, and the limits of both in words."""
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
 
 from shortloop.settings.base import Settings
 
-__all__ = ["GroupSettings"]
+__all__ = [
+    "NULLS",
+    "RETRAINED",
+    "SHARED_TRAINING",
+    "TOO_SMALL",
+    "GroupSettings",
+    "NullName",
+    "error_rate",
+    "limits_note",
+]
+
+RETRAINED = 19
+"""Trainings on shuffled labels of each participant, where many cost about one. With 9, effects are found
+about as often; with 4, hardly less often."""
+
+NullName = Literal["", "test-labels", "training-labels", "retrained", "sign-flips"]
+"""Null distribution of maps; empty: unknown."""
+
+NULLS: dict[NullName, str] = {
+    "": "permutations",
+    "test-labels": "permutations of the test labels",
+    "training-labels": "permutations of the training labels",
+    "retrained": "draws of maps that were trained again on shuffled labels",
+    "sign-flips": "sign flips",
+}
+
+TEST_LABELS = (
+    "Cross-validated scores were tested with shuffled test labels, under which they vary less, and less "
+    "askew, than scores of classifiers that are trained again: of simulated studies of noise (linear SVM on "
+    "selected features, 8 participants) about 6 % were significant at 0.05. Trainings on shuffled labels "
+    "hold 5 % (permutations.retrained = 9)."
+)
+"""Measured by ``make bench PARTS=level``."""
+
+SHARED_TRAINING = (
+    "These p values are too small: the folds share their training trials, so cross-validated scores of noise "
+    "vary more than the same predictions under shuffled labels do. For one participant use "
+    'permutations.null = "training-labels", or leave it out.'
+)
+"""Note on one participant's cross-validated scores, tested by shuffling labels of predicted trials: on noise,
+about one curve in five was significant at 0.05. Over participants the t statistic takes care of it."""
+
+TOO_SMALL = "p is too small, as the labels were shuffled after training: leave out permutations.null"
+"""Short form of that note, beside a p value."""
+
+FEW_PARTICIPANTS = 6
+"""From this many participants on, sign flips can reach p < 0.05 (2 / 2^6)."""
 
 
 class GroupSettings(Settings):
@@ -27,3 +74,67 @@ class GroupSettings(Settings):
         description="null distribution of the group: the participants' permuted maps, or their observed maps "
         "with signs flipped about chance; default 'permutations'",
     )
+
+
+def error_rate(null: NullName, cross_validated: bool) -> str:
+    """Known rate at which a group's null calls noise significant, in words; empty if it is alpha."""
+    return TEST_LABELS if cross_validated and null == "test-labels" else ""
+
+
+def limits_note(
+    participants: int,
+    permutations: int,
+    alpha: float,
+    null: Literal["permutations", "sign-flips"],
+    draws: int | None = None,
+) -> str:
+    """Describe the limits of these statistics; empty if there are none."""
+    sentences = []
+    if participants == 1:
+        sentences.append(
+            "There is one participant: the map is compared with maps of that participant's shuffled labels, "
+            "which says nothing about other people."
+        )
+    unreachable = _unreachable(participants, permutations, alpha, null, draws)
+    if unreachable:
+        sentences.append(unreachable)
+    elif 1 < participants < FEW_PARTICIPANTS:
+        sentences.append(
+            f"With only {participants} participants, only large effects that all of them share can reach "
+            "significance, so a map without significant cells says little."
+        )
+    return " ".join(sentences)
+
+
+def _unreachable(participants: int, permutations: int, alpha: float, null: str, draws: int | None) -> str:
+    flips = null == "sign-flips" and participants > 1
+    if flips and 2.0 ** (1 - participants) > alpha:
+        return (
+            f"With {participants} participants, flipping signs gives no p below "
+            f"{2.0 ** (1 - participants):.3g}, so nothing can be significant at {alpha:g}; "
+            f"it takes {math.ceil(1 - math.log2(alpha))} participants."
+        )
+    if draws is not None and participants > 1 and null == "permutations":
+        smallest = (permutations + 1.0) ** -participants
+        if smallest > alpha:
+            return (
+                f"With {participants} participants and {permutations} trainings of each on shuffled labels, "
+                f"no p is expected below {smallest:.3g}, so nothing can be significant at {alpha:g}; "
+                f"it takes {math.ceil(alpha ** (-1 / participants)) - 1} trainings."
+            )
+        permutations = draws
+    if 1 / (permutations + 1) > alpha:
+        return (
+            f"With {permutations} permutation{'s' * (permutations != 1)} no p can be below "
+            f"{1 / (permutations + 1):.3g}, so nothing can be significant at {alpha:g}; "
+            f"it takes {_enough(alpha)} permutations."
+        )
+    return ""
+
+
+def _enough(alpha: float) -> int:
+    # The division's rounding may miss the smallest such number by one, either way.
+    guess = max(1, math.ceil(1 / alpha) - 2)
+    while 1 / (guess + 1) > alpha:
+        guess += 1
+    return guess

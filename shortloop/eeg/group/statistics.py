@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, generate_binary_structure, label
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.group.clusters import label_clusters, max_cluster_mass
-from shortloop.eeg.group.draws import draw_rows, drawn_maps, sign_flips
-from shortloop.eeg.group.limits import limits_note
+from shortloop.eeg.group.maps import draw_rows, drawn_maps, leave_one_out_z, one_sample_t, sign_flips
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.group.settings import GroupSettings
-from shortloop.eeg.group.t_values import leave_one_out_z, one_sample_t
+from shortloop.eeg.group.settings import GroupSettings, limits_note
 from shortloop.eeg.score import Score
 
-__all__ = ["TIE_TOLERANCE", "group_statistics", "smooth_maps"]
+__all__ = ["TIE_TOLERANCE", "group_statistics", "label_clusters", "max_cluster_mass", "smooth_maps"]
 
 TIE_TOLERANCE = 1e-10
 """Null statistics that fall short of the observed one by less than this, relatively, count as equal to it.
@@ -85,7 +83,7 @@ def group_statistics(
 
     With one participant, t is the z-score of the map in the distribution of its permutations, and every
     permuted map's z-score is that in the distribution of all other maps, the observed one among them
-    (:func:`~shortloop.eeg.group.t_values.leave_one_out_z`); the threshold is a normal quantile.
+    (:func:`~shortloop.eeg.group.maps.leave_one_out_z`); the threshold is a normal quantile.
     """
     observed = np.asarray(observed, dtype=np.float64)
     permutations = _check(observed, permuted)
@@ -96,11 +94,10 @@ def group_statistics(
     smoothed = smooth(observed, levels)
     if participants == 1:
         t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
-    elif settings.null == "permutations" and draws is not None:
-        rows = _draw(participants, permutations, draws, seed)
-        t, null, exact = one_sample_t(smoothed), _drawn_null(observed, permuted, rows, levels, smooth), False
     elif settings.null == "permutations":
-        t, null, exact = one_sample_t(smoothed), _permutation_null(permuted, levels, smooth), False
+        rows = None if draws is None else _draw(permuted, draws, seed)
+        null = _permutation_null(observed, permuted, rows, levels, smooth)
+        t, exact = one_sample_t(smoothed), False
     else:
         signs, exact = sign_flips(participants, permutations, seed)
         t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
@@ -167,34 +164,30 @@ def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: Grou
     )
 
 
-def _permutation_null(
-    permuted: Sequence[FloatArray], levels: FloatArray, smooth: Callable[..., FloatArray]
-) -> Iterator[FloatArray]:
-    for piece in _pieces(len(permuted[0]), len(permuted) * permuted[0][0].size):
-        _check_permuted([maps[piece] for maps in permuted])
-        each = zip(permuted, levels, strict=True)
-        yield one_sample_t(np.stack([smooth(maps[piece], level) for maps, level in each]))
-
-
-def _draw(participants: int, others: int, count: int, seed: np.random.SeedSequence | None) -> IntArray:
+def _draw(permuted: Sequence[FloatArray], draws: int, seed: np.random.SeedSequence | None) -> IntArray:
+    _check_permuted(permuted)
     if seed is None:
         raise ValueError("null maps that are drawn need a seed")
-    if count < 1:
-        raise ValueError(f"null maps to draw: expected at least one, not {count}")
-    return draw_rows(participants, others, count, seed)
+    if draws < 1:
+        raise ValueError(f"null maps to draw: expected at least one, not {draws}")
+    return draw_rows(len(permuted), len(permuted[0]), draws, seed)
 
 
-def _drawn_null(
+def _permutation_null(
     observed: FloatArray,
     permuted: Sequence[FloatArray],
-    rows: IntArray,
+    rows: IntArray | None,
     levels: FloatArray,
     smooth: Callable[..., FloatArray],
 ) -> Iterator[FloatArray]:
-    _check_permuted(permuted)
-    for piece in _pieces(len(rows), observed.size):
-        drawn = drawn_maps(observed, permuted, rows[piece])
-        yield one_sample_t(np.stack([smooth(*each) for each in zip(drawn, levels, strict=True)]))
+    """Null maps of the rows that were drawn; None: of everybody's p-th permutation."""
+    for piece in _pieces(len(permuted[0] if rows is None else rows), observed.size):
+        if rows is None:
+            maps = [each[piece] for each in permuted]
+            _check_permuted(maps)
+        else:
+            maps = drawn_maps(observed, permuted, rows[piece])
+        yield one_sample_t(np.stack([smooth(*each) for each in zip(maps, levels, strict=True)]))
 
 
 def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
@@ -246,10 +239,7 @@ def smooth_maps(
     """Smooth maps with a truncated Gaussian, edges repeated.
 
     The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1; beyond
-    an edge the outermost bin repeats (:func:`scipy.ndimage.gaussian_filter` with ``mode="nearest"``).
-
-    maps: float, (..., test bins, train bins) or (..., bins). Scores, in any unit.
-    returns: float64, same shape. The smoothed maps.
+    an edge the outermost bin repeats.
     """
     if sigma < 0 or truncate <= 0:
         raise ValueError(f"sigma must be 0 or more and truncate above 0, not {sigma} and {truncate}")
@@ -259,3 +249,51 @@ def smooth_maps(
         return values.copy()
     smoothed: FloatArray = gaussian_filter(values, sigma, mode="nearest", truncate=truncate, axes=axes)
     return smoothed
+
+
+def label_clusters(t: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
+    """Label the clusters of one t map: neighbouring cells beyond the threshold with the same sign.
+
+    Cells are neighbours along the axes only (two in a curve, four in a plane) and clusters of opposite sign
+    never join: Maris & Oostenveld (2007), Nonparametric statistical testing of EEG- and MEG-data,
+    J Neurosci Methods 164, section 3.1.1. Positive clusters are numbered from 1 up, negative ones from -1
+    down, each from the heaviest to the lightest, 0 outside clusters; the number is the index of the mass.
+    """
+    labels = np.zeros(t.shape, dtype=np.intp)
+    both = []
+    for sign in (1, -1):
+        found, masses, _ = _one_sign(sign * t[np.newaxis], threshold)
+        order = np.argsort(-masses, kind="stable")
+        rank = np.zeros(len(masses) + 1, dtype=np.intp)
+        rank[1 + order] = np.arange(1, len(masses) + 1)
+        labels += sign * rank[found[0]]
+        both.append(masses[order])
+    return labels, np.concatenate([[0.0], both[0], both[1][::-1]])
+
+
+def max_cluster_mass(t_maps: FloatArray, threshold: float) -> FloatArray:
+    """Mass of the heaviest cluster of each of many t maps (n, *map), of either sign; 0 where it has none."""
+    heaviest = np.zeros(len(t_maps))
+    for sign in (1, -1):
+        _, masses, owners = _one_sign(sign * t_maps, threshold)
+        np.maximum.at(heaviest, owners, masses)
+    return heaviest
+
+
+def _one_sign(t_maps: FloatArray, threshold: float) -> tuple[IntArray, FloatArray, IntArray]:
+    """Labels of the clusters above the threshold; of each cluster, its mass and the map it lies in.
+
+    All maps are labelled in one call, with a neighbourhood that does not reach from map to map.
+    """
+    neighbours = generate_binary_structure(t_maps.ndim, 1)
+    neighbours[0] = neighbours[2] = False  # not from one map to the next
+    above = t_maps > threshold
+    labels = np.zeros(t_maps.shape, dtype=np.intp)
+    count = label(above, neighbours, output=labels)
+    cells = np.flatnonzero(above)
+    of_cell = labels.ravel()[cells] - 1
+    masses = np.zeros(count)
+    np.add.at(masses, of_cell, t_maps.ravel()[cells])
+    owners = np.zeros(count, dtype=np.intp)
+    owners[of_cell] = cells // max(1, math.prod(t_maps.shape[1:]))
+    return labels, masses, owners

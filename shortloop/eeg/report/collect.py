@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.features.power_unit import squared
+from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
 from shortloop.eeg.report.imported import notes_of, recordings_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from shortloop.base.terminal import table_lines, wrapped
 from shortloop.base.text import one_line
-from shortloop.eeg.group.limits import TOO_SMALL
+from shortloop.eeg.group.settings import TOO_SMALL
 from shortloop.eeg.mne_scores import SUMMARY_AXES
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.plan.pipeline import Built

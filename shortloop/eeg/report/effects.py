@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from shortloop.eeg.group.maps import SD_RESOLUTION
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.group.t_values import SD_RESOLUTION
 
 __all__ = ["Effect", "cohens_d", "effect_at", "effect_parts", "effect_text"]
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from shortloop.base.text import listed
-from shortloop.eeg.group.limits import TOO_SMALL
-from shortloop.eeg.group.null import NULLS
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.settings import NULLS, TOO_SMALL
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.times import TimeScale
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.effects import effect_at
 

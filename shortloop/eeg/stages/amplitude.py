@@ -19,7 +19,6 @@ class Amplitude(FeatureStage):
     settings: AmplitudeSettings
 
     def of_trials(self, epochs: Epochs, trials: slice) -> Features:
-        """Amplitude of some trials."""
         from shortloop.eeg.features.amplitude import amplitude_features
 
         who = self.epochs.partition or ""

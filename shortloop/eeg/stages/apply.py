@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
 
@@ -26,18 +26,19 @@ class Apply(Stage):
     models: Job
 
     def open(self) -> None:
-        """Map features and classifiers."""
         import numpy as np
 
         from shortloop.eeg.decoding import apply, train
+        from shortloop.eeg.decoding.estimators.base import EstimatorSettings
         from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
+        from shortloop.eeg.decoding.settings import DecodingSettings
         from shortloop.eeg.stages.feature_files import load_features
-        from shortloop.eeg.stages.models import settings_of
 
         facts, self._arrays = self.models.facts, self.models.arrays
         self._test = load_features(self.features, self.phase)
         self._train = load_features(self.features, facts["phase"])
-        self._decoding, self._estimator = settings_of(self.models)
+        self._decoding = DecodingSettings.model_validate(self.models.facts["decoding"])
+        self._estimator = EstimatorSettings.model_validate(self.models.facts["estimator"])
         self._within = self.phase == facts["phase"]
         self._linear = "weights" in self._arrays
         self._has_model = np.asarray(self._arrays["kept"].any(axis=2))  # of each bin and fold
@@ -52,7 +53,7 @@ class Apply(Stage):
 
     @property
     def _voters(self) -> int:
-        """How many classifiers vote on each trial."""
+        """Number of classifiers that vote on each trial."""
         return 1 if self._within else self._decoding.folds
 
     def units(self) -> int:
@@ -60,7 +61,6 @@ class Apply(Stage):
         return len(self._test.times) if self._linear else len(self._train.times)
 
     def outputs(self) -> dict[str, Out]:
-        """Votes, and ranks of decisions where these were kept."""
         from shortloop.eeg.decoding.metrics.auc import rank_type
         from shortloop.eeg.decoding.ranks import ranked_classes
 
@@ -83,43 +83,29 @@ class Apply(Stage):
         return outs
 
     def index(self, unit: int) -> Index:
-        """A row of the planes, or a column."""
         return unit if self._linear else (slice(None), unit)
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """One bin."""
         if not self._linear:
             return self._trained_again(unit)
-        return self._of_weights_within(unit) if self._within else self._of_weights(unit)
+        from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within
+        from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within
 
-    def _of_weights(self, unit: int) -> dict[str, np.ndarray]:
-        from shortloop.eeg.decoding.apply import apply_weights
-        from shortloop.eeg.decoding.ranks import rank_weights
-
-        assert self._stacked is not None
-        x, intercepts, scaling = self._test.data[unit], self._arrays["intercepts"], self._decoding.scaling
-        found = {"votes": apply_weights(x, self._stacked, intercepts, self._has_model, scaling=scaling)}
-        if "decisions" in self._arrays:
-            odds = self._estimator.gives_odds
-            found["ranks"] = rank_weights(
-                x, self._stacked, intercepts, self._has_model, scaling=scaling, odds=odds
-            )
-        return found
-
-    def _of_weights_within(self, unit: int) -> dict[str, np.ndarray]:
-        from shortloop.eeg.decoding.apply import apply_weights_within
-        from shortloop.eeg.decoding.ranks import rank_weights_within
-
-        arrays, scaling, x = self._arrays, self._decoding.scaling, self._test.data[unit]
-        folds, weights, intercepts = arrays["folds"], arrays["weights"], arrays["intercepts"]
-        found = {
-            "votes": apply_weights_within(x, folds, weights, intercepts, self._has_model, scaling=scaling)
+        arrays, x = self._arrays, self._test.data[unit]
+        how: dict[str, Any] = {
+            "intercepts": arrays["intercepts"],
+            "has_model": self._has_model,
+            "scaling": self._decoding.scaling,
         }
+        if self._within:
+            how |= {"folds": arrays["folds"], "weights": arrays["weights"]}
+        else:
+            how["stacked"] = self._stacked
+        vote: Callable[..., np.ndarray] = apply_weights_within if self._within else apply_weights
+        rank: Callable[..., np.ndarray] = rank_weights_within if self._within else rank_weights
+        found = {"votes": vote(x, **how)}
         if "decisions" in arrays:
-            odds = self._estimator.gives_odds
-            found["ranks"] = rank_weights_within(
-                x, folds, weights, intercepts, self._has_model, scaling=scaling, odds=odds
-            )
+            found["ranks"] = rank(x, **how, odds=self._estimator.gives_odds)
         return found
 
     def _trained_again(self, unit: int) -> dict[str, np.ndarray]:
@@ -146,9 +132,8 @@ class Apply(Stage):
         return found
 
     def finish(self, out: Outputs) -> Finished:
-        """Confusions, and the times of both phases."""
         from shortloop.eeg.decoding.metrics.scores import confusions
-        from shortloop.eeg.stages.map_axes import CENTRES, map_coordinates
+        from shortloop.eeg.stages.feature_files import CENTRES, map_coordinates
 
         test, train = self._test, self._train
         classes = list(test.classes)

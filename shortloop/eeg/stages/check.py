@@ -1,4 +1,4 @@
-"""What only shows when all recordings are seen together, or with the settings of later stages."""
+"""Checks of all recordings together, and with the settings of later stages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["CheckRecordings"]
 
 
 class CheckRecordings(Stage):
-    """Check: whether recordings are alike, and have enough trials for the folds and samples for the bins."""
+    """Check: recordings are alike, and have enough trials for the folds and samples for the bins."""
 
     phase: str  # of the training
     folds: int
     fold_by: str
     inner_folds: int | None
     features: FeatureSettings
-    uneven: bool  # whether classes of different size hide effects
+    uneven: bool  # classes of different size hide effects
     imported: list[Job]
 
     def finish(self, out: Outputs) -> Finished:
@@ -109,7 +109,7 @@ class CheckRecordings(Stage):
         )
 
     def _least_trained(self, table: list[list[int]]) -> int:
-        """Trials of a class that a fold trains on, the fewest of all."""
+        """Fewest training trials of a class in any fold."""
         import numpy as np
 
         from shortloop.eeg.decoding.selection.folds import run_folds

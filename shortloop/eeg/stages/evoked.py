@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Evoked"]
+    from shortloop.eeg.data import Epochs
+
+__all__ = ["Evoked", "mean_and_error"]
 
 
 class Evoked(Stage):
@@ -22,18 +24,15 @@ class Evoked(Stage):
     epochs: Job
 
     def open(self) -> None:
-        """Map the epochs."""
         from shortloop.eeg.stages.feature_files import load_epochs
 
         self._epochs = [load_epochs(self.epochs, phase) for phase in self.phases]
         self._classes = len(self._epochs[0].classes)
 
     def units(self) -> int:
-        """Classes of each phase."""
         return len(self.phases) * self._classes
 
     def outputs(self) -> dict[str, Out]:
-        """Means and their errors."""
         outs = {}
         for phase, epochs in zip(self.phases, self._epochs, strict=True):
             shape, axes = (self._classes, *epochs.data.shape[1:]), f"classes × channels × {_samples(phase)}"
@@ -46,14 +45,11 @@ class Evoked(Stage):
         return outs
 
     def index(self, unit: int) -> Mapping[str, Index]:
-        """A class of the arrays of a phase."""
         phase, label = divmod(unit, self._classes)
         return {f"{name}_{self.phases[phase]}": label for name in ("mean", "error")}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """One class of one phase."""
         from shortloop.eeg.features.bins import baseline_samples
-        from shortloop.eeg.features.evoked import mean_and_error
 
         number, label = divmod(unit, self._classes)
         phase, epochs = self.phases[number], self._epochs[number]
@@ -62,7 +58,6 @@ class Evoked(Stage):
         return {f"mean_{phase}": mean, f"error_{phase}": error}
 
     def finish(self, out: Outputs) -> Finished:
-        """Times, channels, and how many trials there were."""
         import numpy as np
 
         counts = {
@@ -91,6 +86,24 @@ class Evoked(Stage):
                 "channels": "channels",
             },
         )
+
+
+def mean_and_error(
+    epochs: Epochs, label: int, baseline: slice | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the trials of a class, and its standard error, both (channels, samples)."""
+    import numpy as np
+
+    trials = np.flatnonzero(epochs.labels == label)
+    shape = epochs.data.shape[1:]
+    if not len(trials):
+        return np.full(shape, np.nan), np.full(shape, np.nan)
+    x = np.asarray(epochs.data[trials], dtype=np.float64)
+    if baseline is not None:
+        x = x - x[:, :, baseline].mean(axis=2, keepdims=True)
+    if len(trials) < 2:
+        return x.mean(axis=0), np.full(shape, np.nan)
+    return x.mean(axis=0), x.std(axis=0, ddof=1) / np.sqrt(len(trials))
 
 
 def _samples(phase: str) -> str:

@@ -1,46 +1,57 @@
-"""Between the files of a job and the records of the library: epochs and features, in and out."""
+"""Axes and arrays in the files of jobs, and the epochs and features that are read from them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import numpy as np
 
 from shortloop.eeg.data import Epochs, Features
-from shortloop.stages.stage import Outputs, Values
+from shortloop.stages.stage import Finished, Outputs, Values
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Container, Mapping
 
     from shortloop.base.plain import Plain
     from shortloop.stages.results import Result
 
 __all__ = [
-    "epoch_coordinates",
-    "epoch_facts",
-    "epoch_values",
+    "CENTRES",
+    "MAP_AXES",
+    "describe_epochs",
     "feature_axes",
-    "feature_coordinates",
-    "feature_facts",
     "feature_values",
+    "finish_features",
     "keep_epochs",
     "load_epochs",
     "load_features",
+    "map_coordinates",
 ]
 
 LABELS = "class of each trial, an index into the classes"
+MAP_AXES = {"curve": "training bins", "plane": "test bins × training bins"}
+TIMES = {"training bins": "train_times", "test bins": "test_times"}
+CENTRES = {
+    "train_times": "centre of each training bin, 0 at the event",
+    "test_times": "centre of each test bin, 0 at the event",
+}
+
+
+def map_coordinates(arrays: Container[str]) -> dict[str, str]:
+    """Arrays of coordinates along the axes of maps of scores, curves and planes."""
+    return {axis: name for axis, name in TIMES.items() if name in arrays}
 
 
 def keep_epochs(epochs: Epochs, phase: str, out: Outputs) -> np.ndarray:
-    """Write the data of the epochs of one phase, so that they can be let go, and map what was written."""
+    """Write the data of the epochs of one phase, so that memory can be freed, and map the written file."""
     data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
     data[...] = epochs.data
     return data
 
 
-def epoch_values(epochs: Epochs, phase: str) -> dict[str, Values]:
-    """The arrays of the epochs of one phase; their data are those of `keep_epochs`."""
+def describe_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Values], dict[str, str], dict[str, Plain]]:
+    """Arrays, coordinates and facts of the epochs of one phase; the data are those of `keep_epochs`."""
     trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))
     values = {
         f"data_{phase}": Values(
@@ -59,26 +70,17 @@ def epoch_values(epochs: Epochs, phase: str) -> dict[str, Values]:
         )
     for name, each in epochs.trial_info.items():
         values[_info(phase) + quote(name, safe=" ")] = Values(each, f"{trials} × …", f"{name} of each trial")
-    return values
-
-
-def epoch_coordinates(phase: str) -> dict[str, str]:
-    """What stands along the axes of the arrays of the epochs of one phase."""
-    return {_axis("channels", phase): f"channels_{phase}", _axis("samples", phase): f"times_{phase}"}
-
-
-def epoch_facts(epochs: Epochs) -> dict[str, Plain]:
-    """The rest of epochs, beside their arrays."""
-    return {
+    facts: dict[str, Plain] = {
         "classes": list(epochs.classes),
         "sfreq": float(epochs.sfreq),
         "channels": list(epochs.channels),
         "unit": epochs.unit,
     }
+    return values, {channels: f"channels_{phase}", samples: f"times_{phase}"}, facts
 
 
 def load_epochs(result: Result, phase: str) -> Epochs:
-    """The epochs of one phase that a job holds, their data mapped from its file."""
+    """Epochs of one phase in a job, their data mapped from its file."""
     facts = result.facts["phases"][phase]
     info = _info(phase)
     return Epochs(
@@ -101,31 +103,12 @@ def load_epochs(result: Result, phase: str) -> Epochs:
 
 
 def _axis(name: str, phase: str) -> str:
-    return f"{name} of {phase}"  # each phase has trials of its own, and need not be as long as another
+    return f"{name} of {phase}"  # phases differ in trials and may differ in length
 
 
 def _info(phase: str) -> str:
-    # A comma is in no name of a phase, so that nothing of "test" looks like something of "test_late".
+    # No name of a phase has a comma, so that "test" is no prefix of "test_late".
     return f"info_{phase},"
-
-
-def feature_values(
-    phase: str, labels: ArrayLike, features: Features, runs: ArrayLike | None = None
-) -> dict[str, Values]:
-    """The arrays of the features of one phase beside the features themselves.
-
-    labels: int, (trials,). Class of each trial.
-    runs: int, (trials,). File that each trial is from.
-    """
-    centre = "centre of each bin, 0 at the event"
-    trials = _axis("trials", phase)
-    values = {
-        f"labels_{phase}": Values(labels, trials, LABELS),
-        f"times_{phase}": Values(features.times, _axis("bins", phase), centre, features.time_unit),
-    }
-    if runs is not None:
-        values[f"runs_{phase}"] = Values(runs, trials, "run of each trial: the file that it is from, from 0")
-    return values
 
 
 def feature_axes(phase: str) -> str:
@@ -133,24 +116,38 @@ def feature_axes(phase: str) -> str:
     return f"{_axis('bins', phase)} × {_axis('trials', phase)} × features"
 
 
-def feature_coordinates(phase: str) -> dict[str, str]:
-    """What stands along the axes of the arrays of the features of one phase."""
-    return {_axis("bins", phase): f"times_{phase}", "features": "names"}
+def feature_values(phase: str, unit: str, values: Any = None) -> dict[str, Values]:
+    """The features of one phase; None: they are in the file that was created for them."""
+    return {f"data_{phase}": Values(values, feature_axes(phase), f"features of the {phase} phase", unit)}
 
 
-def feature_facts(features: Features) -> dict[str, Plain]:
-    """The rest of features, beside their arrays; it is the same in all phases."""
-    return {
-        "classes": list(features.classes),
-        "names": list(features.names),
-        "kind": features.kind,
-        "unit": features.unit,
-        "time_unit": features.time_unit,
-    }
+def finish_features(
+    features: Mapping[str, Features], arrays: Mapping[str, Values], more: Mapping[str, Plain] | None = None
+) -> Finished:
+    """End of a job with features of each phase: their labels, times and runs, beside `arrays` and facts."""
+    found, along, facts = dict(arrays), {"features": "names"}, dict(more or {})
+    for phase, each in features.items():
+        bins, trials = _axis("bins", phase), _axis("trials", phase)
+        found[f"labels_{phase}"] = Values(each.labels, trials, LABELS)
+        found[f"times_{phase}"] = Values(
+            each.times, bins, "centre of each bin, 0 at the event", each.time_unit
+        )
+        if each.runs is not None:
+            said = "run of each trial: the file that it is from, from 0"
+            found[f"runs_{phase}"] = Values(each.runs, trials, said)
+        along[bins] = f"times_{phase}"
+        facts |= {  # the same in all phases
+            "classes": list(each.classes),
+            "names": list(each.names),
+            "kind": each.kind,
+            "unit": each.unit,
+            "time_unit": each.time_unit,
+        }
+    return Finished(facts, found, coordinates=along)
 
 
 def load_features(result: Result, phase: str) -> Features:
-    """The features of one phase that a job holds, their data mapped from its file."""
+    """Features of one phase in a job, their data mapped from its file."""
     facts = result.facts
     return Features(
         data=result.arrays[f"data_{phase}"],

@@ -1,4 +1,4 @@
-"""What both kinds of features have in common: a unit is a few trials of one phase."""
+"""Base of the stages that compute features: a unit is a few trials of one phase."""
 
 from __future__ import annotations
 
@@ -42,11 +42,9 @@ class FeatureStage(Stage):
         ]
 
     def units(self) -> int:
-        """Ten trials each."""
         return len(self._parts)
 
     def outputs(self) -> dict[str, Out]:
-        """The features of each phase."""
         from shortloop.eeg.stages.feature_files import feature_axes
 
         return {
@@ -61,24 +59,22 @@ class FeatureStage(Stage):
         }
 
     def index(self, unit: int) -> Mapping[str, Index]:
-        """Their trials, in all bins."""
         phase, trials = self._parts[unit]
         return {f"data_{phase}": (slice(None), trials)}
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """Features of ten trials."""
         phase, trials = self._parts[unit]
         return {f"data_{phase}": self.of_trials(self._epochs[phase], trials).data}
 
     def finish(self, out: Outputs) -> Finished:
-        """Labels and times of each phase."""
-        from shortloop.eeg.stages.feature_files import feature_coordinates, feature_facts, feature_values
+        from dataclasses import replace
 
-        arrays, along = {}, {}
+        from shortloop.eeg.stages.feature_files import finish_features
+
+        features = {}
         for phase, first in self._first.items():
             epochs = self._epochs[phase]
             runs = epochs.trial_info.get("file")
             several = None if runs is None or (runs == runs[0]).all() else runs
-            arrays.update(feature_values(phase, epochs.labels, first, several))
-            along.update(feature_coordinates(phase))
-        return Finished(feature_facts(next(reversed(self._first.values()))), arrays, coordinates=along)
+            features[phase] = replace(first, labels=epochs.labels, runs=several)
+        return finish_features(features, {})

@@ -1,17 +1,21 @@
-"""Scores of all participants to statistics over participants."""
+"""Statistics of scores: over all participants, and of each participant alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
+from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from shortloop.eeg.group.null import NullName
-    from shortloop.eeg.group.result import MapStatistics
-    from shortloop.eeg.group.settings import GroupSettings
+    from collections.abc import Mapping
 
-__all__ = ["Group", "statistics_of"]
+    import numpy as np
+
+    from shortloop.base.plain import Plain
+    from shortloop.eeg.group.result import MapStatistics
+    from shortloop.eeg.group.settings import GroupSettings, NullName
+
+__all__ = ["Group", "Individual", "statistics_of"]
 
 
 class Group(Stage):
@@ -25,8 +29,7 @@ class Group(Stage):
     retrained: list[Job] = []  # noqa: RUF012  # in the same order; empty: none
 
     def finish(self, out: Outputs) -> Finished:
-        """Statistics of each kind of map."""
-        from shortloop.eeg.stages.map_axes import CENTRES, map_coordinates
+        from shortloop.eeg.stages.feature_files import CENTRES, map_coordinates
         from shortloop.eeg.stages.statistics_files import statistics_values
 
         first = self.permuted[0]
@@ -50,6 +53,57 @@ class Group(Stage):
         return Finished(facts, arrays, coordinates={**along, "participants": "participants"})
 
 
+class Individual(CollectingStage):
+    """Individual: each participant's scores against its own permutations; a participant is a unit."""
+
+    unit_fields = ("kind", "settings", "seed")
+    siblings = ("kind",)
+    kind: str  # of the features
+    settings: GroupSettings
+    seed: int
+    permuted: list[Job]
+    retrained: list[Job] = []  # noqa: RUF012  in the same order; empty: none
+
+    def open(self) -> None:
+        """Import once what the forks that test participants share."""
+        import shortloop.eeg.group.statistics  # noqa: F401
+
+    def units(self) -> int:
+        return len(self.permuted)
+
+    def unit_key(self, unit: int) -> bytes:
+        from shortloop.stages.content import content_of
+
+        return content_of(self._jobs(unit))
+
+    def unit_name(self, unit: int) -> str:
+        return f"participant {self.permuted[unit].partition}"
+
+    def _jobs(self, unit: int) -> tuple[list[Job], list[Job]]:
+        return [self.permuted[unit]], self.retrained[unit : unit + 1]
+
+    def compute(self, unit: int) -> Mapping[str, np.ndarray | str]:
+        from shortloop.eeg.stages.statistics_files import packed
+
+        row: dict[str, np.ndarray | str] = {}
+        for shape in ("curve", "plane"):
+            if f"{shape}_scores" in self.permuted[unit].arrays:
+                row |= packed(statistics_of(shape, *self._jobs(unit), self.settings, self.seed), shape)
+        return row
+
+    def finish(self, out: Outputs) -> Finished:
+        from shortloop.eeg.stages.statistics_files import stacked_values
+        from shortloop.stages.rows import unpack
+
+        arrays, statistics = stacked_values([unpack(row) for row in out.rows])
+        facts: dict[str, Plain] = {
+            "kind": self.kind,
+            "participants": [job.partition or "" for job in self.permuted],
+            "statistics": {shape: [*each] for shape, each in statistics.items()},
+        }
+        return Finished(facts, arrays, coordinates={"participants": "participants"})
+
+
 def statistics_of(
     shape: str, permuted: list[Job], retrained: list[Job], settings: GroupSettings, seed: int
 ) -> MapStatistics:
@@ -59,9 +113,8 @@ def statistics_of(
     import numpy as np
 
     from shortloop.base.seeds import seed_for
-    from shortloop.eeg.group.draws import own_level
-    from shortloop.eeg.group.limits import SHARED_TRAINING
-    from shortloop.eeg.group.null import error_rate
+    from shortloop.eeg.group.maps import own_level
+    from shortloop.eeg.group.settings import SHARED_TRAINING, error_rate
     from shortloop.eeg.group.statistics import group_statistics
 
     facts = permuted[0].facts

@@ -16,23 +16,17 @@ __all__ = ["ImportEpochs"]
 class ImportEpochs(Stage):
     """Import: recordings of one participant to checked epochs of each phase."""
 
-    settings: dict[str, object]  # of the format; where the files are is no part of it
-    recordings: dict[str, list[list[tuple[str, File]]]]  # of each phase, each with the names of its files
+    settings: dict[str, object]  # of the format, without the places of files
+    recordings: dict[str, list[list[tuple[str, File]]]]  # of each phase, with names of files
     phases: list[str]  # the training phase first
     classes: list[str]
     seed: int  # of simulated recordings
 
     def finish(self, out: Outputs) -> Finished:
-        """Read and check."""
         from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.files import whole
-        from shortloop.eeg.stages.feature_files import (
-            epoch_coordinates,
-            epoch_facts,
-            epoch_values,
-            keep_epochs,
-        )
+        from shortloop.eeg.stages.feature_files import describe_epochs, keep_epochs
         from shortloop.stages.records import noted
 
         who = self.partition or ""
@@ -51,9 +45,9 @@ class ImportEpochs(Stage):
             onsets[phase] = self._onsets(epochs, phase)
             seconds = float(epochs.times[-1] - epochs.times[0])
             kept[phase] = keep_epochs(epochs, phase, out)
-            arrays.update(epoch_values(epochs, phase))
-            along.update(epoch_coordinates(phase))
-            phases[phase] = epoch_facts(epochs)
+            described, coordinates, phases[phase] = describe_epochs(epochs, phase)
+            arrays |= described
+            along |= coordinates
             each_name = [whole(file.path).name for file in files]
             names[phase] = ", ".join(each_name)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
@@ -76,7 +70,7 @@ class ImportEpochs(Stage):
         )
 
     def _onsets(self, epochs: Epochs, phase: str) -> dict[str, FloatArray]:
-        """Of each recording, by its content, when its trials are; empty where nobody knows."""
+        """Onsets of the trials of each recording, by its content; empty if unknown."""
         if "onset" not in epochs.trial_info:
             return {}
         found: dict[str, FloatArray] = {}

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from shortloop.base.plain import Plain
     from shortloop.eeg.data import Features
     from shortloop.eeg.formats.base import InputSettings
 
@@ -32,39 +31,28 @@ class ImportFeatures(Stage):
 
         from shortloop.eeg.checks.same_trials import feature_digests, refuse_shared
         from shortloop.eeg.checks.summary import summarize
-        from shortloop.eeg.stages.feature_files import (
-            feature_axes,
-            feature_coordinates,
-            feature_facts,
-            feature_values,
-        )
+        from shortloop.eeg.stages.feature_files import feature_values, finish_features
         from shortloop.stages.records import Outside
 
+        who = self.partition or ""
         arrays: dict[str, Values] = {}
-        along: dict[str, str] = {}
-        facts: dict[str, Plain] = {}
         recordings, sources = [], {}
         read, names = {}, {}
         with ExitStack() as until_read:
             begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}
             for phase, wait in begun.items():
                 features, file = wait(), self.files[phase][0]
-                read[phase], names[phase] = features.data, file.path.name
-                name, who = file.path.name, self.partition or ""
-                outside = None if features.span is None else Outside(name, file.content, features.span)
-                arrays.update(feature_values(phase, features.labels, features))
-                arrays[f"data_{phase}"] = Values(
-                    outside, feature_axes(phase), f"features of the {phase} phase", features.unit
-                )
-                along.update(feature_coordinates(phase))
-                facts = feature_facts(features)
+                read[phase], names[phase] = features, file.path.name
+                name, span = file.path.name, features.span
+                outside = None if span is None else Outside(name, file.content, span)
+                arrays |= feature_values(phase, features.unit, outside)
                 recordings.append(summarize(features, participant=who, phase=phase, file=name).to_dict())
                 sources[phase] = [
                     {"name": each.path.name, "content": each.content} for each in self.files[phase]
                 ]
-        digests = dict(zip(read, feature_digests(*read.values()), strict=True))
-        refuse_shared(digests, participant=self.partition or "", files=names, field=f"input.{self.kind}")
-        return Finished({**facts, "recordings": recordings, "files": sources}, arrays, coordinates=along)
+        digests = dict(zip(read, feature_digests(*(each.data for each in read.values())), strict=True))
+        refuse_shared(digests, participant=who, files=names, field=f"input.{self.kind}")
+        return finish_features(read, arrays, {"recordings": recordings, "files": sources})
 
     def _begun(self, phase: str, out: Outputs) -> AbstractContextManager[Callable[[], Features]]:
         """The features of one phase, read from now on, into a file of this job if they must be."""

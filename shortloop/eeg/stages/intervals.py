@@ -1,4 +1,4 @@
-"""How sure the scores of one participant are."""
+"""Bootstrap intervals of the scores of one participant."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ class Intervals(Stage):
     applied: Job | None
 
     def finish(self, out: Outputs) -> Finished:
-        """Both ends of the interval of each cell."""
-        from shortloop.eeg.stages.map_axes import MAP_AXES
+        from shortloop.eeg.stages.feature_files import MAP_AXES
 
         arrays, scale = {}, "" if self.score == "auc" else "%"
         said = f"end of the {self.level:.0%} bootstrap interval over trials, not smoothed"
@@ -58,11 +57,10 @@ class Intervals(Stage):
         return low.reshape(evidence.shape[:-2]), high.reshape(evidence.shape[:-2])
 
     def _evidence(self, shape: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """What is known of the predictions in all cells, the true classes, and who decided on which trial."""
+        """Votes or ranks of all cells, the true classes, and groups of trials by classifier."""
         import numpy as np
 
-        from shortloop.eeg.decoding.metrics.auc import decision_ranks
-        from shortloop.eeg.decoding.metrics.scores import cross_validated_votes
+        from shortloop.eeg.decoding.metrics.scores import held_out_evidence
 
         models, applied = self.models, self.applied
         folds = np.asarray(models.arrays["folds"])
@@ -71,8 +69,5 @@ class Intervals(Stage):
             known = applied.arrays["ranks" if self.score == "auc" else "votes"]
             within = applied.facts["phase"] == models.facts["phase"]
             return np.asarray(known), np.asarray(applied.arrays["labels"]), folds if within else None
-        if self.score == "auc":
-            known = decision_ranks(models.arrays["decisions"], folds)
-        else:
-            known = cross_validated_votes(models.arrays["predicted"], len(models.facts["classes"]))
+        known = held_out_evidence(self.score, models.arrays, len(models.facts["classes"]))
         return known, np.asarray(models.arrays["labels"]), folds

@@ -1,4 +1,4 @@
-"""What the classifiers of one participant go by: activation patterns, and the features that they kept."""
+"""Activation patterns of the classifiers of one participant, and the share of features that they kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Patterns"]
 
-LITTLE = 2e7  # numbers among the features, of which the patterns take no longer than forking slices
+SMALL_WORK = 2e7  # numbers of the features, whose patterns take no longer than forking slices
 
 
 class Patterns(Stage):
@@ -25,29 +25,25 @@ class Patterns(Stage):
     models: Job
 
     def open(self) -> None:
-        """Map features and classifiers."""
         from shortloop.eeg.features.names import channels_of, frequencies_of
         from shortloop.eeg.stages.feature_files import load_features
 
         self._data = load_features(self.features, self.models.facts["phase"])
         self._arrays = self.models.arrays
         self._channels = channels_of(self._data.names)
-        self._frequencies = frequencies_of(self._data.names)
         self._linear = "weights" in self._arrays and bool(self._channels)
+        self._frequencies = frequencies_of(self._data.names) if self._linear else ()
         self._standardized = self.models.facts["decoding"]["scaling"] == "separate"
-        # Of two classes, the second says it all: the patterns of the first are the same, turned over.
+        # Of two classes, the pattern of the first is the negative of the second's.
         self._shown = slice(1, 2) if len(self._data.classes) == 2 else slice(None)
 
     def units(self) -> int:
-        """The bins."""
         return len(self._data.times)
 
     def is_small(self) -> bool:
-        """Whether this takes no longer than forking."""
-        return bool(self._data.data.size < LITTLE)
+        return bool(self._data.data.size < SMALL_WORK)
 
     def outputs(self) -> dict[str, Out]:
-        """A pattern of each bin, and how much was kept."""
         bins, channels = len(self._data.times), len(self._channels)
         outs = {"kept": Out((bins,), "f8", "bins", "share of features that folds kept, mean over folds")}
         if channels:
@@ -63,7 +59,7 @@ class Patterns(Stage):
                 "standard deviation is 1; NaN where no feature was kept",
                 self._data.unit,
             )
-        if self._linear and self._frequencies:
+        if self._frequencies:
             outs["patterns_of_frequencies"] = Out(
                 (bins, len(self._data.classes[self._shown]), channels, len(self._frequencies)),
                 "f8",
@@ -74,7 +70,6 @@ class Patterns(Stage):
         return outs
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """One bin."""
         import numpy as np
 
         from shortloop.eeg.decoding.patterns import activation_patterns
@@ -99,7 +94,6 @@ class Patterns(Stage):
         return found
 
     def finish(self, out: Outputs) -> Finished:
-        """Names and times."""
         import numpy as np
 
         facts = self.models.facts
@@ -108,9 +102,15 @@ class Patterns(Stage):
                 self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
             )
         }
-        if self._linear and self._frequencies:
+        along = {"bins": "times"}
+        if self._channels:
+            along["channels"] = "channels"
+        if self._linear:
+            along["shown classes"] = "shown"
+        if self._frequencies:
             hertz = np.array(self._frequencies)
             arrays["frequencies"] = Values(hertz, "frequencies", "of the features", "Hz")
+            along["frequencies"] = "frequencies"
         return Finished(
             {
                 "kind": facts["kind"],
@@ -123,13 +123,5 @@ class Patterns(Stage):
                 "time_unit": self._data.time_unit,
             },
             arrays,
-            coordinates=self._coordinates(),
+            coordinates=along,
         )
-
-    def _coordinates(self) -> dict[str, str]:
-        along = {"bins": "times"}
-        if self._channels:
-            along["channels"] = "channels"
-        if self._linear:
-            along["shown classes"] = "shown"
-        return {**along, "frequencies": "frequencies"} if self._linear and self._frequencies else along

@@ -19,7 +19,6 @@ class Power(FeatureStage):
     settings: PowerSettings
 
     def of_trials(self, epochs: Epochs, trials: slice) -> Features:
-        """Power of some trials."""
         from shortloop.eeg.features.power import power_features
 
         who = self.epochs.partition or ""

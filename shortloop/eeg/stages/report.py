@@ -16,10 +16,10 @@ __all__ = ["Report"]
 class Report(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""
 
-    study: dict[str, object]  # the settings, as the page shows them
+    study: dict[str, object]  # settings, as the page shows them
     groups: list[Job]
     imported: list[Job]
-    # Build scripts of earlier versions do not give these; what they hold is not shown then.
+    # Build scripts of earlier versions do not give these; the report omits them then.
     evoked: list[Job] = []  # noqa: RUF012
     train: list[Job] = []  # noqa: RUF012
     apply: list[Job] = []  # noqa: RUF012
@@ -27,10 +27,9 @@ class Report(ReportStage):
     intervals: list[Job] = []  # noqa: RUF012
     patterns: list[Job] = []  # noqa: RUF012
     check: list[Job] = []  # noqa: RUF012
-    names: dict[str, list[str]] = {}  # noqa: RUF012  of the files of each participant, as they are called now
+    names: dict[str, list[str]] = {}  # noqa: RUF012  current names of the files of each participant
 
     def drawings(self) -> list[Panel]:
-        """The figures, of all statistics."""
         from shortloop.eeg.report.collect import Made, collect
         from shortloop.eeg.report.page import panels
 
@@ -52,7 +51,6 @@ class Report(ReportStage):
         return panels(self._content)
 
     def finish(self, out: Outputs) -> Finished:
-        """The page, and what was found as plain data."""
         import json
 
         from shortloop.eeg.report.page import page_of

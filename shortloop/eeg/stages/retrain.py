@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.eeg.stages.null_scores import NullScores
+from shortloop.eeg.stages.permute import NullScores
 from shortloop.stages.stage import Index, Job
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.eeg.decoding.batched.labellings import Labellings
+    from shortloop.eeg.decoding.batched.machines import Labellings
 
 __all__ = ["Retrain"]
 
@@ -26,10 +26,11 @@ class Retrain(NullScores):
     def open(self) -> None:
         """Map the features, and share the permutations out: bin by bin where one training serves many."""
         from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
+        from shortloop.eeg.decoding.estimators.base import EstimatorSettings
         from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
+        from shortloop.eeg.decoding.settings import DecodingSettings
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
-        from shortloop.eeg.stages.models import settings_of
 
         super().open()
         phase = self.models.facts["phase"]
@@ -37,7 +38,8 @@ class Retrain(NullScores):
         self._train = load_features(self.features, phase).data
         self._test = load_features(self.features, decoded).data if decoded else None
         self._within = decoded == phase
-        self._decoding, self._estimator = settings_of(self.models)
+        self._decoding = DecodingSettings.model_validate(self.models.facts["decoding"])
+        self._estimator = EstimatorSettings.model_validate(self.models.facts["estimator"])
         self._at_once = can_be_batched(self._estimator, self._decoding)
         left = self.count - self.have
         parts = [slice(number, number + 1) for number in range(left)]
@@ -55,7 +57,6 @@ class Retrain(NullScores):
         return len(self._parts) * (len(self._train) if self._at_once else 1)
 
     def index(self, unit: int) -> Mapping[str, Index]:
-        """Rows of the null, or those of one training bin."""
         found: dict[str, Index]
         if self._at_once:
             block, train_bin = divmod(unit, len(self._train))
@@ -68,7 +69,6 @@ class Retrain(NullScores):
         return found
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """Train on shuffled labels, and score."""
         curve, plane = self._of_block(unit) if self._at_once else self._of_one(unit)
         return {"curve_null": curve} if plane is None else {"curve_null": curve, "plane_null": plane}
 
@@ -93,7 +93,7 @@ class Retrain(NullScores):
         """One bin, trained on many labellings of the training trials at once."""
         import numpy as np
 
-        from shortloop.eeg.decoding.batched.labellings import Labellings
+        from shortloop.eeg.decoding.batched.machines import Labellings
         from shortloop.eeg.decoding.batched.scores import batched_scores
 
         block, train_bin = divmod(unit, len(self._train))

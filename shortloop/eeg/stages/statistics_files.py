@@ -1,4 +1,4 @@
-"""Between the files of a job and the statistics of the group stage, in and out."""
+"""Statistics of the group stage in the files of jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from shortloop.base.plain import Plain
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.stages.map_axes import MAP_AXES
+from shortloop.eeg.stages.feature_files import MAP_AXES
 from shortloop.stages.results import Result
 from shortloop.stages.stage import Values
 
@@ -34,7 +34,7 @@ STATISTICS = {
 
 
 def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Values], dict[str, Plain]]:
-    """The arrays of statistics of one kind of map, ``"curve"`` or ``"plane"``, and the rest as facts."""
+    """Arrays and facts of one kind of map, ``"curve"`` or ``"plane"``."""
     arrays, facts = _parted(found)
     axes = MAP_AXES[shape]
     described = {
@@ -47,7 +47,7 @@ def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Value
 
 
 def packed(found: MapStatistics, shape: str) -> dict[str, np.ndarray | str]:
-    """The same of one participant, as values of a unit."""
+    """Statistics of one participant, as values of a unit."""
     arrays, facts = _parted(found)
     return {f"{shape}_{name}": each for name, each in arrays.items()} | {shape: json.dumps(facts)}
 
@@ -55,7 +55,7 @@ def packed(found: MapStatistics, shape: str) -> dict[str, np.ndarray | str]:
 def stacked_values(
     rows: Sequence[Mapping[str, Any]],
 ) -> tuple[dict[str, Values], dict[str, list[dict[str, Plain]]]]:
-    """Arrays and facts of all participants, from what `packed` made of each."""
+    """Arrays and facts of all participants, from the `packed` statistics of each."""
     arrays, facts = {}, {}
     for shape in (shape for shape in MAP_AXES if shape in rows[0]):
         facts[shape] = known = [json.loads(str(row[shape])) for row in rows]
@@ -75,10 +75,7 @@ def stacked_values(
 
 
 def load_statistics(result: Result, shape: str, participant: int | None = None) -> MapStatistics | None:
-    """Statistics of one kind of map that a job holds; None if it has none of this shape.
-
-    `participant` is the number of one who was tested alone, in a job of the stage `individual`.
-    """
+    """Statistics of one kind of map in a job of the group, or of a participant in one of `individual`."""
     known: Any = result.facts["statistics"].get(shape)
     if known is None:
         return None

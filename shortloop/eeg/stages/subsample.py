@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
-
-if TYPE_CHECKING:
-    from shortloop.base.plain import Plain
 
 __all__ = ["Subsample"]
 
@@ -23,18 +18,13 @@ class Subsample(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Draw trials of each phase, the same for all kinds of features."""
-        from shortloop.eeg.decoding.selection.subsample import subsampled
-        from shortloop.eeg.stages.feature_files import (
-            feature_axes,
-            feature_coordinates,
-            feature_facts,
-            feature_values,
-            load_features,
-        )
+        from dataclasses import replace
+
+        from shortloop.eeg.decoding.permute import subsampled
+        from shortloop.eeg.stages.feature_files import feature_values, finish_features, load_features
 
         arrays: dict[str, Values] = {}
-        along: dict[str, str] = {}
-        facts: dict[str, Plain] = {}
+        features = {}
         for phase in self.phases:
             found = load_features(self.features, phase)
             kept = subsampled(found.labels, seed=self.seed, names=(self.partition or "", phase))
@@ -42,16 +32,9 @@ class Subsample(Stage):
             data = out.create(f"data_{phase}", (bins, len(kept), names), found.data.dtype)
             for number in range(bins):  # one at a time: all may be more than there is memory
                 data[number] = found.data[number, kept]
-            arrays[f"data_{phase}"] = Values(
-                None, feature_axes(phase), f"features of the {phase} phase", found.unit
-            )
+            arrays |= feature_values(phase, found.unit)
+            said = "which trial of the recording each is, counted from 0"
+            arrays[f"trials_{phase}"] = Values(kept, f"trials of {phase}", said)
             runs = None if found.runs is None else found.runs[kept]
-            arrays.update(feature_values(phase, found.labels[kept], found, runs))
-            arrays[f"trials_{phase}"] = Values(
-                kept,
-                arrays[f"labels_{phase}"].axes,
-                "which trial of the recording each is, counted from 0",
-            )
-            along.update(feature_coordinates(phase))
-            facts = feature_facts(found)
-        return Finished(facts, arrays, coordinates=along)
+            features[phase] = replace(found, labels=found.labels[kept], runs=runs)
+        return finish_features(features, arrays)

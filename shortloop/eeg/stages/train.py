@@ -26,22 +26,21 @@ class Train(Stage):
     phase: str
     seed: int  # of the folds
     decoding: DecodingSettings
-    decisions: bool  # whether they are kept, beside the predicted classes
+    decisions: bool  # also keep decisions, beside the predicted classes
     estimator: EstimatorSettings
     features: Job
 
     def open(self) -> None:
-        """Map the features, and see that the estimator can be used."""
         from shortloop.eeg.decoding.selection.folds import run_folds, stratified_folds
         from shortloop.eeg.decoding.train import warm_up
         from shortloop.eeg.stages.feature_files import load_features
 
         if self.decoding.subsample:
             raise InputError(
-                "the build script knows nothing of subsampling",
+                "the build script does not subsample features",
                 field="decoding.subsample",
-                expected="features that went through `subsampled`",
-                hint="take over build_scripts/build_pipeline.py of a new project: shortloop init",
+                expected="features from `subsampled`",
+                hint="copy build_scripts/build_pipeline.py from a new project (shortloop init)",
             )
         self._data = load_features(self.features, self.phase)
         warm_up(self.estimator)
@@ -66,11 +65,9 @@ class Train(Stage):
         self._decoding = self.decoding.model_copy(update={"folds": count})
 
     def units(self) -> int:
-        """The bins."""
         return len(self._data.times)
 
     def outputs(self) -> dict[str, Out]:
-        """What is known of the classifiers of each bin."""
         bins, trials, features = self._data.data.shape
         folds, classes = self._decoding.folds, len(self._data.classes)
         models = "bins × held-out folds"
@@ -102,7 +99,6 @@ class Train(Stage):
         return outs
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """The classifiers of one bin."""
         from shortloop.eeg.decoding.train import train_bin
 
         models = train_bin(
@@ -117,7 +113,6 @@ class Train(Stage):
         return {name: getattr(models, name) for name in self.outputs()}
 
     def finish(self, out: Outputs) -> Finished:
-        """Confusions of held-out trials, and what they were trained on."""
         import numpy as np
 
         from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
@@ -133,7 +128,7 @@ class Train(Stage):
                 "phase": self.phase,
                 "time_unit": self._data.time_unit,
                 "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
-                # What applies or retrains the classifiers reads it here, and not in the options.
+                # Stages that apply or retrain the classifiers read it here, not in the options.
                 "decoding": self._decoding.of_training(),
                 "estimator": self.estimator.model_dump(mode="json"),
             },

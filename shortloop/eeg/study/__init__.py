@@ -1,1 +1,1 @@
-"""What a study is: participants, phases, classes, and the settings of each step; read from TOML."""
+"""Study files: participants, phases, classes, and the settings of each step, in TOML."""

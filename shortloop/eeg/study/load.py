@@ -1,4 +1,4 @@
-"""The study that a run is of: where its file is, and where its recordings are."""
+"""Reading of study files, and the folder of their recordings."""
 
 from __future__ import annotations
 

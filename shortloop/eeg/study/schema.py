@@ -1,5 +1,5 @@
-"""The record a study file is read into; the settings of each step are with that step, so that a change of one
-is no change of what uses another. Fields say unit and default; ``shortloop study`` prints them."""
+"""Record of a study file. The settings of each step are with that step, so that they are in the keys of that
+step alone. Descriptions of fields have unit and default; ``shortloop study`` prints them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
 from shortloop.eeg.formats.registry import AnyInput
-from shortloop.eeg.group.null import RETRAINED
-from shortloop.eeg.group.settings import GroupSettings
+from shortloop.eeg.group.settings import RETRAINED, GroupSettings
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
@@ -26,7 +25,7 @@ AT_ONCE = ("lda", "ridge")
 
 
 class Phases(Settings):
-    """Which phase of the experiment trains the classifiers and which is decoded."""
+    """Phases of the experiment that train the classifiers and that are decoded."""
 
     train: Name = Field("study", description="phase whose trials train the classifiers; default 'study'")
     decode: Name | None = Field(
@@ -37,12 +36,12 @@ class Phases(Settings):
 
     @property
     def decoded(self) -> str:
-        """The decoded phase, spelled out."""
+        """The decoded phase, also if it is the default."""
         return self.decode or self.train
 
     @property
     def within(self) -> bool:
-        """Whether one phase both trains and is decoded."""
+        """True if one phase both trains and is decoded."""
         return self.decoded == self.train
 
     @property
@@ -120,16 +119,15 @@ class Study(StudySettings):
                 "class weights; cut the larger classes in their place: decoding.subsample = true"
             )
         kinds = tuple(self.features.kinds)
-        problems += _said_by(self.input.check_phases, self.phases.names, self.classes, kinds)
-        problems += _said_by(self.input.check_participants, self.participants)
+        problems += _problem_of(self.input.check_phases, self.phases.names, self.classes, kinds)
+        problems += _problem_of(self.input.check_participants, self.participants)
         if problems:
             raise ValueError("\n".join(problems))
         return self
 
     @property
     def trainings(self) -> int:
-        """How often each participant's classifiers are trained again on shuffled labels, for the null of
-        cross-validated scores alone."""
+        """Trainings on shuffled labels of each participant, for the null of cross-validated scores."""
         alone, asked = len(self.participants) == 1, self.permutations
         if asked.null == "training-labels" or (self.group.null == "sign-flips" and not alone):
             return 0
@@ -143,7 +141,7 @@ class Study(StudySettings):
         return RETRAINED if at_once else 0
 
     def for_report(self) -> dict[str, Any]:
-        """Give the settings as plain data, and in `words` what a methods section says of the estimator."""
+        """Settings as plain data, with `words` on the estimator for methods sections."""
         words = {
             "classifier": self.estimator.described(len(self.classes)),
             "papers": dict(self.estimator.papers),
@@ -161,7 +159,7 @@ class Study(StudySettings):
         )
 
 
-def _said_by(check: Callable[..., None], *given: object) -> list[str]:
+def _problem_of(check: Callable[..., None], *given: object) -> list[str]:
     try:
         check(*given)
     except ValueError as error:

@@ -26,7 +26,7 @@ from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.solvers.class_weights import class_weights
+from shortloop.eeg.decoding.solvers.common import class_weights
 from shortloop.eeg.decoding.train import train_bin
 
 BALANCED = DecodingSettings(folds=4, class_weight="balanced")

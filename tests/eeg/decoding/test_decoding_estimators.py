@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings
 from shortloop.eeg.decoding.batched.scores import batched_scores
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.registry import AnyEstimator

@@ -11,10 +11,10 @@ from scipy.stats import sem
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.bins import baseline_samples
-from shortloop.eeg.features.evoked import mean_and_error
 from shortloop.eeg.features.names import channels_of, frequencies_of
 from shortloop.eeg.features.power import frequencies, power_features
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
+from shortloop.eeg.stages.evoked import mean_and_error
 
 
 def epochs_of(cut: mne.Epochs) -> Epochs:

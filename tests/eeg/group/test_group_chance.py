@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from shortloop.eeg.decoding.metrics.scores import accuracy_scores
-from shortloop.eeg.group import draws as room
-from shortloop.eeg.group.draws import own_level
+from shortloop.eeg.group import maps as room
+from shortloop.eeg.group.maps import own_level
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mne.stats.cluster_level import _find_clusters
 
-from shortloop.eeg.group.clusters import label_clusters, max_cluster_mass
+from shortloop.eeg.group.statistics import label_clusters, max_cluster_mass
 
 
 def flood(t: np.ndarray, threshold: float) -> dict[frozenset[tuple[int, ...]], float]:

@@ -11,9 +11,8 @@ import pytest
 from scipy import ndimage, stats
 
 import shortloop.eeg.group.statistics as room
-from shortloop.eeg.group.draws import TRUE, draw_rows, drawn_maps
-from shortloop.eeg.group.limits import limits_note
-from shortloop.eeg.group.settings import GroupSettings
+from shortloop.eeg.group.maps import TRUE, draw_rows, drawn_maps
+from shortloop.eeg.group.settings import GroupSettings, limits_note
 from shortloop.eeg.group.statistics import group_statistics
 
 CHANCE = 100 / 3

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from shortloop.eeg.group.limits import limits_note
-from shortloop.eeg.group.settings import GroupSettings
+from shortloop.eeg.group.settings import GroupSettings, limits_note
 from shortloop.eeg.group.statistics import group_statistics
 
 

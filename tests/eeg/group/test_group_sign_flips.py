@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shortloop.eeg.group.draws import sign_flips
+from shortloop.eeg.group.maps import sign_flips
 
 
 @pytest.mark.parametrize(("participants", "count"), [(1, 1), (3, 7), (5, 1000), (10, 1023)])

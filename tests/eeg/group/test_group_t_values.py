@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shortloop.eeg.group.t_values import leave_one_out_z, one_sample_t
+from shortloop.eeg.group.maps import leave_one_out_z, one_sample_t
 
 shapes = st.one_of(st.tuples(st.integers(1, 9)), st.tuples(st.integers(1, 5), st.integers(1, 5)))
 

@@ -10,8 +10,7 @@ import pytest
 from page_reader import Page
 from report_synthetic import html_of_report, kind_result, report_content
 
-from shortloop.eeg.group.limits import SHARED_TRAINING
-from shortloop.eeg.group.null import NULLS, NullName, error_rate
+from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, NullName, error_rate
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.deliver import _print_tables
 from shortloop.eeg.report.limits import limits

@@ -13,7 +13,7 @@ import pytest
 from page_reader import Page
 from report_synthetic import details, evoked, html_of_report, kind_result, report_content
 
-from shortloop.eeg.features.power_unit import squared
+from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
 from shortloop.eeg.report.details import Evoked, Patterns
 from shortloop.eeg.report.display_units import readable, scaled

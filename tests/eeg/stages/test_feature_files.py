@@ -16,11 +16,9 @@ from jobs_project import empty_project
 
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.stages.feature_files import (
-    epoch_facts,
-    epoch_values,
-    feature_axes,
-    feature_facts,
+    describe_epochs,
     feature_values,
+    finish_features,
     keep_epochs,
     load_epochs,
     load_features,
@@ -85,10 +83,12 @@ def assert_same(one: Any, two: Any) -> None:
 def through_a_job(epochs: dict[str, Epochs]) -> dict[str, Epochs]:
     def finish(out: Outputs) -> Finished:
         arrays: dict[str, Values] = {}
+        facts = {}
         for phase, each in epochs.items():
             keep_epochs(each, phase, out)
-            arrays.update(epoch_values(each, phase))
-        return Finished({"phases": {phase: epoch_facts(each) for phase, each in epochs.items()}}, arrays)
+            described, _, facts[phase] = describe_epochs(each, phase)
+            arrays |= described
+        return Finished({"phases": facts}, arrays)
 
     result = written(finish, "import_epochs")
     assert {f"{name}.npy" for name in result.arrays} == {file.name for file in Path().glob("*.npy")}
@@ -149,11 +149,10 @@ def test_features_of_two_phases(project: Path, changes: dict[str, Any]) -> None:
     features = {"study": make_features(0, **changes), "test": make_features(1, **changes)}
 
     def finish(out: Outputs) -> Finished:
-        arrays = {}
+        arrays: dict[str, Values] = {}
         for phase, each in features.items():
-            arrays.update(feature_values(phase, each.labels, each))
-            arrays[f"data_{phase}"] = Values(each.data, feature_axes(phase), "features", each.unit)
-        return Finished(feature_facts(features["study"]), arrays)
+            arrays |= feature_values(phase, each.unit, each.data)
+        return finish_features(features, arrays)
 
     result = written(finish, "power")
     for phase, each in features.items():

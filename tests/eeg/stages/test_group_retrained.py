@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from build_scripts.build_pipeline import decode
 from shortloop.base.seeds import seed_for
 from shortloop.eeg.decoding.permute import permuted_labels
-from shortloop.eeg.group.null import error_rate
+from shortloop.eeg.group.settings import error_rate
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import read_study
 from shortloop.stages.results import Result

@@ -1,69 +1,37 @@
-"""Closed-form classifiers of one bin and fold, trained on many label vectors: what these share is computed
-once, and what they do not is a few large matrix products over all of them."""
+"""LDA and ridge of one bin and fold, trained on many label vectors: their shared part is computed once, and
+the rest is a few large matrix products over all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import Protocol
+from functools import cache, partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.classifiers import Machines, block_size
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings, Machines, block_size
 from shortloop.eeg.decoding.selection.scaling import moments
-from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
+from shortloop.eeg.decoding.solvers.common import Basis, decompose
 
-__all__ = ["FoldMachines", "Solved", "fold_machines"]
-
-
-class FoldMachines(Machines):
-    """LDA or ridge of one bin and fold, trained on each of many label vectors.
-
-    basis: of the scaled training trials.
-    mean, std: float, (features,). Their moments before scaling.
-    offset: float, (features,). What scaling leaves of their mean.
-    weights: float, (rank + 1, machines, labellings). Of a trial's coordinates and 1.
-    """
-
-    def __init__(
-        self, basis: Basis, mean: FloatArray, std: FloatArray, offset: FloatArray, weights: FloatArray
-    ) -> None:
-        super().__init__(mean, std, weights)
-        self._basis, self._offset = basis, offset
-
-    @cached_property
-    def _directions(self) -> FloatArray:
-        return self._basis.directions()
-
-    def project(self, scaled: FloatArray) -> FloatArray:
-        """Coordinates of scaled trials."""
-        scaled -= self._offset
-        few = len(scaled) < len(self._basis.centred)
-        return self._basis.project(scaled) if few else np.asarray(scaled @ self._directions)
+__all__ = ["train_machines", "warm_up"]
 
 
-class Solved(Protocol):
-    """Classifiers in coordinates of a basis, for each label vector."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """Of a trial's coordinates, shape (rank, machines, labellings)."""
-
-    @property
-    def constants(self) -> FloatArray:
-        """What is added, shape (machines, labellings)."""
+def warm_up() -> None:
+    """Nothing is compiled."""
 
 
-def fold_machines(
-    x: FloatArray, labellings: Labellings, solve: Callable[..., Solved], n_machines: int
-) -> Iterator[FoldMachines]:
-    """Train every fold of one bin on each of many label vectors.
+class ClosedForm(Protocol):
+    """An estimator with a closed form: its key holds its own solver and no other."""
 
-    x: float, (trials, features). Features of the bin.
-    """
+    def solver(self, n_classes: int) -> tuple[Callable[..., Any], int]:
+        """Solver of many labellings, for weights and constants of so many machines."""
+
+
+def train_machines(x: FloatArray, labellings: Labellings, estimator: ClosedForm) -> Iterator[Machines]:
+    """Train every fold of one bin (trials, features) on each of many label vectors."""
     labellings.require_all_classes()
+    solve, n_machines = estimator.solver(labellings.n_classes)
     fewest = len(x) - max(map(len, labellings.held_out))
     sums_of = _sums_by_folds(x, labellings) if x.shape[1] <= fewest else _sums_by_trials(labellings)
     contrasts, n_labels = labellings.n_classes - 1, len(labellings)
@@ -89,7 +57,16 @@ def fold_machines(
             )
             weights[:-1, :, part] = solved.weights
             weights[-1, :, part] = solved.constants
-        yield FoldMachines(basis, mean, std, offset, weights)
+        yield Machines(mean, std, weights, partial(_project, basis, offset, cache(basis.directions)))
+
+
+def _project(
+    basis: Basis, offset: FloatArray, directions: Callable[[], FloatArray], scaled: FloatArray
+) -> FloatArray:
+    """Coordinates of scaled trials; the mean of the scaled training trials is `offset`."""
+    scaled -= offset
+    few = len(scaled) < len(basis.centred)
+    return basis.project(scaled) if few else np.asarray(scaled @ directions())
 
 
 def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:
@@ -106,7 +83,7 @@ def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:
 
 
 def _sums_by_folds(x: FloatArray, labellings: Labellings) -> Callable[..., FloatArray]:
-    """The same where features are few: sums over a fold's training trials are all less its own."""
+    """Coordinates of the classes' sums, for few features: those of a fold are the total minus its own."""
     origin = x.mean(axis=0, dtype=np.float64)
     shifted = np.concatenate([x - origin, np.ones((len(x), 1))], axis=1)  # ones: counts of trials
     own = [shifted[rows].T @ codes for rows, codes in zip(labellings.held_out, labellings.held_out_codes)]

@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.auc import ROWS, fold_areas, mean_areas
-from shortloop.eeg.decoding.batched.classifiers import Machines, winners
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings, Machines, winners
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.metrics.auc import BLOCK, log_odds, rank_rows
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.score import Score
 
 __all__ = ["batched_scores", "can_be_batched", "labelling_blocks", "warm_up_batched"]
 
-# Labellings of a unit of work: the more, the less what they share costs.
+# Labellings of a unit of work: the more, the less their shared part costs.
 LABELLINGS = 1000
 # Numbers in the weights that a unit holds, at most.
 WEIGHTS = 2**22
 
+# Trials to decide on at a time, about.
+ROWS = 240
 # Sums of ones in bytes hold up to this many.
 BYTE = 255
 
 
 def can_be_batched(estimator: EstimatorSettings, decoding: DecodingSettings) -> bool:
-    """Whether an analysis can be trained on many label vectors at once: no other step may see labels."""
+    """True if no step but training sees labels, so that many label vectors can be trained at once."""
     sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
     return bool(estimator.batched) and not sees_labels
 
 
 def labelling_blocks(count: int, n_trials: int, n_classes: int) -> list[slice]:
-    """Divide labellings into blocks that are trained at once, the same whoever computes them."""
+    """Divide labellings into blocks that are trained at once, the same on any engine."""
     size = min(LABELLINGS, max(1, WEIGHTS // (n_trials * (n_classes - 1))))
     number = max(1, round(count / size))
     edges = [count * i // number for i in range(number + 1)]
@@ -60,22 +61,16 @@ def batched_scores(
     a C above one over the number of trials that a class has fewer than the others, weights of several classes
     can all be 0: which of them is predicted is then up to the solver, also scikit-learn's.
 
-    x: float, (trials, features). Features of the training bin.
-    test: float, (test bins, test trials, features), or None. Features of the decoded phase; None:
-        cross-validation only.
-    test_labels: int, (test trials,), or None. True labels of the decoded trials; each labelling itself is
-        used when `within`.
-    curve: float, (labellings,). Cross-validated scores, as `scores_of` has them.
-    plane: float, (labellings, test bins), or None. Generalization scores.
+    x: (trials, features); test: (test bins, test trials, features), None for cross-validation only
+    returns: cross-validated scores (labellings,), and generalization scores (labellings, test bins) or None
     """
     n_classes, n_folds, scaling = labellings.n_classes, labellings.n_folds, decoding.scaling
-    judge: Callable[..., np.ndarray] = fold_areas if score == "auc" else _right
+    judge: Callable[..., np.ndarray] = _areas if score == "auc" else _right
     own = within or test_labels is None
     truth = None if own else np.asarray(test_labels) == np.arange(n_classes)[:, np.newaxis]
     curve, plane = [], []
-    for rows, known, machines in zip(
-        labellings.held_out, labellings.truth, _machines(x, labellings, estimator)
-    ):
+    trained: Iterator[Machines] = _trainer(estimator).train_machines(x, labellings, estimator)
+    for rows, known, machines in zip(labellings.held_out, labellings.truth, trained):
         curve.append(judge(machines, x[np.newaxis], rows, known, scaling))
         if test is None:
             continue
@@ -83,7 +78,7 @@ def batched_scores(
             rows, known = np.arange(test.shape[1]), truth[:, :, np.newaxis]
         plane.append(judge(machines, test, rows, known, scaling))
     if score == "auc":
-        return mean_areas(curve)[:, 0], mean_areas(plane) if plane else None
+        return _mean_areas(curve)[:, 0], _mean_areas(plane) if plane else None
     scores = _percent(np.add.reduce(curve), labellings.counts, 1, score)[:, 0]
     if not plane:
         return scores, None
@@ -98,42 +93,48 @@ def warm_up_batched(estimator: EstimatorSettings) -> None:
     _trainer(estimator).warm_up()
 
 
-def _machines(x: FloatArray, labellings: Labellings, estimator: EstimatorSettings) -> Iterator[Machines]:
-    found: Iterator[Machines] = _trainer(estimator).train_machines(x, labellings, estimator)
-    return found
-
-
 def _trainer(estimator: EstimatorSettings) -> ModuleType:
-    """The module that trains it on many labellings, which is named with a job that does."""
+    """The module that trains it on many labellings; a job that uses it declares it, for its key."""
     if not estimator.batched:
         raise TypeError(f"{type(estimator).__name__} is trained on one labelling at a time")
     return importlib.import_module(f"{__package__}.{estimator.batched}")
 
 
 def _right(machines: Machines, test: FloatArray, rows: IntArray, truth: np.ndarray, scaling: str) -> IntArray:
-    """Trials of each class that are called it, (classes, test bins, labellings)."""
-    n_bins, n_classes = len(test), len(truth)
-    right = np.zeros((n_classes, n_bins, machines.weights.shape[2]), dtype=np.int64)
-    step = max(1, ROWS // len(rows))
-    for first in range(0, n_bins, step):
-        bins = slice(first, min(first + step, n_bins))
-        coordinates = machines.coordinates(test[bins][:, rows], scaling)
-        sets = bins.stop - bins.start
-        for part, weights in machines.blocks(len(coordinates)):
-            decided = coordinates @ weights
-            here = truth if truth.shape[2] == 1 else truth[:, :, part]
-            if n_classes == 2:
-                called = (decided > 0).reshape(sets, len(rows), -1)
-                second = _sums(called & here[1])
-                # Of all that are called the second class, the others are wrong.
-                right[1, bins, part] = second
-                right[0, bins, part] = here[0].sum(axis=0) - (_sums(called) - second)
-                continue
-            won = winners(decided.reshape(len(decided), machines.weights.shape[1], -1), n_classes)
-            won = won.reshape(sets, len(rows), -1)
-            for k in range(n_classes):
-                right[k, bins, part] = _sums((won == k) & here[k])
+    """Correctly predicted trials of each class, (classes, test bins, labellings).
+
+    test: (test bins, trials, features), of which `rows` are decided on
+    truth: bool, (classes, rows, labellings or 1)
+    """
+    n_classes = len(truth)
+    right = np.zeros((n_classes, len(test), machines.weights.shape[2]), dtype=np.int64)
+    for bins, part, decided in _decisions(machines, test, rows, scaling):
+        here = truth if truth.shape[2] == 1 else truth[:, :, part]
+        if n_classes == 2:
+            called = decided[:, :, 0] > 0
+            second = _sums(called & here[1])
+            # Trials that are wrongly called the second class are not called the first.
+            right[1, bins, part] = second
+            right[0, bins, part] = here[0].sum(axis=0) - (_sums(called) - second)
+            continue
+        sets, n_rows, n_machines, n_labels = decided.shape
+        won = winners(decided.reshape(-1, n_machines, n_labels), n_classes).reshape(sets, n_rows, n_labels)
+        for k in range(n_classes):
+            right[k, bins, part] = _sums((won == k) & here[k])
     return right
+
+
+def _decisions(
+    machines: Machines, test: FloatArray, rows: IntArray, scaling: str
+) -> Iterator[tuple[slice, slice, FloatArray]]:
+    """Decisions (bins, rows, machines, labellings) for some test bins and labellings at a time."""
+    step = max(1, ROWS // len(rows))
+    for first in range(0, len(test), step):
+        bins = slice(first, min(first + step, len(test)))
+        coordinates = machines.coordinates(test[bins][:, rows], scaling)
+        for part, weights in machines.blocks(len(coordinates)):
+            shape = (bins.stop - first, len(rows), -1, part.stop - part.start)
+            yield bins, part, (coordinates @ weights).reshape(shape)
 
 
 def _sums(masks: np.ndarray) -> IntArray:
@@ -155,3 +156,48 @@ def _percent(right: IntArray, counts: IntArray, voters: int, score: Score) -> Fl
         recall += np.divide(right[k], whole, out=np.zeros_like(whole), where=whole > 0)
     present = (counts > 0).sum(axis=0)
     return np.ascontiguousarray((100 * (recall / present)).T)
+
+
+def _areas(
+    machines: Machines, test: FloatArray, rows: IntArray, truth: np.ndarray, scaling: str
+) -> FloatArray:
+    """Areas (labellings, test bins) as `auc_scores` of one group of trials; NaN if all are of one class."""
+    found = np.empty((machines.weights.shape[2], len(test)))
+    for bins, part, decided in _decisions(machines, test, rows, scaling):
+        few = max(1, BLOCK // (len(truth) * decided.shape[0] * decided.shape[1]))
+        for start in range(part.start, part.stop, few):
+            some = slice(start, min(start + few, part.stop))
+            these = decided[..., some.start - part.start : some.stop - part.start]
+            here = truth if truth.shape[2] == 1 else truth[:, :, some]
+            found[some, bins] = _area(np.ascontiguousarray(these.transpose(2, 3, 0, 1)), here)
+    return found
+
+
+def _mean_areas(areas: Sequence[FloatArray]) -> FloatArray:
+    """Mean (labellings, test bins) over the folds that have an area; 0.5 where none has."""
+    stacked = np.stack(areas)
+    known = ~np.isnan(stacked)
+    total = np.where(known, stacked, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), 0.5)
+
+
+def _area(decided: FloatArray, truth: np.ndarray) -> FloatArray:
+    """Area (labellings, sets) from decisions (machines, labellings, sets, trials) and members of each class
+    (classes, trials, labellings or 1)."""
+    n_classes = len(truth)
+    if n_classes == 2:
+        truth = truth[1:]
+        decided = decided if len(decided) == 1 else decided[1:] - decided[:1]
+    elif len(decided) < n_classes:
+        against_first = np.concatenate([np.zeros_like(decided[:1]), decided])
+        decided = log_odds(against_first)
+    n_rows = decided.shape[-1]
+    ranks = rank_rows(decided.reshape(-1, n_rows)).reshape(decided.shape)
+    members = truth.transpose(0, 2, 1).astype(np.float64)[..., np.newaxis]  # (classes, labellings, trials, 1)
+    wins = (ranks.astype(np.float64) @ members)[..., 0]  # (classes, labellings, sets)
+    positive = members.sum(axis=2)
+    wins -= positive * (positive + 1)
+    pairs = positive * (n_rows - positive)
+    area = np.where(pairs > 0, wins / np.maximum(2 * pairs, 1), 0.0).sum(axis=0)
+    defined = (pairs > 0).sum(axis=0)
+    return np.where(defined > 0, area / np.maximum(defined, 1), np.nan)

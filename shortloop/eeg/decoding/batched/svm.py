@@ -1,65 +1,45 @@
-"""Linear SVMs of one bin and fold, trained on many label vectors: scaling, products of trials and inner folds
-are those of all of them."""
+"""Linear SVMs of one bin and fold, trained on many label vectors, which share scaling, products of trials and
+inner folds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.classifiers import Machines, winners
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings, Machines, winners
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
 
-__all__ = ["SvmMachines", "train_machines", "warm_up"]
+__all__ = ["train_machines", "warm_up"]
 
 
-class SvmMachines(Machines):
-    """Linear SVMs of one bin and fold, trained on each of many label vectors.
-
-    mean, std: float, (features,). Moments of the training trials.
-    weights: float, (coordinates + 1, machines, labellings). Of scaled features and 1 or, where `trials` are
-        given, of products with these and 1.
-    trials: float, (training trials, features), optional. Scaled training trials.
-    """
-
-    def __init__(
-        self, mean: FloatArray, std: FloatArray, weights: FloatArray, trials: FloatArray | None = None
-    ) -> None:
-        super().__init__(mean, std, weights)
-        self._trials = trials
-
-    def project(self, scaled: FloatArray) -> FloatArray:
-        """Coordinates of scaled trials."""
-        return scaled if self._trials is None else np.asarray(scaled @ self._trials.T)
-
-
-def train_machines(
-    x: FloatArray, labellings: Labellings, estimator: LinearSvmSettings
-) -> Iterator[SvmMachines]:
-    """Train every fold of one bin on each of many label vectors.
-
-    x: float, (trials, features). Features of the bin.
-    """
+def train_machines(x: FloatArray, labellings: Labellings, estimator: LinearSvmSettings) -> Iterator[Machines]:
+    """Train every fold of one bin (trials, features) on each of many label vectors."""
     for fold, train in enumerate(labellings.train):
         chosen = x[train]
         mean, std = moments(chosen)
         scaled = (chosen - mean) / std
         if _few_features(len(train), x.shape[1] + 1, estimator.C):
-            yield SvmMachines(mean, std, _by_features(scaled, labellings, fold, estimator))
+            yield Machines(mean, std, _by_features(scaled, labellings, fold, estimator), np.asarray)
             continue
         dual = _by_trials(scaled, labellings, fold, estimator)
         if x.shape[1] > len(train):
-            yield SvmMachines(mean, std, dual, scaled)
+            yield Machines(mean, std, dual, partial(_products, scaled))
             continue
         weights = np.empty((x.shape[1] + 1, *dual.shape[1:]))
         weights[:-1] = np.tensordot(scaled.T, dual[:-1], axes=1)
         weights[-1] = dual[-1]
-        yield SvmMachines(mean, std, weights)
+        yield Machines(mean, std, weights, np.asarray)
+
+
+def _products(trials: FloatArray, scaled: FloatArray) -> FloatArray:
+    """Inner products of scaled trials with the scaled training trials."""
+    return np.asarray(scaled @ trials.T)
 
 
 def warm_up() -> None:
@@ -71,7 +51,7 @@ def warm_up() -> None:
 
 
 def _few_features(n: int, r: int, grid: Sequence[float]) -> bool:
-    """Whether the interior point, which takes about as many steps for any C, needs less time than coordinate
+    """True if the interior point, which takes about as many steps for any C, needs less time than coordinate
     descent, whose passes over all trials get more with C as long as the classes overlap."""
     if 2 * r > n:  # as many features tell any trials apart (Cover 1965)
         return False

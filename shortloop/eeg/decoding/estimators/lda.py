@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
 
@@ -18,7 +21,7 @@ __all__ = ["LdaSettings"]
 class LdaSettings(EstimatorSettings):
     """Linear discriminant analysis with fixed shrinkage, as scikit-learn's least-squares solver has it."""
 
-    batched = "lda"
+    batched = "closed_form"
     kind: Literal["lda"] = Field("lda", description="linear discriminant analysis")
     shrinkage: float = Field(
         0.1,
@@ -44,3 +47,9 @@ class LdaSettings(EstimatorSettings):
 
         weights, intercepts = lda_weights(x, labels[None], int(labels.max()) + 1, self.shrinkage)
         return Fitted(weights[0], intercepts[0])
+
+    def solver(self, n_classes: int) -> tuple[Callable[..., Any], int]:
+        """Solver of many labellings, and its number of machines."""
+        from shortloop.eeg.decoding.solvers.lda import solve
+
+        return partial(solve, shrinkage=self.shrinkage), n_classes - 1

@@ -20,7 +20,7 @@ __all__ = ["LinearSvmSettings", "warm_up"]
 
 @functools.cache
 def warm_up() -> None:
-    """Import and compile what training needs, once for all processes forked later."""
+    """Import and compile the training once, before processes are forked."""
     import numpy as np
 
     from shortloop.eeg.decoding.selection.kernels import LAYOUTS
@@ -36,7 +36,7 @@ def warm_up() -> None:
 
 
 class LinearSvmSettings(EstimatorSettings):
-    """The default estimator: one-versus-rest linear SVM in liblinear's form, C by inner folds."""
+    """One-versus-rest linear SVM in liblinear's form, C by inner folds."""
 
     batched = "svm"
     weighs_classes = True
@@ -77,12 +77,12 @@ class LinearSvmSettings(EstimatorSettings):
 
     def _fitted(self, x: FloatArray, labels: IntArray, balanced: bool) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted
-        from shortloop.eeg.decoding.solvers.svm import choose_and_fit
+        from shortloop.eeg.decoding.solvers.svm import solve
 
         gram = x @ x.T
         gram += 1.0  # the intercept's feature
-        best, dual = choose_and_fit(gram, labels, self.C, self.inner_folds, self.tol, balanced)
-        return Fitted(dual @ x, dual.sum(axis=1), self.C[best])
+        found = solve(gram, labels, self.C, self.inner_folds, self.tol, balanced=balanced)
+        return Fitted(found.dual @ x, found.dual.sum(axis=1), self.C[found.best])
 
     def train_folds(
         self,

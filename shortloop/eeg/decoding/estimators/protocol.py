@@ -1,4 +1,4 @@
-"""Estimators that are a classifier with scikit-learn's interface."""
+"""Base class of estimators that wrap a classifier with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["ClassifierSettings"]
 
 
 class ClassifierSettings(EstimatorSettings):
-    """An estimator whose `make` gives an unfitted classifier; all else follows from that."""
+    """An estimator that is defined by its unfitted classifier (`make`)."""
 
     weighs_classes = True
 
     @abstractmethod
     def make(self) -> Any:
-        """Make the classifier, which has the methods of scikit-learn's."""
+        """Unfitted classifier with scikit-learn's interface."""
 
     @property
     def libraries(self) -> Mapping[str, str]:
         return {**super().libraries, "sklearn": "scikit-learn"}
 
     def called(self) -> str:
-        """Name the classifier in messages."""
+        """Name of the classifier in messages."""
         return tag_of(type(self))
 
     @property

@@ -1,7 +1,6 @@
-"""The estimators there are: the one place that lists them.
+"""List of all estimators.
 
-What trains imports the one estimator that it needs by its name, and not this table, so that a new estimator
-makes no job run again.
+Stages import the one estimator that they need by name, not this list: a new estimator rebuilds no job.
 """
 
 from __future__ import annotations

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
 
@@ -18,7 +21,7 @@ __all__ = ["RidgeSettings"]
 class RidgeSettings(EstimatorSettings):
     """Ridge regression on class labels, as scikit-learn's RidgeClassifier has it."""
 
-    batched = "ridge"
+    batched = "closed_form"
     weighs_classes = True
     kind: Literal["ridge"] = Field("ridge", description="ridge regression on class labels")
     alpha: float = Field(1.0, gt=0, description="penalty of squared weights; default 1")
@@ -38,3 +41,9 @@ class RidgeSettings(EstimatorSettings):
         from shortloop.eeg.decoding.solvers.ridge import balanced_ridge_weights
 
         return Fitted(*balanced_ridge_weights(x, labels, int(labels.max()) + 1, self.alpha))
+
+    def solver(self, n_classes: int) -> tuple[Callable[..., Any], int]:
+        """Solver of many labellings, and its number of machines."""
+        from shortloop.eeg.decoding.solvers.ridge import solve
+
+        return partial(solve, alpha=self.alpha), 1 if n_classes == 2 else n_classes

@@ -85,30 +85,30 @@ def _make(path: str) -> Any:
         found = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError as error:
         if f"{module}.".startswith(f"{error.name}."):
-            raise _wrong_path("the estimator cannot be made", f"{path} ({error})") from None
+            raise _wrong_path("the estimator cannot be created", f"{path} ({error})") from None
         raise _fails("the module of the estimator cannot be imported", path, error) from error
     except (Exception, SystemExit) as error:
         raise _fails("the module of the estimator cannot be imported", path, error) from error
     if found is None:
-        raise _wrong_path("the estimator cannot be made", f"{path} ({module} has no {name})")
+        raise _wrong_path("the estimator cannot be created", f"{path} ({module} has no {name})")
     try:
         return found()
     except TypeError as error:
-        raise _wrong_path("the estimator cannot be made", f"{path} ({error})") from None
+        raise _wrong_path("the estimator cannot be created", f"{path} ({error})") from None
     except Exception as error:
-        raise _fails("the estimator cannot be made", path, error) from error
+        raise _fails("the estimator cannot be created", path, error) from error
 
 
 def _parameters(made: Any, path: str) -> dict[str, Any]:
-    """Those of a classifier, its parts' included."""
+    """Parameters of a classifier, and of its parts."""
     from sklearn.base import is_classifier
 
     try:
         if hasattr(made, "get_params") and is_classifier(made):
             return dict(made.get_params(deep=True))
     except Exception as error:
-        raise _fails("the estimator does not say what it is", path, error) from error
-    raise _wrong_path("the estimator is no classifier", path)
+        raise _fails("the estimator cannot be inspected", path, error) from error
+    raise _wrong_path("the estimator is not a classifier", path)
 
 
 def _fails(problem: str, path: str, error: BaseException) -> Exception:

@@ -1,1 +1,1 @@
-"""How good predictions and decisions are."""
+"""Scores of predictions and decisions."""

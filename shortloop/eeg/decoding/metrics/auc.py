@@ -33,11 +33,9 @@ def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None
     classification problems. Forman & Scholz 2010, Apples-to-apples in cross-validation studies, on
     averaging over folds, as decisions of different classifiers are on scales of their own.
 
-    ranks: int, (\\*cells, trials, classes), of two classes (\\*cells, trials, 1). Of `decision_ranks`, or the
-        sum of those of several classifiers; the area is then the mean of theirs.
-    labels: int, (labellings, trials). Class of each trial under each labelling.
-    groups: int, (trials,)
-    returns: float64, (labellings, \\*cells)
+    ranks: from `decision_ranks`, or the sum over several classifiers, whose mean area it then is
+    labels: (labellings, trials)
+    returns: (labellings, *cells)
     """
     *cells, n_trials, n_columns = ranks.shape
     columns = np.asarray(ranks).reshape(-1, n_trials, n_columns).transpose(2, 1, 0)
@@ -69,11 +67,10 @@ def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None
 def decision_ranks(decisions: FloatArray, groups: IntArray | None = None) -> IntArray:
     """Twice the rank of each trial's decision for each class, 2 for the smallest; ties share their mean.
 
-    decisions: float, (\\*cells, trials, classes). Decision for each class: larger, more likely.
-    groups: int, (trials,). Trials are ranked among those of their group: those that one classifier decides
-        on, such as the folds of cross-validation.
-    returns: int, (\\*cells, trials, classes), of two classes (\\*cells, trials, 1). Of two classes, ranks of
-        the second's decision less the first's. 0 in groups without decisions.
+    decisions: (*cells, trials, classes), the larger the likelier
+    groups: (trials,); trials are ranked among those that one classifier decides on, such as a fold's
+    returns: (*cells, trials, classes), of two classes (*cells, trials, 1) of the second's decision less the
+        first's; 0 in groups without decisions
     """
     *cells, n_trials, n_classes = decisions.shape
     if n_classes == 2:
@@ -96,9 +93,7 @@ def log_odds(decisions: FloatArray) -> FloatArray:
 
     They order trials as the probabilities do, and differ where those have become 0 or 1.
 
-    decisions: float, (classes, \\*cells). Logarithms of the classes' probabilities, each trial's up to a
-        constant.
-    returns: float64, (classes, \\*cells)
+    decisions: (classes, *cells), logarithms of the classes' probabilities, each trial's up to a constant
     """
     odds = np.empty(decisions.shape)
     for k in range(len(odds)):
@@ -110,11 +105,7 @@ def log_odds(decisions: FloatArray) -> FloatArray:
 
 
 def rank_rows(rows: FloatArray) -> IntArray:
-    """Twice the rank of each number in its row, 2 for the smallest; ties share their mean.
-
-    rows: float, (rows, columns). The numbers; no NaN.
-    returns: uint32, (rows, columns)
-    """
+    """Twice the rank of each number in its row, uint32, 2 for the smallest; ties share their mean; no NaN."""
     ranks = np.empty(rows.shape, dtype=np.uint32)
     step = max(1, BLOCK // max(1, rows.shape[1]))
     for first in range(0, len(rows), step):
@@ -137,7 +128,7 @@ def _rank_block(rows: FloatArray) -> IntArray:
 
 
 def _shared_places(same: np.ndarray) -> IntArray:
-    """Twice the mean place of the run of equals that each place is in, from whether neighbours are equal."""
+    """Twice the mean place of each run of equal numbers, from whether neighbours are equal."""
     end = np.ones((len(same), 1), dtype=bool)
     at = np.arange(same.shape[1] + 1)
     first = np.maximum.accumulate(np.where(np.hstack([end, ~same]), at, 0), axis=1)

@@ -1,4 +1,4 @@
-"""How sure a participant's score is: the same score of trials that are drawn again with replacement."""
+"""Bootstrap intervals of a participant's scores: trials drawn with replacement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shortloop.eeg.score import Score
 __all__ = ["bootstrap_interval", "drawn_again", "scores_of_drawn"]
 
 AT_ONCE = 20_000_000
-"""Numbers that are in the memory at once, about: for each cell as many as draws of each trial."""
+"""Numbers in memory at once, about: for each cell as many as draws of each trial."""
 
 
 def bootstrap_interval(
@@ -30,11 +30,8 @@ def bootstrap_interval(
     Efron 1979, Bootstrap methods: another look at the jackknife. As many trials are drawn of each class (of
     ``"auc"`` in each group) as there are.
 
-    evidence: int, (cells, trials, classes). Votes, of ``"auc"`` ranks; as of
-        `shortloop.eeg.decoding.metrics.scores.scores_of`.
-    labels: int, (trials,). True class of each trial.
-    groups: int, (trials,)
-    low, high: float, (cells,). In percent, of ``"auc"`` 0 to 1.
+    evidence, labels, groups: as of `shortloop.eeg.decoding.metrics.scores.scores_of`, of one labelling
+    returns: lower and upper ends (cells,), in percent, of ``"auc"`` 0 to 1
     """
     times = drawn_again(labels, groups if score == "auc" else None, draws, rng)
     some = max(1, AT_ONCE // times.size)
@@ -53,12 +50,7 @@ def bootstrap_interval(
 def drawn_again(
     labels: IntArray, groups: IntArray | None, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """How often each trial is in each of many samples with replacement, of each class and group apart.
-
-    labels: int, (trials,). Class of each trial.
-    groups: int, (trials,). Default: all are one.
-    returns: float, (draws, trials)
-    """
+    """Count each trial (draws, trials) in samples with replacement within each class and group."""
     times = np.zeros((draws, len(labels)))
     apart = np.zeros_like(labels) if groups is None else np.asarray(groups)
     for group in np.unique(apart):
@@ -69,7 +61,7 @@ def drawn_again(
 
 
 def _counts(n: int, draws: int, rng: np.random.Generator) -> IntArray:
-    """How often each of n is drawn in n draws with replacement; quicker than ``rng.multinomial``."""
+    """Counts (draws, n) in n draws with replacement; faster than ``rng.multinomial``."""
     drawn = rng.integers(n, size=(draws, n)) if n else np.zeros((draws, 0), dtype=np.int64)
     drawn += n * np.arange(draws)[:, np.newaxis]
     return np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
@@ -78,11 +70,7 @@ def _counts(n: int, draws: int, rng: np.random.Generator) -> IntArray:
 def scores_of_drawn(
     score: Score, evidence: IntArray, labels: IntArray, times: FloatArray, groups: IntArray | None = None
 ) -> FloatArray:
-    """Scores of samples of trials.
-
-    times: float, (samples, trials). How often each trial is in each sample.
-    returns: float64, (samples, cells)
-    """
+    """Scores (samples, cells) of samples of trials, by the counts of each trial (samples, trials)."""
     if score == "auc":
         return _areas(evidence, labels, times, groups)
     right = _right(evidence, labels)
@@ -97,7 +85,7 @@ def scores_of_drawn(
 
 
 def _right(votes: IntArray, labels: IntArray) -> FloatArray:
-    """Share of votes that are right, of each cell and trial; 1 / classes where there are none."""
+    """Share of correct votes (cells, trials); 1 / classes where there are none."""
     voters = votes.sum(axis=2, dtype=np.float64)
     mine = votes[:, np.arange(len(labels)), labels].astype(np.float64)
     share: FloatArray = np.divide(
@@ -118,7 +106,7 @@ def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArra
 
 
 def _of_classes(ranks: IntArray, labels: IntArray, times: FloatArray) -> Iterator[FloatArray]:
-    """Area of each class against the rest, of those that have one: (samples, cells)."""
+    """Area (samples, cells) of each class against the rest, if it is defined."""
     columns = ranks.shape[2]
     for column, label in enumerate(range(columns) if columns > 1 else [1]):
         member = labels == label
@@ -132,7 +120,7 @@ def _of_classes(ranks: IntArray, labels: IntArray, times: FloatArray) -> Iterato
 
 
 def _wins(ranks: IntArray, member: np.ndarray, drawn: FloatArray) -> FloatArray:
-    """Pairs in which a trial of the class is ahead of one of the rest, in each sample; ties are halves."""
+    """Pairs in each sample in which a trial of the class ranks above one of the rest; ties count 1/2."""
     order = np.argsort(ranks, kind="stable")
     below, wins = np.zeros(drawn.shape[1], drawn.dtype), np.zeros(drawn.shape[1], drawn.dtype)
     for tied in np.split(order, np.flatnonzero(np.diff(ranks[order])) + 1):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.metrics.auc import auc_scores
+from shortloop.eeg.decoding.metrics.auc import auc_scores, decision_ranks
 from shortloop.eeg.score import Score
 
 __all__ = [
@@ -15,19 +15,23 @@ __all__ = [
     "chance_level",
     "confusions",
     "cross_validated_votes",
+    "held_out_evidence",
     "recall_scores",
     "scores_of",
 ]
 
 
 def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
-    """Votes on held-out trials: one for each trial whose fold has a model.
-
-    predicted: int, (bins, trials). Predicted class of each trial, −1 for none.
-    returns: uint8, (bins, trials, classes)
-    """
+    """Convert predictions of held-out trials (bins, trials), −1: none, to votes (bins, trials, classes)."""
     votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
     return votes
+
+
+def held_out_evidence(score: Score, models: Mapping[str, np.ndarray], n_classes: int) -> IntArray:
+    """Convert predictions of held-out trials to votes, for ``"auc"`` decisions to ranks within folds."""
+    if score == "auc":
+        return decision_ranks(models["decisions"], models["folds"])
+    return cross_validated_votes(models["predicted"], n_classes)
 
 
 def scores_of(
@@ -63,8 +67,6 @@ def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None
 
     Brodersen et al. 2010, The balanced accuracy and its posterior distribution. Combrisson & Jerbi 2015,
     Exceeding chance level by chance, on permutations instead of a theoretical level.
-
-    labels: int, (trials,). Class of each trial.
     """
     if score == "auc":
         return 0.5
@@ -75,12 +77,7 @@ def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None
 
 
 def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArray:
-    r"""Confusion matrices, rows the true class.
-
-    votes: int, (\*cells, trials, classes). Votes for each class.
-    labels: int, (trials,). True class.
-    returns: float, (\*cells, classes, classes)
-    """
+    r"""Sum votes (\*cells, trials, classes) to confusion matrices (\*cells, true class, predicted class)."""
     truth = (labels == np.arange(votes.shape[-1])[:, np.newaxis]).astype(np.float64)
     summed: FloatArray = np.matmul(truth, votes.astype(np.float64)) / n_folds
     return summed
@@ -98,9 +95,7 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
 
     Balanced accuracy: Brodersen et al. 2010, The balanced accuracy and its posterior distribution.
 
-    votes: int, (\*cells, trials, classes). Votes for each class.
-    labels: int, (labellings, trials). Class of each trial under each labelling.
-    returns: float64, (labellings, \*cells)
+    votes: (\*cells, trials, classes); labels: (labellings, trials); returns: (labellings, \*cells)
     """
     recall = np.zeros((len(labels), votes[..., 0, 0].size))
     present = np.zeros((len(labels), 1))
@@ -111,10 +106,7 @@ def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
 
 
 def accuracy_scores(votes: IntArray, labels: IntArray) -> FloatArray:
-    r"""Share of trials that are called what they are, in percent, for many labellings at once.
-
-    returns: float64, (labellings, \*cells). Trials without votes count as guessed, as there.
-    """
+    r"""Share of correct votes in percent, like `recall_scores`; trials without votes count as guessed."""
     tallies = list(_tallies(votes, labels))
     right = np.sum([each for each, _ in tallies], axis=0)
     possible = np.sum([each for _, each in tallies], axis=0)
@@ -123,7 +115,7 @@ def accuracy_scores(votes: IntArray, labels: IntArray) -> FloatArray:
 
 
 def _tallies(votes: IntArray, labels: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Votes that are right, and votes that could be, for each class; both (labellings, cells)."""
+    """Correct and possible votes for each class; both (labellings, cells)."""
     *_, n_trials, n_classes = votes.shape
     flat = votes.reshape(-1, n_trials, n_classes)
     cast = np.ascontiguousarray(flat.transpose(2, 1, 0), dtype=np.float32)  # (classes, trials, cells)

@@ -1,1 +1,1 @@
-"""Which trials and which features a fold trains on."""
+"""Selection of the trials and features of a fold."""

@@ -1,40 +1,102 @@
-"""Which features a fold keeps: one-way ANOVA over the classes, all folds from one pass over the data."""
+"""Feature selection by one-way ANOVA over the classes, for all folds from one pass over the data.
+
+That pass sums over the trials of each class and fold. The sums of a fold's training trials are the total less
+its own, so that the ANOVAs, means and deviations of all folds follow from them.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.selection.fold_sums import DOUBTFUL, FoldSums, fold_sums
+from shortloop.eeg.decoding.selection.kernels import add_up, read_only
+from shortloop.eeg.decoding.selection.scaling import moments
 
-__all__ = ["fold_anova", "select_features"]
+__all__ = ["FoldSums", "fold_anova", "fold_moments", "fold_sums", "select_features"]
+
+DOUBTFUL = 1e-8
+"""Differences of sums of squares are good to about 1e-16 of the sums. If they leave less than this share of
+them, the result is computed again, from the trials themselves."""
 
 
-def fold_anova(
-    x: FloatArray,
-    labels: IntArray,
-    folds: IntArray,
-    n_classes: int,
-    n_folds: int,
-    sums: FoldSums | None = None,
-) -> FloatArray:
+@dataclass(frozen=True)
+class FoldSums:
+    """Sums over the held-out trials of one bin, about an offset that keeps them from cancelling."""
+
+    offset: FloatArray  # (features,), mean over all trials, subtracted before summing
+    sums: FloatArray  # (classes, folds, features)
+    squares: FloatArray  # (folds, features), sums of squares
+    counts: FloatArray  # (classes, folds), numbers of trials
+
+    @cached_property
+    def of_folds(self) -> FloatArray:
+        """Sums over the held-out trials of each fold, (folds, features)."""
+        return np.asarray(self.sums.sum(axis=0))
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Sums over all trials, (features,)."""
+        return np.asarray(self.of_folds.sum(axis=0))
+
+    @cached_property
+    def square(self) -> FloatArray:
+        """Sums of squares over all trials, (features,)."""
+        return np.asarray(self.squares.sum(axis=0))
+
+
+def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
+    """Sum one bin (trials, features) over the trials of each class and held-out fold."""
+    x = read_only(x)
+    offset = np.empty(x.shape[1])
+    sums = np.empty((n_classes, n_folds, x.shape[1]))
+    squares = np.empty((n_folds, x.shape[1]))
+    counts = np.zeros((n_classes, n_folds))
+    add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
+    np.add.at(counts, (labels, folds), 1.0)
+    return FoldSums(offset, sums, squares, counts)
+
+
+def fold_moments(
+    sums: FoldSums, x: FloatArray, folds: IntArray, fold: int, features: IntArray, *, held_out: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and population standard deviation of some features over a fold's trials.
+
+    x: (trials, features), the bin itself, for features whose deviation the sums cannot tell
+    """
+    own = sums.of_folds[fold, features]
+    square = sums.squares[fold, features]
+    everything = sums.square[features]
+    count = sums.counts[:, fold].sum()
+    if not held_out:
+        own = sums.total[features] - own
+        square = everything - square
+        count = sums.counts.sum() - count
+    shift = own / count
+    variance = square / count - shift**2
+    doubtful = variance <= DOUBTFUL * everything / sums.counts.sum()
+    mean = shift + sums.offset[features]
+    std = np.sqrt(np.maximum(variance, 0.0))
+    if doubtful.any():
+        trials = (folds == fold) == held_out
+        mean[doubtful], std[doubtful] = moments(x[np.ix_(trials, features[doubtful])])
+    return mean, std
+
+
+def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, sums: FoldSums) -> FloatArray:
     """F of a one-way ANOVA over the classes, on the training trials of every fold.
 
-    Sums over class × fold are taken once; the training sums of a fold are the total less its own. Features
-    that hardly vary within the classes, or only on held-out trials, are computed again without differences.
+    Features that hardly vary within the classes, or only on held-out trials, are computed again without
+    differences.
 
     Any textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
 
-    x: float, (trials, features). Features.
-    labels: int, (trials,). Class of each trial, 0 … `n_classes` − 1.
-    folds: int, (trials,). Fold that holds out each trial.
-    returns: float, (folds, features). F; infinite where the classes differ and nothing varies within them,
-        NaN where nothing varies.
+    returns: (folds, features), F; infinite where the classes differ and nothing varies within them, NaN where
+        nothing varies
     """
-    if sums is None:
-        sums = fold_sums(x, labels, folds, n_classes, n_folds)
     counts, squares = sums.counts, sums.squares
-
     n_class = counts.sum(axis=1, keepdims=True) - counts  # (classes, folds), training trials
     class_sum = sums.sums.sum(axis=1, keepdims=True) - sums.sums  # (classes, folds, features)
     total_square = squares.sum(axis=0) - squares  # (folds, features)
@@ -63,10 +125,7 @@ def select_features(
     alpha: float,
     sums: FoldSums | None = None,
 ) -> np.ndarray:
-    """Features whose ANOVA p on a fold's training trials is below alpha.
-
-    returns: bool, (folds, features)
-    """
+    """True for features (folds, features) whose ANOVA p on a fold's training trials is below alpha."""
     if alpha >= 1:
         return np.ones((n_folds, x.shape[1]), dtype=bool)
     from scipy.special import betaincinv
@@ -82,7 +141,7 @@ def select_features(
     # head, which is exact for the smallest alpha.
     share = betaincinv(within / 2, between / 2, alpha)
     least[can_be_tested] = within / between * (1 - share) / share
-    f = fold_anova(x, labels, folds, n_classes, n_folds, sums)
+    f = fold_anova(x, labels, folds, sums)
     kept: np.ndarray = (f > least[:, np.newaxis]) & can_be_tested[:, np.newaxis]
     return kept
 

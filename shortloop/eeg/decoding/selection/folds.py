@@ -42,12 +42,9 @@ def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) ->
 
 
 def run_folds(labels: IntArray, runs: IntArray, at_most: int) -> tuple[IntArray, int]:
-    """Deal whole runs out to folds, each with all classes as far as runs allow.
+    """Assign whole runs to folds (trials,), each with all classes as far as runs allow; and count the folds.
 
     scikit-learn, ``sklearn.model_selection.StratifiedGroupKFold``.
-
-    labels, runs: int, (trials,). Class and run of each trial.
-    folds: int, (trials,). Number of the fold that holds out each trial.
     """
     _, of_class, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     _, of_run = np.unique(runs, return_inverse=True)

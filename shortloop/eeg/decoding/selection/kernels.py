@@ -23,15 +23,13 @@ LAYOUTS: tuple[tuple[type, Literal["C", "F"]], ...] = (
     (np.float64, "C"),
     (np.float64, "F"),
 )
-"""Of arrays of features: computed here, read from a file, mapped from one. Code is compiled for each."""
+"""Arrays of features computed here, read from a file, and mapped from one. Code is compiled for each."""
 
 
 def read_only(x: FloatArray) -> FloatArray:
-    """An array that compiled code takes, which is compiled for each kind of array.
+    """Read-only view of features (trials, features), the kind of array that code is compiled for.
 
-    x: (trials, features). In any order in memory.
-    returns: array. The same, not to be written; a copy by rows if it is neither in the one order nor in the
-        other.
+    A copy by rows, if they are neither in C nor in Fortran order.
     """
     if not (x.flags.c_contiguous or x.flags.f_contiguous):
         x = np.ascontiguousarray(x)
@@ -42,13 +40,9 @@ def read_only(x: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True)
 def add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
-    """Sums over the trials of each class and fold, about the mean of all trials.
+    """Sum over the trials of each class and fold, about the mean of all trials.
 
-    x: float, (trials, features). From `read_only`.
-    labels, folds: int64, (trials,). Class of each trial, and the fold that holds it out.
-    offset: float64, (features,). Becomes the means.
-    sums: float64, (classes, folds, features). Becomes the sums.
-    squares: float64, (folds, features). Becomes the sums of squares.
+    Fills `offset` (features,), the means, `sums` (classes, folds, features) and `squares` (folds, features).
     """
     if x.strides[0] < x.strides[1]:
         _add_up_columns(x, labels, folds, offset, sums, squares)
@@ -113,11 +107,9 @@ def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no
 
 @numba.njit(cache=True)
 def standardize_features(x, scaled, mean, std):  # type: ignore[no-untyped-def]
-    """z-scores over trials, and what they come from.
+    """Fill `scaled` (features, trials) with z-scores over trials, and `mean` and `std` (features,).
 
-    x: float, (trials, features). From `read_only`.
-    scaled: float, (features, trials). Is filled with z-scores.
-    mean, std: float64, (features,). Are filled; the standard deviation of a constant feature is infinite.
+    The standard deviation of a constant feature is infinite.
     """
     n = x.shape[0]
     some = np.zeros((FEW, n))
@@ -137,7 +129,7 @@ def standardize_features(x, scaled, mean, std):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _columns(x, first, some):  # type: ignore[no-untyped-def]
-    """Copy a few features of all trials, from wherever they lie, into rows; how many were left."""
+    """Copy a few features of all trials into rows; returns their number."""
     n = x.shape[0]
     width = min(len(some), x.shape[1] - first)
     if x.strides[0] < x.strides[1]:
@@ -153,7 +145,7 @@ def _columns(x, first, some):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _centre_four(some):  # type: ignore[no-untyped-def]
-    """Subtract their means from four rows; the means, and the sums of squares about them.
+    """Subtract their means from four rows; returns the means, and the sums of squares about them.
 
     Each row is added up in order. A sum waits for the one before, so four at a time take as long as one.
     """

@@ -18,11 +18,7 @@ BLOCK = 2**17
 
 
 def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and population standard deviation over trials.
-
-    x: float, (trials, features). Features, in any order in memory.
-    mean, std: float, (features,). In float64.
-    """
+    """Mean and population standard deviation (features,) over trials, in any memory order."""
     mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
     for features in _blocks(x):
         _, mean[features], std[features] = _centre(x[:, features])
@@ -30,12 +26,7 @@ def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """z-scores over trials with the population standard deviation, and the moments that they come from.
-
-    x: float, (trials, features). Features, in any order in memory.
-    scaled: of `dtype`, (trials, features). 0 for a constant feature.
-    mean, std: float, (features,)
-    """
+    """z-scores (trials, features) over trials, 0 for a constant feature, and mean and std (features,)."""
     mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
     scaled = np.empty(x.shape[::-1], dtype)
     standardize_features(read_only(x), scaled, mean, std)
@@ -43,20 +34,13 @@ def standardize(x: FloatArray, dtype: Any = np.float64) -> tuple[FloatArray, Flo
 
 
 def warm_up_scaling(x: FloatArray) -> None:
-    """Compile what `standardize` needs, so that processes forked later share it.
-
-    x: float. Features: only their type counts.
-    """
+    """Compile `standardize` for features of this type, before processes are forked."""
     standardize(np.zeros((2, 2), x.dtype))
     standardize(np.zeros((2, 2), x.dtype, order="F"))
 
 
 def zscore(x: FloatArray) -> FloatArray:
-    """z-scores over trials with the population standard deviation; 0 for a constant feature.
-
-    x: float, (trials, features). Features, in any order in memory.
-    returns: float64, (trials, features)
-    """
+    """z-scores over trials with the population standard deviation, float64; 0 for a constant feature."""
     return np.ascontiguousarray(standardize(x)[0])
 
 

@@ -10,37 +10,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.solvers.class_weights import class_weights, dummy_codes
-from shortloop.eeg.decoding.solvers.principal_axes import Basis, decompose
+from shortloop.eeg.decoding.solvers.common import Basis, class_weights, decompose, dummy_codes
 
 __all__ = ["Solved", "balanced_ridge_weights", "ridge_weights", "solve"]
 
 
 @dataclass(frozen=True)
 class Solved:
-    """Regression on each class, for two classes on the second only, for each label vector.
+    """Regression on each class, for two classes on the second only, for each label vector."""
 
-    weights: float, (rank, machines, labellings). Of a trial's coordinates.
-    constants: float, (machines, labellings). What is added.
-    """
-
-    weights: FloatArray
-    constants: FloatArray
+    weights: FloatArray  # (rank, machines, labellings), of a trial's coordinates
+    constants: FloatArray  # (machines, labellings)
 
 
 def ridge_weights(
     x: FloatArray, labels: IntArray, n_classes: int, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Train on each of many label vectors.
+    """Weights (labellings, classes, features) and intercepts (labellings, classes) for many label vectors.
 
     The same decisions as scikit-learn's ``RidgeClassifier(alpha)``: least squares on targets of 1 for a
     class and −1 for the others, weights penalised by α times their square, the intercept not.
-
-    x: float, (trials, features). Features of the training trials.
-    labels: int, (labellings, trials). Class of each trial under each labelling.
-    weights: float64, (labellings, classes, features). The class of largest ``x @ weights.T + intercepts`` is
-        predicted.
-    intercepts: float64, (labellings, classes). See `weights`.
     """
     x = np.asarray(x, dtype=np.float64)
     mean = x.mean(axis=0)
@@ -59,14 +48,10 @@ def ridge_weights(
 def balanced_ridge_weights(
     x: FloatArray, labels: IntArray, n_classes: int, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Train on one label vector, trials of a class counting more the fewer there are.
+    """Weights (classes, features) and intercepts for one label vector, trials of rare classes weighted up.
 
-    The same decisions as scikit-learn's ``RidgeClassifier(alpha, class_weight="balanced")``: as weights hang
-    on the labels, no label vectors share anything.
-
-    labels: int, (trials,). Class of each trial.
-    weights: float64, (classes, features)
-    intercepts: float64, (classes,)
+    The same decisions as scikit-learn's ``RidgeClassifier(alpha, class_weight="balanced")``. Trial weights
+    depend on the labels, so label vectors have nothing to share.
     """
     counts = class_weights(labels, n_classes)[labels]
     targets = np.where(

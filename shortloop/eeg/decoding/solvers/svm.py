@@ -15,9 +15,9 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.folds import stratified_folds
-from shortloop.eeg.decoding.solvers.class_weights import class_weights
+from shortloop.eeg.decoding.solvers.common import class_weights
 
-__all__ = ["Solution", "choose_and_fit", "solve"]
+__all__ = ["Solution", "solve"]
 
 MAX_PASSES = 10_000
 # Steps a little beyond the minimum along a coordinate need a third fewer passes where many coordinates are
@@ -31,18 +31,14 @@ SINGLE_PRECISION_TOL = 1e-5
 
 @dataclass(frozen=True)
 class Solution:
-    """A fitted one-versus-rest SVM in terms of its trials.
+    """A fitted one-versus-rest SVM: weights are ``dual @ x``, intercepts ``dual.sum(axis=1)``.
 
-    best: index of the chosen C.
-    dual: float, (classes, trials). Signed dual coefficients, 0 for trials that were left out: weights are
-        ``dual @ x``, intercepts ``dual.sum(axis=1)``. With two classes one problem is solved and the first
-        row is the second's negative.
-    decision: float, (classes, trials). Decisions on all trials, those that were left out among them.
+    With two classes one problem is solved, and the first row is the second's negative.
     """
 
-    best: int
-    dual: FloatArray
-    decision: FloatArray
+    best: int  # index of the chosen C
+    dual: FloatArray  # (classes, trials), signed dual coefficients; 0 for held-out trials
+    decision: FloatArray  # (classes, trials), decisions on all trials, also held-out ones
 
 
 def solve(
@@ -59,9 +55,8 @@ def solve(
 
     Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, algorithm 3.
 
-    gram: float64, (trials, trials). Inner products of the trials, plus 1 for the intercept.
-    labels: int, (trials,). Class of each trial, 0 … k − 1.
-    train: bool, (trials,). Trials to train on.
+    gram: (trials, trials), inner products of the trials, plus 1 for the intercept
+    train: bool, (trials,); default: all trials
     """
     n = len(labels)
     train = np.ones(n, dtype=bool) if train is None else train
@@ -113,28 +108,12 @@ def solve(
     return Solution(best, dual, decision)
 
 
-def choose_and_fit(
-    gram: FloatArray,
-    labels: IntArray,
-    grid: Sequence[float],
-    inner_folds: int,
-    tol: float,
-    balanced: bool = False,
-) -> tuple[int, FloatArray]:
-    """Index of the chosen C, and dual coefficients, training on all trials.
-
-    dual: float, (classes, trials)
-    """
-    solution = solve(gram, labels, grid, inner_folds, tol, balanced=balanced)
-    return solution.best, solution.dual
-
-
 def _shares(
     sign: FloatArray, labels: IntArray, train: np.ndarray, n_classes: int, balanced: bool
 ) -> FloatArray:
-    """By what C is multiplied for each problem and trial.
+    """Factor of C for each problem and trial.
 
-    As liblinear has it: of two classes both are weighted, of more only the one that is told from the rest.
+    As in liblinear: of two classes both are weighted, of more only the one against the rest.
     """
     shares = np.ones_like(sign)
     if balanced:
@@ -144,7 +123,7 @@ def _shares(
 
 
 def _in_lines(gram: FloatArray, rows: IntArray, dtype: type) -> FloatArray:
-    """Products of some trials with each other, each row in whole lines of the processor's cache."""
+    """Gram matrix of some trials, each row in whole lines of the processor's cache."""
     numbers = LINE // np.dtype(dtype).itemsize
     width = -(-len(rows) // numbers) * numbers
     room: np.ndarray = np.empty(len(rows) * width + numbers, dtype)
@@ -196,7 +175,7 @@ def _follow(gram, sign, path, shares, tol):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _steps(gram):  # type: ignore[no-untyped-def]
-    """By what each coordinate's gradient is multiplied."""
+    """Step size of each coordinate: its gradient is multiplied by this."""
     by = np.empty(len(gram), dtype=gram.dtype)
     for i in range(len(gram)):
         by[i] = gram.dtype.type(RELAXATION) / gram[i, i]

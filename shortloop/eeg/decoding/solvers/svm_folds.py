@@ -1,4 +1,4 @@
-"""Linear SVMs of all folds of one bin, everything that they have in common done once."""
+"""Linear SVMs of all folds of one bin, whose common parts are computed once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.models import BinModels
-from shortloop.eeg.decoding.selection.anova import select_features
-from shortloop.eeg.decoding.selection.fold_sums import FoldSums, fold_moments, fold_sums
+from shortloop.eeg.decoding.selection.anova import FoldSums, fold_moments, fold_sums, select_features
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.svm import solve
 
@@ -32,10 +31,6 @@ def train_svm_folds(
 
     One pass over the bin gives the ANOVAs and z-scores of all folds. A fold has one Gram matrix, of its
     training and held-out trials together, so that the solver's decisions on the latter are the predictions.
-
-    x: float, (trials, features). Features of the bin.
-    labels: int, (trials,). Class of each trial.
-    folds: int, (trials,). Fold that holds out each trial.
     """
     x = np.asarray(x)
     sums = fold_sums(x, labels, folds, n_classes, decoding.folds)

@@ -29,10 +29,9 @@ def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> Flo
     Mehrotra 1992, On the implementation of a primal-dual interior point method. Fine & Scheinberg 2001,
     Efficient SVM training using low-rank kernel representations.
 
-    x: float64, (trials, features). Scaled features, the intercept's constant feature among them.
-    sign: float64, (trials, problems). Side of each trial in each problem, 1 or −1; 0 for a trial that the
-        problem leaves out.
-    returns: float64, (features, problems)
+    x: (trials, features), scaled, with the intercept's constant feature
+    sign: (trials, problems), class of each trial in each problem, 1 or −1; 0 for a trial that is left out
+    returns: (features, problems)
     """
     x = np.ascontiguousarray(x, dtype=np.float64)
     n_problems = sign.shape[1]

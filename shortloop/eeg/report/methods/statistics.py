@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shortloop.eeg.group.null import RETRAINED
 from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.settings import RETRAINED
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.labels import chance_text
 from shortloop.eeg.report.methods.words import counted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from shortloop.eeg.group.limits import SHARED_TRAINING
+from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, score_text
 from shortloop.eeg.report.sections.section import Section

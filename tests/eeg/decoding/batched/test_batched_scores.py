@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.decoding.batched import classifiers
+from shortloop.eeg.decoding.batched import machines
 from shortloop.eeg.decoding.batched import scores as batched_scores
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings
 from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
@@ -140,7 +140,7 @@ def test_any_size_of_blocks(n_classes: int, estimator: Any, monkeypatch: pytest.
     few = at_once(train, shuffled[37:49], folds, test, test_labels, **kwargs)
     for found, expected in zip(few, whole):
         np.testing.assert_array_equal(found, expected[37:49])
-    monkeypatch.setattr(classifiers, "IN_CACHE", 1)
+    monkeypatch.setattr(machines, "IN_CACHE", 1)
     monkeypatch.setattr(batched_scores, "ROWS", 1)
     monkeypatch.setattr(batched_scores, "BYTE", 2)
     for found, expected in zip(at_once(train, shuffled, folds, test, test_labels, **kwargs), whole):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shortloop.eeg.decoding.selection.anova import fold_anova, select_features
+from shortloop.eeg.decoding.selection.anova import fold_anova, fold_sums, select_features
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 
 
@@ -49,7 +49,7 @@ def exact_f(column: np.ndarray, labels: np.ndarray) -> float:
 def check(x: np.ndarray, labels: np.ndarray, folds: np.ndarray, n_folds: int, rtol: float = 1e-9) -> None:
     n_classes = int(labels.max()) + 1
     f, p = by_scipy(x, labels, folds, n_folds)
-    found = fold_anova(x, labels, folds, n_classes, n_folds)
+    found = fold_anova(x, labels, folds, fold_sums(x, labels, folds, n_classes, n_folds))
     np.testing.assert_allclose(found, f, rtol=rtol, atol=1e-9)
     for alpha in (0.001, 0.05, 0.4):
         kept = select_features(x, labels, folds, n_classes=n_classes, n_folds=n_folds, alpha=alpha)
@@ -93,7 +93,7 @@ def test_constant_features() -> None:
     x[:, 5] = np.array([0.1, 0.1, 0.1 + 1e-9])[labels]
     x[:, 6] = np.where(folds == 1, x[:, 6], np.array([0.1, 0.7, 0.7])[labels])
     check(x, labels, folds, 5)
-    f = fold_anova(x, labels, folds, 3, 5)
+    f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
     assert np.isnan(f[:, :3]).all()
     assert np.isnan(f[2, 3])
     assert np.isposinf(f[:, 4:6]).all()
@@ -111,7 +111,7 @@ def test_outlier_that_is_held_out(outlier: float) -> None:
     x = rng.standard_normal((30, 30)) + 0.8 * (labels == 1)[:, np.newaxis]
     x[:, 20:] = rng.standard_normal(10)
     x[np.arange(30), np.arange(30)] += outlier
-    f = fold_anova(x, labels, folds, 3, 5)
+    f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
     for j in range(30):
         own = folds[j]  # the fold without the outlier of feature j
         train = folds != own
@@ -124,7 +124,7 @@ def test_outlier_that_is_held_out(outlier: float) -> None:
 def test_classes_far_apart(distance: float) -> None:
     labels, folds = balanced()
     x = np.random.default_rng(2).standard_normal((30, 3)) + distance * labels[:, np.newaxis]
-    f = fold_anova(x, labels, folds, 3, 5)
+    f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
     for fold in range(5):
         train = folds != fold
         expected = [exact_f(x[train, j], labels[train]) for j in range(3)]
@@ -137,7 +137,7 @@ def test_classes_far_apart(distance: float) -> None:
 def test_offsets_and_scales(offset: float, scale: float) -> None:
     labels, folds = balanced()
     x = offset + scale * (np.random.default_rng(3).standard_normal((30, 20)) + 0.7 * labels[:, np.newaxis])
-    f = fold_anova(x, labels, folds, 3, 5)
+    f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
     for fold in range(5):
         train = folds != fold
         expected = [exact_f(x[train, j], labels[train]) for j in range(20)]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortloop.eeg.decoding.selection.subsample import subsampled
+from shortloop.eeg.decoding.permute import subsampled
 
 
 @settings(max_examples=60, deadline=None)

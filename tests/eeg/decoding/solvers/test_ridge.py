@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import RidgeClassifier
 
-from shortloop.eeg.decoding.batched.labellings import Labellings
-from shortloop.eeg.decoding.batched.ridge import train_machines
+from shortloop.eeg.decoding.batched.closed_form import train_machines
+from shortloop.eeg.decoding.batched.machines import Labellings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.solvers.ridge import ridge_weights
 

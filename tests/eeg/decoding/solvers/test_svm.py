@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.models import Fitted
-from shortloop.eeg.decoding.solvers.svm import choose_and_fit, solve
+from shortloop.eeg.decoding.solvers.svm import solve
 
 TIGHT = 1e-10
 
@@ -135,7 +135,7 @@ def test_choice_of_c(
     x, labels, _ = problem(seed, n_classes, n_features, effect)
     # The inner folds are scikit-learn's own, so that only the choice is tested.
     search = GridSearchCV(linear_svc(), {"C": list(grid)}, cv=StratifiedKFold(5)).fit(x, labels)
-    assert choose_and_fit(x @ x.T + 1, labels, grid, 5, TIGHT)[0] == search.best_index_
+    assert solve(x @ x.T + 1, labels, grid, 5, TIGHT).best == search.best_index_
     fitted = LinearSvmSettings(C=grid, tol=TIGHT).fit(x, labels)
     assert grid[search.best_index_] == fitted.C
     expected = search.decision_function(x)
@@ -150,7 +150,7 @@ def test_choice_of_c(
 def test_first_best_wins_a_tie(grid: tuple[float, ...]) -> None:
     labels = np.repeat([0, 1, 2], 10)
     x = 50.0 * np.eye(3)[labels]  # every C is right everywhere
-    assert choose_and_fit(x @ x.T + 1, labels, grid, 5, 1e-4)[0] == 0
+    assert solve(x @ x.T + 1, labels, grid, 5, 1e-4).best == 0
 
 
 def test_order_of_the_grid_changes_no_fit() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from shortloop.eeg.decoding.batched.labellings import Labellings
+from shortloop.eeg.decoding.batched.machines import Labellings
 from shortloop.eeg.decoding.batched.svm import train_machines
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm_interior import LANES, solve_interior

@@ -1,0 +1,125 @@
+"""t and z maps, with one rule for cells that do not vary, and maps drawn under the null hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shortloop.base.types import FloatArray, IntArray
+
+__all__ = [
+    "MEAN_RESOLUTION",
+    "SD_RESOLUTION",
+    "TRUE",
+    "draw_rows",
+    "drawn_maps",
+    "leave_one_out_z",
+    "one_sample_t",
+    "own_level",
+    "sign_flips",
+]
+
+SD_RESOLUTION = 1e-3
+"""Standard deviations below this count as this, percentage points: one trial of an ordinary study moves a
+score by more, and rounding moves it by far less."""
+
+MEAN_RESOLUTION = 1e-9
+"""Mean differences below this are rounding errors and count as 0, percentage points."""
+
+TRUE = 0
+"""Number of a participant's true map; the others are numbered from 1."""
+
+VALUES_AT_ONCE = 2**20
+
+
+def one_sample_t(deviations: FloatArray) -> FloatArray:
+    """One-sample t over participants of deviations from chance (participants, ...), percentage points.
+
+    Where all participants have the same score, t is undefined. Here the standard deviation is taken to be
+    at least `SD_RESOLUTION`, so t is 0 where that score is chance, and otherwise large, finite, of the right
+    sign, and the larger the farther the score is from chance: a cell where everybody decodes without error
+    must count as evidence, but no single cell may give a cluster infinite mass. It is the same function for
+    observed and for null maps, so p values stay exact. A floor on the variance has a precedent in Ridgway et
+    al. (2012), The problem of low variance voxels in statistical parametric mapping, NeuroImage 59.
+    """
+    mean = deviations.mean(axis=0)
+    mean = np.where(np.abs(mean) < MEAN_RESOLUTION, 0.0, mean)
+    sd = np.maximum(deviations.std(axis=0, ddof=1), SD_RESOLUTION)
+    t: FloatArray = mean * np.sqrt(len(deviations)) / sd
+    return t
+
+
+def leave_one_out_z(maps: FloatArray) -> FloatArray:
+    """z-score of each map (maps, ...) in the distribution of all other maps, cell by cell.
+
+    Put the observed map first and its permutations after it: its z-scores are those in its permutation
+    distribution, and every permuted map is treated exactly as the observed one is. Scoring permuted maps in a
+    distribution that they are themselves part of would bound them (by (P − 1)/√P for P permutations) and
+    make the observed map look special when it is not.
+    """
+    count = len(maps)
+    if count < 3:
+        return np.zeros(maps.shape)
+    centred = maps - maps.mean(axis=0)
+    grow = count / (count - 1)
+    of_others = (centred**2).sum(axis=0) - grow * centred**2
+    sd = np.sqrt(np.maximum(of_others, 0.0) / (count - 2))
+    varies = sd >= SD_RESOLUTION
+    z: FloatArray = np.where(varies, grow * centred / np.where(varies, sd, 1.0), 0.0)
+    return z
+
+
+def draw_rows(participants: int, others: int, count: int, seed: np.random.SeedSequence) -> IntArray:
+    """Draw the map (count, participants) of each participant in each null map: `TRUE`, or 1 to `others`.
+
+    Without information, a participant's true map is one of `others` + 1 that could stand in for each other,
+    and the group's is one of (`others` + 1)^participants combinations. Random ones of these, with the true
+    one added, give a p value that is at most alpha in at most alpha of all studies, however few `others` are
+    (Hemerik & Goeman 2018, Exact testing with random permutations, TEST 27:811; the group is the one that
+    turns each participant's maps around in a ring). That a few trainings of each participant make many null
+    maps of the group is from Stelzer, Chen & Turner (2013, NeuroImage 65:69), who leave the true maps out.
+    """
+    return np.random.default_rng(seed).integers(0, others + 1, (count, participants))
+
+
+def drawn_maps(observed: FloatArray, permuted: Sequence[FloatArray], rows: IntArray) -> list[FloatArray]:
+    """Maps (draws, *map) of each participant, by the rows (draws, participants) of `draw_rows`."""
+    found = []
+    for own, others, row in zip(observed, permuted, rows.T, strict=True):
+        maps = np.empty((len(row), *own.shape))
+        maps[row == TRUE] = own
+        maps[row != TRUE] = others[row[row != TRUE] - 1]
+        found.append(maps)
+    return found
+
+
+def sign_flips(
+    participants: int, count: int, seed: np.random.SeedSequence | None = None
+) -> tuple[FloatArray, bool]:
+    """Signs (patterns, participants): all, with True, if that is no more work, or random ones.
+
+    Nichols & Holmes (2002), Nonparametric permutation tests for functional neuroimaging, Hum Brain Mapp 15
+    (one-sample designs, "multi-subject PET"); Winkler et al. (2014), Permutation inference for the general
+    linear model, NeuroImage 92 (sign flips).
+    """
+    if participants < 63 and 2**participants <= count + 1:
+        patterns = np.arange(2**participants)[:, np.newaxis] >> np.arange(participants)
+        return 1.0 - 2.0 * (patterns & 1), True
+    if seed is None:
+        raise ValueError("random sign flips need a seed")
+    return 1.0 - 2.0 * np.random.default_rng(seed).integers(0, 2, (count, participants)), False
+
+
+def own_level(observed: FloatArray, permuted: FloatArray) -> FloatArray:
+    """Mean of one participant's map and of all its permutations, in each cell.
+
+    The observed map is among them: under the null it is one more permutation, and a level that leaves it
+    out would lie systematically farther from it than from the others. Permutations may be a memory map, and
+    are read in pieces.
+    """
+    total = np.array(observed, dtype=np.float64)
+    step = max(1, VALUES_AT_ONCE // max(1, total.size))
+    for first in range(0, len(permuted), step):
+        total += permuted[first : first + step].sum(axis=0, dtype=np.float64)
+    return np.asarray(total / (len(permuted) + 1))

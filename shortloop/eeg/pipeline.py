@@ -11,12 +11,12 @@ from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.files import whole
+from shortloop.eeg.formats.files.find import whole
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.plan.pipeline import Built
 
 if TYPE_CHECKING:
-    from shortloop.eeg.formats.files import Named
+    from shortloop.eeg.formats.files.find import Named
     from shortloop.eeg.study.schema import Study
     from shortloop.stages.inputs import File
 
@@ -49,14 +49,14 @@ StudyRun = study_run.StudyRun["Study"]
 
 def has_features(study: Study) -> bool:
     """Whether the files of a study hold features that were computed elsewhere."""
-    from shortloop.eeg.formats.base_features import FeaturesInput
+    from shortloop.eeg.formats.base import FeaturesInput
 
     return isinstance(study.input, FeaturesInput)
 
 
 def import_epochs(run: StudyRun) -> dict[str, Built]:
     """Epochs of each participant."""
-    from shortloop.eeg.checks.repeated import refuse_repeated
+    from shortloop.eeg.checks.consistency import refuse_repeated
     from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
 
     study = run.study
@@ -86,8 +86,8 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
 
 def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     """Ready-made features of each participant."""
-    from shortloop.eeg.checks.repeated import refuse_repeated
-    from shortloop.eeg.formats.base_features import FeaturesInput
+    from shortloop.eeg.checks.consistency import refuse_repeated
+    from shortloop.eeg.formats.base import FeaturesInput
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)
@@ -194,7 +194,7 @@ def _one_file_each(
     study: Study, folder: Path, patterns: Mapping[str, str], phases: Sequence[str], field: str
 ) -> dict[str, dict[str, list[Path]]]:
     """The file of each participant and phase."""
-    from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.formats.files.find import find_files
 
     paths: dict[str, dict[str, list[Path]]] = {name: {} for name in study.participants}
     for name in study.participants:

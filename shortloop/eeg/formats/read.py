@@ -1,4 +1,4 @@
-"""Reading recordings of any format: each is read in a process of its own, and checked there."""
+"""Read and check recordings of any format, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.files import Named, placed, whole
-from shortloop.eeg.formats.read_in_process import begun, read_apart, reading
-from shortloop.eeg.formats.recognised import named_for_what_it_is
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.feature_trials import features_of
+from shortloop.eeg.formats.files.find import Named, placed, whole
+from shortloop.eeg.formats.files.process import begun, located, read_apart, reading
+from shortloop.eeg.formats.files.recognised import named_for_what_it_is
 from shortloop.eeg.formats.sessions import join
 
 __all__ = ["features_begun", "read_epochs", "read_features"]
@@ -65,39 +65,41 @@ def read_epochs(
     """
     who = {"participant": participant, "phase": phase}
     if isinstance(settings, GeneratedInput):
-        epochs = settings.generate(**who, classes=classes, seed=seed, training=training)
-        check_epochs(epochs, **who)
+        with located(participant, None):
+            epochs = settings.generate(**who, classes=classes, seed=seed, training=training)
+            check_epochs(epochs, **who)
         return epochs
     if not isinstance(settings, RecordedInput):
-        raise _of_the_other_sort(settings, "features, not epochs", "read_features", participant)
+        raise _wrong_kind(settings, "features, not epochs", "read_features", participant)
     settings = settings.of_phase(phase)
     if not recordings:
         raise InputError(
             f"there are no files of the {phase} phase", participant=participant, field="input.files"
         )
-    settings.warm_up()  # here and not in the process that reads, so that all files share what it takes
+    settings.warm_up()  # not in the reading process: all files then share the loaded libraries
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
     files = [_own_header(recording) for recording in named]
 
     with placed(named) as places:
 
         def declared(file: Path, participant: str) -> int:
-            # Not as it lies, but with its own beside it: several recordings may have one and the same header.
+            # At its place among its own files: several recordings may share one header.
             found = [place for each, place in zip(files, places, strict=True) if each == file]
             sizes = [] if found else [BESIDE_BYTES * file.stat().st_size]
             for place in found:
-                with reading(file, participant, place), _recognised(settings, file, participant):
+                with reading(file, participant, place), _recognised(settings, file):
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
         def read_and_check() -> Epochs:
             parts = []
             for file, place in zip(files, places, strict=True):
-                with reading(file, participant, place), _recognised(settings, file, participant):
+                with reading(file, participant, place), _recognised(settings, file):
                     part = settings.read_part(place, participant, classes)
                     parts.append(replace(part, file=file))
-            epochs = join(parts, **who, classes=classes)
-            check_epochs(epochs, **who, files=files)
+            with located(participant, ", ".join(map(str, files))):
+                epochs = join(parts, **who, classes=classes)
+                check_epochs(epochs, **who)
             return epochs
 
         others = [path for recording in named for _, path in recording[1:]]
@@ -132,16 +134,8 @@ def read_features(
     InputError
         If anything is wrong that a later stage would trip over.
     """
-    with features_begun(
-        settings,
-        file,
-        labels,
-        kind=kind,
-        participant=participant,
-        phase=phase,
-        classes=classes,
-        allocate=allocate,
-    ) as wait:
+    who = {"participant": participant, "phase": phase}
+    with features_begun(settings, file, labels, kind=kind, **who, classes=classes, allocate=allocate) as wait:
         return wait()
 
 
@@ -157,27 +151,28 @@ def features_begun(
     classes: Sequence[str],
     allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
 ) -> Iterator[Callable[[], Features]]:
-    """Begin to read and check one participant's ready-made features in one phase."""
+    """Start to read and check one participant's ready-made features in one phase."""
     if not isinstance(settings, FeaturesInput):
-        raise _of_the_other_sort(settings, "epochs, not features", "read_epochs", participant)
+        raise _wrong_kind(settings, "epochs, not features", "read_epochs", participant)
     settings.warm_up()
 
     def declared(file: Path, participant: str) -> int:
-        with _recognised(settings, file, participant):
+        with _recognised(settings, file):
             return settings.declared(file, participant)
 
     def read_and_check() -> Features:
-        with _recognised(settings, file, participant):
-            features = settings.read(
-                file,
-                labels,
+        with reading(file, participant), _recognised(settings, file):
+            features = features_of(
+                settings.find_in(file, labels, participant, phase),
                 kind=kind,
-                participant=participant,
-                phase=phase,
+                unit=settings.unit_of(kind),
+                field=settings.classes_in,
                 classes=classes,
+                phase=phase,
                 allocate=allocate,
             )
-        check_features(features, participant=participant, phase=phase, file=file)
+        with located(participant, str(file)):
+            check_features(features, phase)
         return features
 
     files = [file] if labels is None else [file, labels]
@@ -188,7 +183,7 @@ def features_begun(
 def _own_header(recording: Named) -> Path:
     """Return the file of a recording, for messages.
 
-    Its header may be known by the path of another file of the same content; its samples are nobody else's.
+    Its header may be known by the path of another file of the same content; its samples are its own.
     """
     name, file = recording[0]
     if whole(file) != file:
@@ -198,13 +193,13 @@ def _own_header(recording: Named) -> Path:
     return beside if beside.is_file() else file
 
 
-def _recognised(settings: InputSettings, file: Path, participant: str) -> AbstractContextManager[None]:
-    """Errors say what a file is, unless the study leaves that open."""
+def _recognised(settings: InputSettings, file: Path) -> AbstractContextManager[None]:
+    """Name what a file is if reading fails, unless the format reads files of any kind."""
     wanted = str(getattr(settings, settings.tag))
-    return nullcontext() if settings.any_kind else named_for_what_it_is(file, participant, wanted)
+    return nullcontext() if settings.any_kind else named_for_what_it_is(file, wanted)
 
 
-def _of_the_other_sort(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
+def _wrong_kind(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
     name = getattr(settings, settings.tag)
     return InputError(
         f"input of the format '{name}' has {has}",

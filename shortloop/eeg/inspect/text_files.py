@@ -14,7 +14,8 @@ from statistics import median
 from typing import NamedTuple
 
 from shortloop.eeg.checks.plausible import SECONDS
-from shortloop.eeg.formats.columns import (
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.files.columns import (
     NOTHING,
     is_no_channel,
     marker_columns,
@@ -22,8 +23,7 @@ from shortloop.eeg.formats.columns import (
     time_columns,
     unit_of_times,
 )
-from shortloop.eeg.formats.delimited import MISSING, Dialect, decimal_of, dialect_of, numbers
-from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.files.delimited import MISSING, Dialect, decimal_of, dialect_of, numbers
 
 __all__ = ["counts_samples", "feature_table_settings", "labels_in", "markers_in", "recording_settings"]
 

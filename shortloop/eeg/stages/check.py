@@ -34,9 +34,14 @@ class CheckRecordings(Stage):
 
     def compare(self, refuse: Refuse) -> dict[str, Plain]:
         """Compare the recordings."""
-        from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials, uneven_classes
+        from shortloop.eeg.checks.consistency import (
+            check_alike,
+            check_scales,
+            check_trials,
+            told_by_runs,
+            uneven_classes,
+        )
         from shortloop.eeg.checks.summary import RecordingSummary
-        from shortloop.eeg.formats.runs import told_by_runs
 
         summaries = [
             RecordingSummary.from_dict(each) for job in self.imported for each in job.facts["recordings"]
@@ -79,7 +84,7 @@ class CheckRecordings(Stage):
     def _check_runs(self, summary: RecordingSummary, refuse: Refuse) -> None:
         """Refuse runs that cannot be held out: each fold must train on every class."""
         from shortloop.base.errors import InputError
-        from shortloop.eeg.formats.runs import in_one_run, runs_said, table_of
+        from shortloop.eeg.checks.consistency import in_one_run, runs_said, table_of
 
         table = table_of(summary)
         alone = in_one_run(summary)

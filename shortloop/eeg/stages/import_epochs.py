@@ -26,7 +26,7 @@ class ImportEpochs(Stage):
         """Read and check."""
         from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
-        from shortloop.eeg.formats.files import whole
+        from shortloop.eeg.formats.files.find import whole
         from shortloop.eeg.stages.feature_files import (
             epoch_coordinates,
             epoch_facts,

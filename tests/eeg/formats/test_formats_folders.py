@@ -15,7 +15,7 @@ from handmade_recordings import write_ctf, write_mff
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
-from shortloop.eeg.formats.files import ENDINGS, find_files, is_recording, whole
+from shortloop.eeg.formats.files.find import ENDINGS, find_files, is_recording, whole
 from shortloop.keys.hashing import hash_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")

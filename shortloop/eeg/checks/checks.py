@@ -6,7 +6,7 @@ Who calls them adds participant and file to an `InputError` (`located` in `forma
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
             hint="save the file again with arrays that belong together",
         )
     _check_labels(epochs.labels, epochs.classes, phase)
-    twice = _twice(epochs.channels)
+    twice = [name for name, count in Counter(epochs.channels).items() if count > 1]
     if twice or not epochs.channels:
         raise InputError(
             "two channels have the same name" if twice else "there are no channels",
@@ -133,10 +133,6 @@ def _not_finite(count: int, of: int, first: str, phase: str) -> InputError:
         expected="finite numbers",
         hint="repair or leave out these trials or channels",
     )
-
-
-def _twice(names: Iterable[str]) -> list[str]:
-    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _span(times: np.ndarray) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import few
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.summary import RecordingSummary
 from shortloop.stages.inputs import File
@@ -103,11 +104,7 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_e
 
 
 def check_trials(
-    summaries: Iterable[RecordingSummary],
-    *,
-    folds: int,
-    inner_folds: int | None,
-    refuse: Refuse = first_ends,
+    summaries: Iterable[RecordingSummary], *, folds: int, inner_folds: int | None, refuse: Refuse = first_ends
 ) -> None:
     """Check that every class has enough trials for the folds."""
     for summary in summaries:
@@ -216,11 +213,11 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
     if set(found) == set(expected):
         first = next(number for number, pair in enumerate(zip(found, expected)) if pair[0] != pair[1])
         start = first if first >= SHOWN else 0
-        others = [_few(each[start:], "…, " * (start > 0)) for each in (found, expected)]
+        others = ["…, " * (start > 0) + few(each[start:]) for each in (found, expected)]
         return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
-    parts = [f"without {_few(lacking)}"] * bool(lacking) + [f"with {_few(extra)}"] * bool(extra)
+    parts = [f"without {few(lacking)}"] * bool(lacking) + [f"with {few(extra)}"] * bool(extra)
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
 
 
@@ -242,10 +239,6 @@ def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
     if not shared:
         return "make the recordings alike, or leave the participant out"
     return f"take the channels that both have (input.picks = {shared}), or leave the participant out"
-
-
-def _few(names: Sequence[str], before: str = "") -> str:
-    return before + ", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
 
 
 def refuse_repeated(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of", "natural"]
+__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "few", "key_of", "natural"]
 
 NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")  # letters of any script, digits, some signs and spaces
 
@@ -41,6 +41,11 @@ Participant = Annotated[
 def key_of(name: str) -> str:
     """Write a name as a key in TOML."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+
+
+def few(names: Sequence[str], most: int = 8) -> str:
+    """List names, and count those beyond `most`."""
+    return ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
 
 
 def alike(names: Iterable[str]) -> list[tuple[str, ...]]:

@@ -27,12 +27,7 @@ NOMINAL = tuple(
 
 
 def check_rate(
-    sfreq: float,
-    seconds: float,
-    *,
-    continuous: bool = False,
-    believed: bool = False,
-    field: str = "sfreq",
+    sfreq: float, seconds: float, *, continuous: bool = False, believed: bool = False, field: str = "sfreq"
 ) -> None:
     """Refuse a sampling rate that only makes sense with times in another unit."""
     long = FAR if not continuous else DAY

@@ -10,7 +10,7 @@ from blake3 import blake3
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
-from shortloop.eeg.checks.participants import key_of
+from shortloop.eeg.checks.participants import few, key_of
 from shortloop.eeg.data import Epochs
 
 __all__ = ["refuse_other_units", "typical_amplitude", "warn_of_codes", "warn_of_quality"]
@@ -166,8 +166,7 @@ def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence
 
 
 def _named(names: Sequence[str]) -> str:
-    listed = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' * (len(names) > NAMED)}"
-    return f"channel {listed} is" if len(names) == 1 else f"channels {listed} are"
+    return f"channel {names[0]} is" if len(names) == 1 else f"channels {few(names, NAMED)} are"
 
 
 def _warn(text: str) -> None:

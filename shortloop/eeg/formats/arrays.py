@@ -12,13 +12,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
 from shortloop.eeg.formats.base import FeaturesInput, all_named, none_other
-from shortloop.eeg.headers.numpy_files import (
-    array_in,
-    as_text,
-    declared,
-    refuse_missing,
-    refuse_other_types,
-)
+from shortloop.eeg.headers.numpy_files import array_in, as_text, declared, refuse_missing, refuse_other_types
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:

@@ -101,8 +101,7 @@ class RecordedInput(InputSettings):
     places = frozenset({"folder"})
     folder: str = Field(".", description=f"folder of the recordings, {FOLDER}")
     events: dict[str, Events] = Field(
-        default_factory=dict,
-        description="names of the events of each class; default: the class's own name",
+        default_factory=dict, description="names of the events of each class; default: the class's own name"
     )
     phase_events: dict[str, dict[str, Events]] = Field(
         default_factory=dict,

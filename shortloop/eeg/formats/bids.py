@@ -8,7 +8,6 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -114,7 +113,7 @@ class BidsInput(SignalInput):
             if events_beside(file):  # it is read again
                 warnings.filterwarnings("ignore", message="Omitted .* annotation")
             try:
-                return in_its_encoding(partial(_read, path))
+                return in_its_encoding(lambda **more: mne_bids.read_raw_bids(path, extra_params=more))
             except (ValueError, IndexError):
                 _refuse_events(file)
                 raise
@@ -136,12 +135,6 @@ class BidsInput(SignalInput):
             names is None or labels.get(key, "") in [name.removeprefix(f"{key}-") for name in names]
             for key, names in wanted.items()
         )
-
-
-def _read(path: Any, **more: str) -> Any:
-    import mne_bids
-
-    return mne_bids.read_raw_bids(path, extra_params=more)
 
 
 def _refuse_events(file: Path) -> None:

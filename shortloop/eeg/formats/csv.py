@@ -23,15 +23,7 @@ from shortloop.eeg.formats.files.columns import (
     seconds_of,
     time_columns,
 )
-from shortloop.eeg.formats.files.delimited import (
-    ASK,
-    Dialect,
-    decimal_of,
-    dialect_of,
-    no_decimal,
-    numbers,
-    read_table,
-)
+from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
@@ -96,11 +88,8 @@ class CsvInput(SignalInput, FilesInput):
                 expected="names of columns in one of the first lines, and below a row for each sample",
                 hint="add the line, or name what is between values (input.separator)",
             )
-        decimal = self.decimal or decimal_of(
-            (value for row in dialect.rows for value in row), dialect.separator
-        )
-        if isinstance(decimal, tuple):
-            raise no_decimal(decimal, field="input.decimal", hint=ASK)
+        values = (value for row in dialect.rows for value in row)
+        decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
         time = self._time(dialect)
         markers = [self.marker.strip()] if self.marker else marker_columns(dialect.names)
         known = [name for name in markers if name in dialect.names]

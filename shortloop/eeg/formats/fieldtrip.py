@@ -150,21 +150,13 @@ def _trials(struct: dict[str, Any], asked: tuple[float | None, float | None]) ->
         if cut is not None:
             return cut
         raise InputError(
-            "trials differ in length or time",
-            field="trial",
-            found=found,
-            expected=expected,
-            hint=hint,
+            "trials differ in length or time", field="trial", found=found, expected=expected, hint=hint
         )
     return trials, times[0]
 
 
 def _cut_alike(
-    trials: list[Any],
-    times: list[Any],
-    channels: int,
-    step: float,
-    asked: tuple[float | None, float | None],
+    trials: list[Any], times: list[Any], channels: int, step: float, asked: tuple[float | None, float | None]
 ) -> tuple[tuple[list[Any], Any] | None, str]:
     """Cut samples from input.tmin to input.tmax if all trials have them; else return a hint."""
     import numpy as np

@@ -58,9 +58,9 @@ class MneInput(SignalInput, FilesInput):
 
     def together(self, file: Path) -> Named:
         if file.suffix.lower() == ".eeg":
-            return [
-                (_as_mne_expects(path), path) for path in [file, *self.beside(file), *events_beside(file)]
-            ]
+            paths = [file, *self.beside(file), *events_beside(file)]
+            endings = [OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix) for path in paths]
+            return [(path.stem + ending, path) for path, ending in zip(paths, endings, strict=True)]
         if not is_recording(file):
             return super().together(file)
         inside = files_in(file)
@@ -122,7 +122,3 @@ class MneInput(SignalInput, FilesInput):
 def _is(file: Path, name: str) -> bool:
     kind = recognised(file)
     return kind is not None and kind.name == name
-
-
-def _as_mne_expects(path: Path) -> str:
-    return path.stem + OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix)

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SignalInput"]
 
 FDT_BYTES = 4  # of each sample in .fdt
-SIZES = {
-    ".edf": edf.declared,
-    ".bdf": edf.declared,
-    ".fif": fif_tags.declared,
-    ".vhdr": brainvision.declared,
-}
+SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, ".vhdr": brainvision.declared}
 """What checks the size of a recording, by its ending; MNE would read truncated files without an error."""
 
 # Harmless warnings of MNE, and those that are given here in other words.

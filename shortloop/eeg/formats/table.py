@@ -10,15 +10,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
 from shortloop.eeg.formats.base import FeaturesInput, Patterns
-from shortloop.eeg.formats.files.delimited import (
-    ASK,
-    MISSING,
-    decimal_of,
-    dialect_of,
-    no_decimal,
-    numbers,
-    read_table,
-)
+from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, dialect_of, numbers, read_table
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -111,11 +103,8 @@ class TableInput(FeaturesInput):
             )
         texts = [name for name in dialect.names if name in (*named.values(), *self.drop)]
         features = [name for name in dialect.names if name not in texts]
-        decimal = self.decimal or decimal_of(
-            (value for name in features for value in dialect.column(name)), dialect.separator
-        )
-        if isinstance(decimal, tuple):
-            raise no_decimal(decimal, field="input.decimal", hint=ASK)
+        values = (value for name in features for value in dialect.column(name))
+        decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
         table = read_table(file, dialect, texts=texts if decimal == "." else None)
         columns = ", ".join(table.columns[:SHOWN]) + (" …" if len(table.columns) > SHOWN else "")
         for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:

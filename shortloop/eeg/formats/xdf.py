@@ -17,7 +17,7 @@ from shortloop.base.extras import need
 from shortloop.eeg.checks.plausible import nominal, same_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.units import VOLTS, VoltUnit, unit_named
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
 
 __all__ = ["XdfInput", "eeg_streams"]
 
@@ -100,8 +100,7 @@ class XdfInput(SignalInput, FilesInput):
 
     def _chosen(self, streams: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Choose the stream to decode."""
-        found = _eeg(streams) if self.stream is None else [s for s in streams if self.stream in _names(s)]
-        found = [each for each in found if len(each["time_stamps"]) > 1]
+        found = [each for each in streams if len(each["time_stamps"]) > 1 and self._matches(each)]
         if len(found) == 1:
             return found[0]
         numbers = Counter(_name(each) for each in found)
@@ -115,6 +114,10 @@ class XdfInput(SignalInput, FilesInput):
             if found
             else "name it under [input] (stream)",
         )
+
+    def _matches(self, stream: dict[str, Any]) -> bool:
+        kind = _first(stream["info"], "type").casefold()
+        return kind == "eeg" if self.stream is None else self.stream in _names(stream)
 
     def _events(
         self, streams: Sequence[dict[str, Any]], eeg: dict[str, Any], times: Any, step: float
@@ -162,10 +165,6 @@ def eeg_streams(file: Path) -> list[str]:
 
     found = [each for each in pyxdf.resolve_streams(str(file)) if each["type"].casefold() == "eeg"]
     return [each["name"] for each in found]
-
-
-def _eeg(streams: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in streams if (_first(each["info"], "type") or "").casefold() == "eeg"]
 
 
 def _first(info: Any, name: str) -> str:
@@ -275,7 +274,7 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
             hint="rename them in the file",
         )
     kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
-    units = [_unit(_first(each, "unit")) for each in listed]
+    units = [next(iter(voltages([_first(each, "unit") or "µV"])), "") for each in listed]  # empty: no voltage
     others = [
         name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"
     ]
@@ -287,12 +286,3 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
         )
         kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]
     return names, kinds, [VOLTS[given or unit or "µV"] for unit in units]
-
-
-def _unit(text: str) -> str:
-    """Return the unit of voltage in a text, µV if there is none; empty for other units."""
-    try:
-        named = unit_named(text) if text else "µV"
-    except ValueError:
-        return ""
-    return named if named in VOLTS else ""

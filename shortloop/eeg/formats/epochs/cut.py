@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["part_of"]
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
+UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of MNE; V for other types
 LITTLE = 0.1  # of an epoch
 SOME = 20  # trials in which units and codes are checked
 
@@ -106,6 +107,7 @@ def part_of(
         info = {**_columns(epochs.metadata), **info}
     positions = positions_of(epochs, channels)
     types = _types(epochs, channels)
+    units = {UNITS.get(each, "V") for each in types}
     none = np.empty((0, len(channels), len(epochs.times)))
     data = epochs.get_data(picks=channels) if len(epochs) else none
     refuse_spread(data, odd, participant)
@@ -119,7 +121,7 @@ def part_of(
         seen=found.seen,
         info=info,
         moments=epochs.events[:, 0],
-        unit=_unit(types),
+        unit=units.pop() if len(units) == 1 else "a.u.",
         account={
             **recorded,
             "events_from": found.source,
@@ -161,11 +163,6 @@ def _channels(signal: Any, settings: EpochedInput) -> list[str]:
     if not settings.preprocessing.interpolate:
         chosen = [name for name in chosen if name not in bads]
     return kept_channels(chosen, settings.drop, known=names)
-
-
-def _unit(types: list[str]) -> str:
-    units = {{"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}.get(each, "V") for each in types}
-    return units.pop() if len(units) == 1 else "a.u."
 
 
 def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:

@@ -9,20 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.files.delimited import (
-    Dialect,
-    decimal_of,
-    dialect_of,
-    no_decimal,
-    numbers,
-    read_table,
-)
+from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["COLUMNS", "NOTHING", "Rows", "likely_unit", "read_events"]
+__all__ = ["COLUMNS", "NOTHING", "Rows", "read_events"]
 
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a", "N/A", "nan", "NaN")
@@ -77,8 +70,9 @@ def read_events(
     table, onsets = table[kept], onsets[kept]
     if not len(table):
         return None
-    scale = _scale(unit or "s", sfreq)
-    _refuse_another_unit(onsets, path, unit or "s", sfreq, seconds)
+    scales = {"s": 1.0, "ms": 1e-3, "samples": 1.0 / sfreq}
+    scale = scales[unit or "s"]
+    _refuse_another_unit(onsets, path, unit or "s", scales, seconds)
     lasting = numbers(table["duration"], ".") if "duration" in table else np.zeros(len(table))
     lasting = np.nan_to_num(lasting, nan=0.0).clip(min=0) * scale
     return Rows(onsets * scale, lasting, table[named[0]].to_numpy(dtype=str), table)
@@ -89,12 +83,9 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
     import numpy as np
 
     texts = table["onset"]
-    decimal = decimal_of(texts, dialect.separator)
-    if isinstance(decimal, tuple) and len(decimal) == 1 and "." in decimal[0]:
-        decimal = "."  # as BIDS has it
-    if isinstance(decimal, tuple):
-        hint = f"write onsets in {path.name} with a point before fractions, as 1.5"
-        raise no_decimal(decimal, field=FIELD, hint=hint)
+    hint = f"write onsets in {path.name} with a point before fractions, as 1.5"
+    # As if commas were between values: a point is before fractions, as in BIDS.
+    decimal = decimal_sign(texts, ",", FIELD, hint)
     onsets = numbers(texts, decimal)
     missing = texts.str.strip().isin(NOTHING).to_numpy()
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
@@ -123,33 +114,25 @@ def _lines(table: Any, dialect: Dialect, rows: Any, column: str) -> str:
     return ", ".join(some) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
 
 
-def _scale(unit: str, sfreq: float) -> float:
-    return {"s": 1.0, "ms": 1e-3, "samples": 1.0 / sfreq}[unit]
-
-
-def likely_unit(last: float, unit: str, sfreq: float, seconds: float) -> list[str]:
-    """Return units with which the last onset is in the recording, the longest first."""
-    reach = {each: last * _scale(each, sfreq) for each in ("s", "ms", "samples") if each != unit}
-    fits = [each for each in reach if reach[each] <= seconds]
-    return sorted(fits, key=lambda each: -reach[each])
-
-
-def _refuse_another_unit(onsets: Any, path: Path, unit: str, sfreq: float, seconds: float) -> None:
+def _refuse_another_unit(
+    onsets: Any, path: Path, unit: str, scales: dict[str, float], seconds: float
+) -> None:
     """Refuse a table most of whose events are after the end of the recording."""
     import numpy as np
 
-    late = onsets * _scale(unit, sfreq) > seconds
+    late = onsets * scales[unit] > seconds
     if 2 * np.count_nonzero(late) <= len(onsets):
         return
-    last = float(onsets.max())
-    fits = likely_unit(last, unit, sfreq, seconds)
-    where_last = [f"{last * _scale(each, sfreq):.6g} s if onsets are in {each}" for each in fits]
+    last = {each: float(onsets.max()) * scale for each, scale in scales.items()}
+    fits = [each for each in last if each != unit and last[each] <= seconds]
+    fits.sort(key=lambda each: -last[each])
+    where_last = [f"{last[each]:.6g} s if onsets are in {each}" for each in fits]
     seem = f": onsets seem to be in {fits[0]}" if fits else ""
     raise InputError(
         f"events are after the end of the recording{seem}",
         field="input.event_unit",
         found=f"{path.name}: {np.count_nonzero(late):,} of {len(late):,} events; the last at "
-        f"{last * _scale(unit, sfreq):.6g} s, or at {' or '.join(where_last)}".removesuffix(", or at "),
+        f"{last[unit]:.6g} s, or at {' or '.join(where_last)}".removesuffix(", or at "),
         expected=f"onsets within the {seconds:.6g} s of the recording",
         hint=f'write event_unit = "{fits[0]}" under [input] if they are'
         + f'; "{fits[-1]}" is possible, too' * (len(fits) > 1)

@@ -121,8 +121,7 @@ class EpochedInput(RecordedInput):
         description="start of the epochs, s relative to the event; default: -0.5 s, of epochs as they are",
     )
     tmax: float | None = Field(
-        None,
-        description="end of the epochs, s relative to the event; default: 1.5 s, of epochs as they are",
+        None, description="end of the epochs, s relative to the event; default: 1.5 s, of epochs as they are"
     )
     picks: Patterns = Field(
         (),

@@ -127,13 +127,7 @@ def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int) 
 
 
 def rate_of(
-    times: Any,
-    rows: int,
-    *,
-    given: float | None,
-    said: float | None,
-    counter: Any,
-    first_line: int,
+    times: Any, rows: int, *, given: float | None, said: float | None, counter: Any, first_line: int
 ) -> float:
     """Return the rate of evenly spaced `times` (s) or, if packets share times, that of study or file."""
     import numpy as np

@@ -16,14 +16,13 @@ from typing import Any
 from shortloop.base.errors import InputError
 
 __all__ = [
-    "ASK",
     "MISSING",
     "Dialect",
     "decimal_of",
+    "decimal_sign",
     "dialect_of",
     "encoding_of",
     "is_of_numbers",
-    "no_decimal",
     "numbers",
     "read_table",
 ]
@@ -175,19 +174,22 @@ def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
     return next(iter(sure), None) or ((open_,) if is_open else ".")
 
 
-def no_decimal(values: tuple[str, ...], *, field: str | None, hint: str) -> InputError:
-    """Describe values whose decimal sign is unknown."""
-    if len(values) > 1:
-        return InputError(
+def decimal_sign(texts: Iterable[str], separator: str, field: str, hint: str = ASK) -> str:
+    """Find the decimal sign, or raise InputError if it is unknown."""
+    decimal = decimal_of(texts, separator)
+    if isinstance(decimal, str):
+        return decimal
+    if len(decimal) > 1:
+        raise InputError(
             "numbers are written in two formats",
             field=field,
-            found=" and ".join(f"'{each}'" for each in values),
+            found=" and ".join(f"'{each}'" for each in decimal),
             expected="one sign before fractions in all numbers, '.' or ','",
             hint="export the file again in one format",
         )
-    plain = values[0].replace(",", ".")
-    return InputError(
-        f"'{values[0]}' may be {plain} or {re.sub('[.,]', '', values[0])}",
+    (text,) = decimal
+    raise InputError(
+        f"'{text}' may be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}",
         field=field,
         found="no number that tells whether this sign is before fractions or between thousands",
         hint=hint,

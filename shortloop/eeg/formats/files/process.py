@@ -79,20 +79,21 @@ def begun(
 
         def wait() -> T:
             nonlocal child
-            try:
-                found = _receive(outcome)
-            except EOFError:
-                found = None
-            except Exception as lost:  # a file to be mapped is gone
-                raise _unreadable(type(lost).__name__, str(lost), _names(files), participant) from lost
-            ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
-            if found is None:
-                raise _end(ended, state, files, participant)
-            value, problem, said = found
-            for message, category, filename, line in said:
-                warnings.warn_explicit(message, category, filename, line)
-            if problem is not None:
-                raise problem
+            with located(participant, ", ".join(map(str, files))):
+                try:
+                    found = _receive(outcome)
+                except EOFError:
+                    found = None
+                except Exception as lost:  # a file to be mapped is gone
+                    raise _unreadable(lost) from lost
+                ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
+                if found is None:
+                    raise _end(ended, state, files)
+                value, problem, said = found
+                for message, category, filename, line in said:
+                    warnings.warn_explicit(message, category, filename, line)
+                if problem is not None:
+                    raise problem
             result: T = value
             return result
 
@@ -134,8 +135,7 @@ def reading(file: Path, participant: str | None, place: Path | None = None) -> I
                 error.file = str(file)
             raise
         except Exception as error:
-            said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
-            raise _unreadable(type(error).__name__, said, file, participant) from error
+            raise _unreadable(error, place) from error
     _report(None)
 
 
@@ -145,13 +145,11 @@ def _report(file: Path | None) -> None:
         struct.pack_into("=q", state, 0, files.index(file) if file in files else -1)
 
 
-def _unreadable(kind: str, said: str, file: object, participant: str | None) -> InputError:
-    text = " ".join(said.split())
+def _unreadable(error: Exception, place: Path | None = None) -> InputError:
+    said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
     return InputError(
         "the file cannot be read",
-        participant=participant,
-        file=file,
-        found=f"{kind}: {text[:300]}",
+        found=f"{type(error).__name__}: {' '.join(said.split())[:300]}",
         hint="check that the file is whole and of the format that the study names",
     )
 
@@ -193,7 +191,7 @@ def _attempt(read: Callable[[], Any], files: Sequence[Path], participant: str, d
         except MemoryError:
             raise
         except Exception as error:
-            problem = _unreadable(type(error).__name__, str(error), _names(files), participant)
+            problem = _unreadable(error)
     said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
     return value, problem, said
 
@@ -223,8 +221,6 @@ def _sizes(files: Sequence[Path], participant: str, declared: Declared) -> tuple
             if says > FEW_BYTES + PACKED * size:
                 raise InputError(
                     "the file cannot be read",
-                    participant=participant,
-                    file=file,
                     found=f"{says / 1e6:.0f} MB of arrays in a file of {size / 1e6:.3g} MB",
                     expected=f"at most {PACKED} times the size of the file",
                     hint="the file is damaged, or holds next to nothing; if it is fine, save it uncompressed",
@@ -249,7 +245,7 @@ def _limit(size: int, unpacked: int) -> None:
     struct.pack_into("=2q", _shared[0], 8, memory, seconds)
 
 
-def _end(ended: int, state: mmap.mmap, files: Sequence[Path], participant: str) -> InputError:
+def _end(ended: int, state: mmap.mmap, files: Sequence[Path]) -> InputError:
     """Explain why the child returned nothing."""
     at, memory, seconds = STATE.unpack(state)
     outside = -ended in FROM_OUTSIDE
@@ -267,15 +263,10 @@ def _end(ended: int, state: mmap.mmap, files: Sequence[Path], participant: str) 
     kind = TransientError if outside or ended in (NO_MEMORY, -signal.SIGXCPU) else InputError
     return kind(
         "the file cannot be read",
-        participant=participant,
-        file=files[at] if 0 <= at < len(files) else _names(files),
+        file=files[at] if 0 <= at < len(files) else None,
         found=found,
         hint="run again" if outside else damaged,
     )
-
-
-def _names(files: Sequence[Path]) -> str:
-    return ", ".join(map(str, files))
 
 
 def _send(value: object, pipe: int) -> None:

@@ -52,10 +52,7 @@ STARTS = (
     ((b"/annex/objects/", b"../.git/annex"), Kind("a pointer of git-annex", hint=POINTER)),
     ((b"<!DOCTYPE", b"<html"), Kind("a web page", hint="download the file itself")),
     (b"\x1f\x8b", Kind("packed by gzip", hint="unpack it")),
-    (
-        (b"\x80\x04\x95", b"\x80\x05\x95"),
-        PICKLE,
-    ),
+    ((b"\x80\x04\x95", b"\x80\x05\x95"), PICKLE),
 )
 # Kinds that first bytes do not tell: endings of the file and of one that is always beside it.
 PAIRS = (

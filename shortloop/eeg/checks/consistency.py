@@ -7,6 +7,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import few
@@ -47,6 +48,10 @@ def first_ends(error: InputError) -> None:
     raise error
 
 
+def _report(refuse: Refuse, summary: RecordingSummary, problem: str, **facts: Any) -> None:
+    refuse(InputError(problem, participant=summary.participant, file=summary.file or None, **facts))
+
+
 def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> list[RecordingSummary]:
     """Check that recordings of one kind have the same shape in all participants and phases."""
     kinds: dict[str, list[RecordingSummary]] = {}
@@ -54,13 +59,11 @@ def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_en
         kinds.setdefault(summary.kind, []).append(summary)
     same = []
     for alike in kinds.values():
-        differ = {number for field in _FIELDS for number in _check_same(alike, field, refuse)}
+        differ = {
+            number for field in _NAMES if field != "times" for number in _check_same(alike, field, refuse)
+        }
         for phase in dict.fromkeys(summary.phase for summary in alike):
-            own = [
-                number
-                for number, summary in enumerate(alike)
-                if summary.phase == phase and number not in differ
-            ]
+            own = [at for at, each in enumerate(alike) if each.phase == phase and at not in differ]
             later = _check_same([alike[number] for number in own], "times", refuse) if own else []
             differ |= {own[number] for number in later}
         same += [summary for number, summary in enumerate(alike) if number not in differ]
@@ -89,16 +92,14 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_e
                 f"not {expected}; is it in another unit (mV beside µV), or full of artefacts?"
             )
             continue
-        refuse(
-            InputError(
-                f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
-                participant=each.participant,
-                file=each.file or None,
-                field="unit",
-                found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
-                expected=f"about {expected}",
-                hint="export all in the same unit, or scale those that are not",
-            )
+        _report(
+            refuse,
+            each,
+            f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
+            field="unit",
+            found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
+            expected=f"about {expected}",
+            hint="export all in the same unit, or scale those that are not",
         )
     return odd
 
@@ -113,23 +114,20 @@ def check_trials(
                 continue
             needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
             inner = f" and {inner_folds} inner folds" if inner_folds else ""
-            refuse(
-                InputError(
-                    f"too few trials of a class in the {summary.phase} phase",
-                    participant=summary.participant,
-                    file=summary.file or None,
-                    field="decoding.folds",
-                    found=f"{count} trials of {name}",
-                    expected=f"at least {needed} for {folds} folds{inner}",
-                    hint="ask for fewer folds, or leave the participant out",
-                )
+            _report(
+                refuse,
+                summary,
+                f"too few trials of a class in the {summary.phase} phase",
+                field="decoding.folds",
+                found=f"{count} trials of {name}",
+                expected=f"at least {needed} for {folds} folds{inner}",
+                hint="ask for fewer folds, or leave the participant out",
             )
 
 
 def uneven_classes(summary: RecordingSummary) -> str:
     """Describe uneven classes; empty if they are even enough."""
-    few, many = min(summary.trials.values()), max(summary.trials.values())
-    if many < UNEVEN * few:
+    if max(summary.trials.values()) < UNEVEN * min(summary.trials.values()):
         return ""
     counts = ", ".join(f"{count} {name}" for name, count in summary.trials.items())
     return (
@@ -145,7 +143,7 @@ def _enough(count: int, folds: int, inner_folds: int | None) -> bool:
     return count >= folds and (inner_folds is None or left >= inner_folds)
 
 
-_FIELDS = {
+_NAMES = {
     "channels": "channels",
     "sfreq": "sampling rate (Hz)",
     "tmin": "start of the epochs (s)",
@@ -153,8 +151,8 @@ _FIELDS = {
     "bins": "number of bins",
     "features": "features per bin",
     "names": "names of features",
+    "times": "times of bins",  # compared within each phase
 }
-_SAID = {**_FIELDS, "times": "times of bins"}
 
 
 def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refuse) -> list[int]:
@@ -175,16 +173,14 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
             found, expected = _names_apart(found, expected, "channels" if field == "channels" else "features")
         if field == "times":
             found, expected = (f"{each[0]:g} to {each[-1]:g}" for each in (found, expected))
-        refuse(
-            InputError(
-                f"{_SAID[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
-                participant=summary.participant,
-                file=summary.file or None,
-                field=field,
-                found=found,
-                expected=f"{expected}, as in {model.participant}, {model.phase}",
-                hint=hint,
-            )
+        _report(
+            refuse,
+            summary,
+            f"{_NAMES[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
+            field=field,
+            found=found,
+            expected=f"{expected}, as in {model.participant}, {model.phase}",
+            hint=hint,
         )
     return differ
 

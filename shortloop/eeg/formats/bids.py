@@ -16,7 +16,6 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import as_written, key_of, natural
 from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.epochs.event_columns import name_by_events
 from shortloop.eeg.formats.epochs.events_tsv import NOTHING
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.files.delimited import dialect_of, numbers, read_table
@@ -162,6 +161,8 @@ def _refuse_events(file: Path) -> None:
 def _epochs(path: Any, file: Path) -> Any:
     """Read a recording that its sidecar calls epoched."""
     import mne_bids
+
+    from shortloop.eeg.formats.epochs.event_columns import name_by_events
 
     epochs = mne_bids.read_epochs_bids(path)
     if file.suffix == ".set":

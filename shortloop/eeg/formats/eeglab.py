@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.epochs.event_columns import event_name, name_by_events
 from shortloop.eeg.formats.signals import SignalInput
 
 __all__ = ["EeglabInput"]
@@ -35,6 +34,8 @@ class EeglabInput(SignalInput, FilesInput):
 
     def open(self, file: Path, participant: str) -> Any:
         import mne
+
+        from shortloop.eeg.formats.epochs.event_columns import event_name, name_by_events
 
         try:
             raw = mne.io.read_raw_eeglab(file, montage_units="auto")

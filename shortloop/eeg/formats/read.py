@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from os.path import getsize
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.feature_trials import features_of
+from shortloop.eeg.formats.feature_trials import Found
 from shortloop.eeg.formats.files.find import Named, placed, whole
 from shortloop.eeg.formats.files.process import begun, located, read_apart, reading
 from shortloop.eeg.formats.files.recognised import named_for_what_it_is
@@ -162,15 +164,8 @@ def features_begun(
 
     def read_and_check() -> Features:
         with reading(file, participant), _recognised(settings, file):
-            features = features_of(
-                settings.find_in(file, labels, participant, phase),
-                kind=kind,
-                unit=settings.unit_of(kind),
-                field=settings.classes_in,
-                classes=classes,
-                phase=phase,
-                allocate=allocate,
-            )
+            found = settings.find_in(file, labels, participant, phase)
+            features = _features_of(found, settings, kind, phase, classes, allocate)
         with located(participant, str(file)):
             check_features(features, phase)
         return features
@@ -178,6 +173,50 @@ def features_begun(
     files = [file] if labels is None else [file, labels]
     with begun(read_and_check, files, participant=participant, declared=declared) as wait:
         yield wait
+
+
+def _features_of(
+    found: Found,
+    settings: FeaturesInput,
+    kind: str,
+    phase: str,
+    classes: Sequence[str],
+    allocate: Callable[[tuple[int, ...]], FloatArray],
+) -> Features:
+    """Select the trials of a study's classes."""
+    names = found.trials
+    counts = Counter(names)
+    missing = [name for name in classes if name not in counts]
+    if missing:
+        unknown = sorted(counts.keys() - set(classes))
+        raise InputError(
+            f"the {phase} phase has no trials of {', '.join(missing)}"
+            + (f", but of {', '.join(unknown)}" if unknown else ""),
+            field=settings.classes_in,
+            found=", ".join(f"{counts[name]} {name}" for name in sorted(counts)) or "no trials",
+            expected=f"trials of {', '.join(classes)}",
+            hint="write the classes in the study file as the file spells them",
+        )
+    index = {name: number for number, name in enumerate(classes)}
+    chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
+    span = found.span if len(chosen) == len(names) else None
+    if span is not None:
+        data = cast("FloatArray", found.cells)
+    else:
+        data = allocate((len(found.cells), len(chosen), len(found.features)))
+        for values, cell in zip(data, found.cells):
+            values[:] = cell if len(chosen) == len(names) else cell[chosen]
+    return Features(
+        data=data,
+        labels=np.array([index[names[trial]] for trial in chosen], dtype=np.int64),
+        classes=tuple(classes),
+        times=np.arange(len(found.cells), dtype=np.float64) if found.times is None else found.times,
+        names=found.features,
+        kind=kind,
+        unit=settings.unit_of(kind),
+        time_unit="bin" if found.times is None else "s",
+        span=span,
+    )
 
 
 def _own_header(recording: Named) -> Path:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.epochs.gaps import MOVED, align_to_samples
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
 from shortloop.eeg.headers import brainvision, edf, fif_tags
@@ -79,6 +78,7 @@ class SignalInput(EpochedInput):
 
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         from shortloop.eeg.formats.epochs.cut import part_of
+        from shortloop.eeg.formats.epochs.gaps import align_to_samples
 
         with _prefixed_warnings(f"{participant}, {file.name}: "):
             signal = self.open(file, participant)
@@ -119,6 +119,8 @@ def _check_samples(signal: Any, file: Path) -> None:
 def _prefixed_warnings(prefix: str) -> Iterator[None]:
     """Repeat warnings of MNE and ours with a prefix, each once."""
     import mne
+
+    from shortloop.eeg.formats.epochs.gaps import MOVED
 
     with warnings.catch_warnings(record=True) as caught, mne.utils.use_log_level("WARNING"):
         warnings.simplefilter("always")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import mne
+import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.epochs.gaps import is_mark
-from shortloop.eeg.formats.epochs.settings import events_beside
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from shortloop.eeg.formats.epochs.settings import EpochedInput
+from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
+from shortloop.eeg.formats.sessions import refuse_unknown
 
 __all__ = ["event_name", "name_by_events", "rows_that_pass", "select_by_columns"]
 
@@ -26,9 +25,6 @@ def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
 
     A table beside a continuous recording is read later.
     """
-    import mne
-    import numpy as np
-
     if settings.event_column is None and settings.event_query is None:
         return signal
     of_set = file.suffix == ".set"
@@ -58,9 +54,6 @@ def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
 
 def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
     """Evaluate a query of `pandas.DataFrame.query` for each row."""
-    import numpy as np
-    import pandas as pd
-
     if query is None:
         return np.ones(len(table), dtype=bool)
     numbered = table.reset_index(drop=True)
@@ -90,10 +83,6 @@ def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
 
 def _asked(table: pd.DataFrame, settings: EpochedInput) -> tuple[np.ndarray | None, np.ndarray]:
     """Return names of events from the column, if one is named, and which events are selected."""
-    import numpy as np
-
-    from shortloop.eeg.formats.sessions import refuse_unknown
-
     kept = rows_that_pass(table, settings.event_query)
     column = settings.event_column
     if column is None:
@@ -106,8 +95,6 @@ def _asked(table: pd.DataFrame, settings: EpochedInput) -> tuple[np.ndarray | No
 
 def _fields_of_events(file: Path) -> pd.DataFrame:
     """Return the events of a continuous dataset of EEGLAB, a row each."""
-    import pandas as pd
-
     events = _read_dataset(file, "event").get("event")
     if isinstance(events, dict):
         events = {name: _listed(values) for name, values in events.items()}
@@ -116,9 +103,6 @@ def _fields_of_events(file: Path) -> pd.DataFrame:
 
 def _fields_of_epochs(file: Path) -> pd.DataFrame | None:
     """Return the fields of the event at 0 ms of each epoch of EEGLAB."""
-    import numpy as np
-    import pandas as pd
-
     epochs, half = _epochs_of(file)
     rows = []
     for epoch in epochs:
@@ -132,8 +116,6 @@ def _fields_of_epochs(file: Path) -> pd.DataFrame | None:
 
 def _plain(value: Any) -> Any:
     """Return a number or text; NaN for MATLAB's empty array."""
-    import numpy as np
-
     if isinstance(value, str):
         return value
     flat = np.ravel(value)
@@ -153,8 +135,6 @@ def _nowhere(settings: EpochedInput, found: str) -> InputError:
 
 def name_by_events(epochs: Any, file: Path) -> None:
     """Name epochs of EEGLAB by the event at 0 ms; if all are locked to one, by all events that they have."""
-    import numpy as np
-
     locked, every = [], []
     found, half = _epochs_of(file)
     for epoch in found:

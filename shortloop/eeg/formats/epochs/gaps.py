@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mne
+import numpy as np
+
 from shortloop.base.errors import InputError
 from shortloop.eeg.headers.edf import READERS, EdfHeader
 
@@ -32,9 +35,6 @@ OF_EEGLAB = (".set", ".fdt")
 
 def align_to_samples(raw: Any, table: Path | None) -> None:
     """Move annotations from clock time to sample time, and mark pauses of the recording."""
-    import mne
-    import numpy as np
-
     if type(raw).__name__ not in READERS:
         return
     (read,) = map(Path, raw.filenames)

@@ -43,12 +43,7 @@ def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
     finite = np.isfinite(data)
     if not finite.all():
         trial, channel = np.argwhere(~finite.all(axis=2))[0]
-        raise _not_finite(
-            int(finite.size - np.count_nonzero(finite)),
-            finite.size,
-            f"first in trial {trial + 1}, channel {epochs.channels[channel]}",
-            phase,
-        )
+        raise _not_finite(finite, f"first in trial {trial + 1}, channel {epochs.channels[channel]}", phase)
     warn_of_quality(epochs, participant=participant, phase=phase)
 
 
@@ -71,10 +66,7 @@ def check_features(features: Features, phase: str) -> None:
         if not finite.all():
             trial, name = np.argwhere(~finite)[0]
             raise _not_finite(
-                int(finite.size - np.count_nonzero(finite)),
-                finite.size,
-                f"first in bin {index + 1}, trial {trial + 1}, feature {features.names[name]}",
-                phase,
+                finite, f"first in bin {index + 1}, trial {trial + 1}, feature {features.names[name]}", phase
             )
     refuse_same_features(features.data, phase)
 
@@ -125,11 +117,12 @@ def _check_times(times: np.ndarray, sfreq: float) -> None:
         )
 
 
-def _not_finite(count: int, of: int, first: str, phase: str) -> InputError:
+def _not_finite(finite: np.ndarray, first: str, phase: str) -> InputError:
+    count = finite.size - np.count_nonzero(finite)
     return InputError(
         f"values that are not finite numbers in the {phase} phase",
         field="data",
-        found=f"{count} of {of} values are NaN or infinite, {first}",
+        found=f"{count} of {finite.size} values are NaN or infinite, {first}",
         expected="finite numbers",
         hint="repair or leave out these trials or channels",
     )

@@ -23,8 +23,6 @@ VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
 
 BASES = {"v": "V", "volt": "V", "volts": "V", "t": "T", "tesla": "T"}
 WORDS = {"milli": "m", "micro": "µ", "mikro": "µ", "nano": "n", "pico": "p", "femto": "f"}
-PREFIXES = {"": "", "m": "m", "u": "µ", "µ": "µ", "n": "n", "p": "p", "f": "f"}
-SURFACES = {"": "", "/m": "/m", "/cm": "/cm", "/m2": "/m²", "/mm2": "/mm²", "/cm2": "/cm²"}
 OTHERS = ("µM", "mM", "M", "mm", "°", "%", "dB", "1", "z", "a.u.")
 SAME = {
     "au": "a.u.",
@@ -64,7 +62,7 @@ def unit_named(text: str) -> str:
     if matched is None:
         raise ValueError(f"unknown unit {text!r}; write one of {EXAMPLES}")
     prefix, base, surface = matched.groups()
-    return f"{WORDS.get(prefix) or PREFIXES[prefix]}{BASES[base]}{SURFACES[surface or '']}"
+    return WORDS.get(prefix, prefix.replace("u", "µ")) + BASES[base] + (surface or "").replace("2", "²")
 
 
 def voltages(texts: Iterable[str]) -> set[str]:

@@ -10,7 +10,6 @@ import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.base.errors import InputError
@@ -170,39 +169,26 @@ def _place(folder: Path, recording: Named) -> Path:
     return whole(folder / recording[0][0])
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A format whose recordings are folders, by patterns of names of files."""
-
-    header: str  # the one file that every such folder has
-    files: str  # all files that are read; STEM stands for the name of the header
-
-
-KINDS = {
-    ".mff": _Kind(
-        r"info\.xml",
-        r"(info\d*|epochs|sensorLayout|coordinates|pnsSet|categories|Events.*)\.xml|signal\d+\.bin",
-    ),
-    ".ds": _Kind(
-        r"[^.].*\.res4",
-        r"STEM\.(res4|meg4|[1-9]\d*_meg4|hc|eeg)|[^.].*\.pos|MarkerFile\.mrk|BadChannels|bad\.segments",
-    ),
+# Recordings that are folders, by their endings: EGI and CTF, as MNE reads them. HEADERS are patterns of the
+# one file that every such folder has, FILES of all that are read; STEM stands for the name of the header.
+HEADERS = {".mff": r"info\.xml", ".ds": r"[^.].*\.res4"}
+FILES = {
+    ".mff": r"(info\d*|epochs|sensorLayout|coordinates|pnsSet|categories|Events.*)\.xml|signal\d+\.bin",
+    ".ds": r"STEM\.(res4|meg4|[1-9]\d*_meg4|hc|eeg)|[^.].*\.pos|MarkerFile\.mrk|BadChannels|bad\.segments",
 }
-"""By the ending of the folder: EGI and CTF, as MNE reads them."""
-ENDINGS = frozenset(KINDS)
+ENDINGS = frozenset(HEADERS)
 
 
 def is_recording(path: Path) -> bool:
     """True if a path is a folder that is a recording."""
-    return path.suffix.lower() in KINDS and path.is_dir() and _header(path) is not None
+    return path.suffix.lower() in ENDINGS and path.is_dir() and _header(path) is not None
 
 
 def may_be_recording(path: Path) -> bool:
     """True if a path is a folder with some files of a recording."""
-    kind = KINDS.get(path.suffix.lower())
-    if kind is None or not path.is_dir():
+    if path.suffix.lower() not in ENDINGS or not path.is_dir():
         return False
-    wanted = re.compile(kind.files.replace("STEM", r"[^.].*"))
+    wanted = re.compile(FILES[path.suffix.lower()].replace("STEM", r"[^.].*"))
     try:
         return any(wanted.fullmatch(each.name) for each in path.iterdir())
     except PermissionError:
@@ -214,7 +200,7 @@ def files_in(folder: Path) -> Named:
     header = _header(folder)
     assert header is not None
     stem = header.stem if folder.suffix.lower() == ".ds" else PLAIN  # CTF names files like the folder
-    wanted = KINDS[folder.suffix.lower()].files.replace("STEM", re.escape(header.stem))
+    wanted = FILES[folder.suffix.lower()].replace("STEM", re.escape(header.stem))
     others = sorted(path for path in folder.iterdir() if re.fullmatch(wanted, path.name) and path.is_file())
     files = [header, *(path for path in others if path != header)]
     return [(f"{stem}{folder.suffix.lower()}/{path.name}", path) for path in files]
@@ -222,12 +208,12 @@ def files_in(folder: Path) -> Named:
 
 def whole(file: Path) -> Path:
     """Return the recording of a file: the folder of a header, else the file."""
-    kind = KINDS.get(file.parent.suffix.lower())
-    return file.parent if kind is not None and re.fullmatch(kind.header, file.name) else file
+    header = HEADERS.get(file.parent.suffix.lower())
+    return file.parent if header is not None and re.fullmatch(header, file.name) else file
 
 
 def _header(folder: Path) -> Path | None:
     """Find the header in a folder, if there is exactly one."""
-    header = KINDS[folder.suffix.lower()].header
+    header = HEADERS[folder.suffix.lower()]
     found = [path for path in folder.iterdir() if re.fullmatch(header, path.name) and path.is_file()]
     return found[0] if len(found) == 1 else None

@@ -11,7 +11,7 @@ from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.files.find import whole
+from shortloop.eeg.formats.files.find import recording_of
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.plan.pipeline import Built
 
@@ -219,7 +219,7 @@ def _read(run: StudyRun, paths: dict[str, dict[str, list[Path]]]) -> Files:
     everything = [path for phases in paths.values() for found in phases.values() for path in found]
     # Stages look at the name of a recording, be it a file or a folder, and not at what is above it.
     files = (
-        replace(file, name=str(file.path.relative_to(whole(file.path).parent)))
+        replace(file, name=str(file.path.relative_to(recording_of(file.path).parent)))
         for file in run.files(everything)
     )
     return {

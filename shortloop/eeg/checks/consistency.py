@@ -20,12 +20,12 @@ __all__ = [
     "check_alike",
     "check_scales",
     "check_trials",
-    "first_ends",
+    "class_told_by_run",
+    "describe_runs",
     "in_one_run",
+    "raise_first",
     "refuse_repeated",
-    "runs_said",
-    "table_of",
-    "told_by_runs",
+    "trials_by_run",
     "uneven_classes",
 ]
 
@@ -43,7 +43,7 @@ SHOWN_RUNS = 4  # in a message
 DEVIATIONS = 4  # SD of chi-square above its mean: more than random orders of trials give
 
 
-def first_ends(error: InputError) -> None:
+def raise_first(error: InputError) -> None:
     """Raise the first problem; a `Refuse`."""
     raise error
 
@@ -52,7 +52,9 @@ def _report(refuse: Refuse, summary: RecordingSummary, problem: str, **facts: An
     refuse(InputError(problem, participant=summary.participant, file=summary.file or None, **facts))
 
 
-def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> list[RecordingSummary]:
+def check_alike(
+    summaries: Iterable[RecordingSummary], refuse: Refuse = raise_first
+) -> list[RecordingSummary]:
     """Check that recordings of one kind have the same shape in all participants and phases."""
     kinds: dict[str, list[RecordingSummary]] = {}
     for summary in summaries:
@@ -70,7 +72,7 @@ def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_en
     return same
 
 
-def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> dict[int, str]:
+def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = raise_first) -> dict[int, str]:
     """Check that signals are of about the same size in all participants and phases."""
     known = {number: each for number, each in enumerate(summaries) if each.amplitude > 0}
     if not known:
@@ -105,7 +107,11 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_e
 
 
 def check_trials(
-    summaries: Iterable[RecordingSummary], *, folds: int, inner_folds: int | None, refuse: Refuse = first_ends
+    summaries: Iterable[RecordingSummary],
+    *,
+    folds: int,
+    inner_folds: int | None,
+    refuse: Refuse = raise_first,
 ) -> None:
     """Check that every class has enough trials for the folds."""
     for summary in summaries:
@@ -240,7 +246,7 @@ def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
 def refuse_repeated(
     files: Mapping[str, Mapping[str, Sequence[File]]],
     field: str,
-    refuse: Refuse = first_ends,
+    refuse: Refuse = raise_first,
     of_all: bool = False,
 ) -> None:
     """Refuse two files of the same content; one file may hold several phases of a participant."""
@@ -267,9 +273,9 @@ def refuse_repeated(
                 )
 
 
-def told_by_runs(summary: RecordingSummary, *, by_run: bool = False) -> str:
+def class_told_by_run(summary: RecordingSummary, *, by_run: bool = False) -> str:
     """Describe how runs tell the class of a trial; empty if they do not, or if folds are by run."""
-    table = table_of(summary)
+    table = trials_by_run(summary)
     if by_run or len(table) < 2 or not _beyond_chance(table):
         return ""
     sizes = [sum(column) for column in zip(*table, strict=True)]
@@ -285,24 +291,24 @@ def told_by_runs(summary: RecordingSummary, *, by_run: bool = False) -> str:
         else "hold out whole runs: decoding.fold_by = 'run'"
     )
     return (
-        f"classes depend on the run ({runs_said(summary)}): the run alone tells the class of "
+        f"classes depend on the run ({describe_runs(summary)}): the run alone tells the class of "
         f"{100 * told:.0f} % of the trials (chance: {100 * chance:.0f} %), so that drift of the electrodes "
         f"passes for an effect of class; {remedy}"
     )
 
 
 def in_one_run(summary: RecordingSummary) -> list[str]:
-    columns = zip(*table_of(summary), strict=True)
+    columns = zip(*trials_by_run(summary), strict=True)
     return [name for name, column in zip(summary.trials, columns, strict=True) if sum(map(bool, column)) == 1]
 
 
-def table_of(summary: RecordingSummary) -> list[list[int]]:
+def trials_by_run(summary: RecordingSummary) -> list[list[int]]:
     """Count the trials of each class (columns) in each run that has any (rows)."""
     rows = [[run["trials"].get(name, 0) for name in summary.trials] for run in summary.runs]
     return [row for row in rows if any(row)]
 
 
-def runs_said(summary: RecordingSummary) -> str:
+def describe_runs(summary: RecordingSummary) -> str:
     said = [
         f"{run['file']}: {', '.join(f'{count} {name}' for name, count in run['trials'].items() if count)}"
         for run in summary.runs

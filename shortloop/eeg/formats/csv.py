@@ -19,8 +19,8 @@ from shortloop.eeg.formats.files.columns import (
     is_no_channel,
     marker_columns,
     rate_of,
-    said_rate,
     seconds_of,
+    stated_rate,
     time_columns,
 )
 from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
@@ -102,7 +102,7 @@ class CsvInput(SignalInput, FilesInput):
             times,
             len(table),
             given=self.sfreq,
-            said=said_rate(dialect.before),
+            said=stated_rate(dialect.before),
             counter=counter and numbers(table[counter], decimal),
             first_line=line,
         )
@@ -129,7 +129,7 @@ class CsvInput(SignalInput, FilesInput):
         """Find the column of times; None if there is none, and the study or the file says the rate."""
         wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
         found = next((name for name in wanted if name in dialect.names), None)
-        if found is None and (self.time or not (self.sfreq or said_rate(dialect.before))):
+        if found is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
             raise _no_column("times", "time", self.time or "timestamps", dialect.names)
         return found
 

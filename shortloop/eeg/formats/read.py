@@ -18,12 +18,12 @@ from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.feature_trials import Found
-from shortloop.eeg.formats.files.find import Named, placed, whole
-from shortloop.eeg.formats.files.process import begun, located, read_apart, reading
-from shortloop.eeg.formats.files.recognised import named_for_what_it_is
+from shortloop.eeg.formats.files.find import Named, linked, recording_of
+from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
+from shortloop.eeg.formats.files.recognised import explain_other_format
 from shortloop.eeg.formats.sessions import join
 
-__all__ = ["features_begun", "read_epochs", "read_features"]
+__all__ = ["read_epochs", "read_features", "start_reading_features"]
 
 
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
@@ -82,7 +82,7 @@ def read_epochs(
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
     files = [_own_header(recording) for recording in named]
 
-    with placed(named) as places:
+    with linked(named) as places:
 
         def declared(file: Path, participant: str) -> int:
             # At its place among its own files: several recordings may share one header.
@@ -124,8 +124,20 @@ def read_features(
 
     Parameters
     ----------
-    settings, file, labels, kind, participant, phase, classes, allocate
-        As of `features_begun`.
+    settings : FeaturesInput
+        The study's input.
+    file : Path
+        File of the features.
+    labels : Path, optional
+        File of the classes of the trials; default: they are in `file`.
+    kind : str
+        ``"amplitude"`` or ``"power"``.
+    participant, phase : str
+        Whose and of which phase.
+    classes : sequence of str
+        Classes of the study.
+    allocate : callable, default numpy.empty
+        Makes the array of a shape (bins, trials, features) that is filled, unless the file can be mapped.
 
     Returns
     -------
@@ -137,12 +149,14 @@ def read_features(
         If anything is wrong that a later stage would trip over.
     """
     who = {"participant": participant, "phase": phase}
-    with features_begun(settings, file, labels, kind=kind, **who, classes=classes, allocate=allocate) as wait:
+    with start_reading_features(
+        settings, file, labels, kind=kind, **who, classes=classes, allocate=allocate
+    ) as wait:
         return wait()
 
 
 @contextmanager
-def features_begun(
+def start_reading_features(
     settings: InputSettings,
     file: Path,
     labels: Path | None = None,
@@ -171,7 +185,7 @@ def features_begun(
         return features
 
     files = [file] if labels is None else [file, labels]
-    with begun(read_and_check, files, participant=participant, declared=declared) as wait:
+    with start_reading(read_and_check, files, participant=participant, declared=declared) as wait:
         yield wait
 
 
@@ -225,8 +239,8 @@ def _own_header(recording: Named) -> Path:
     Its header may be known by the path of another file of the same content; its samples are its own.
     """
     name, file = recording[0]
-    if whole(file) != file:
-        return whole(file)
+    if recording_of(file) != file:
+        return recording_of(file)
     samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
     beside = samples.with_name(Path(name).name) if name else file
     return beside if beside.is_file() else file
@@ -235,7 +249,7 @@ def _own_header(recording: Named) -> Path:
 def _recognised(settings: InputSettings, file: Path) -> AbstractContextManager[None]:
     """Name what a file is if reading fails, unless the format reads files of any kind."""
     wanted = str(getattr(settings, settings.tag))
-    return nullcontext() if settings.any_kind else named_for_what_it_is(file, wanted)
+    return nullcontext() if settings.any_kind else explain_other_format(file, wanted)
 
 
 def _wrong_kind(settings: InputSettings, has: str, function: str, participant: str) -> InputError:

@@ -34,10 +34,10 @@ def blocks(file: Path) -> set[int]:
     packed = file.suffix == ".gz"
     size = None if packed else file.stat().st_size
     with gzip.open(file) if packed else file.open("rb") as stream:
-        return set(_begun(cast("IO[bytes]", stream), size))
+        return set(_block_kinds(cast("IO[bytes]", stream), size))
 
 
-def _begun(stream: IO[bytes], size: int | None) -> Iterator[int]:
+def _block_kinds(stream: IO[bytes], size: int | None) -> Iterator[int]:
     at = 0
     while size is None or at < size or not at:
         stream.seek(at)

@@ -26,7 +26,7 @@ class ImportEpochs(Stage):
         """Read and check."""
         from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
-        from shortloop.eeg.formats.files.find import whole
+        from shortloop.eeg.formats.files.find import recording_of
         from shortloop.eeg.stages.feature_files import (
             epoch_coordinates,
             epoch_facts,
@@ -54,7 +54,7 @@ class ImportEpochs(Stage):
             arrays.update(epoch_values(epochs, phase))
             along.update(epoch_coordinates(phase))
             phases[phase] = epoch_facts(epochs)
-            each_name = [whole(file.path).name for file in files]
+            each_name = [recording_of(file.path).name for file in files]
             names[phase] = ", ".join(each_name)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
             summary = summarize(

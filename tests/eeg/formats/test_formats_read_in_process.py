@@ -24,7 +24,7 @@ from test_formats_damaged import FILES, read
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.eeg.formats.files import process
-from shortloop.eeg.formats.files.process import begun, read_apart, reading
+from shortloop.eeg.formats.files.process import read_apart, reading, start_reading
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
     started = time.monotonic()
     with (
         pytest.raises(KeyboardInterrupt),
-        begun(lambda: time.sleep(60), files, participant="S1", declared=lambda file, who: 0),
+        start_reading(lambda: time.sleep(60), files, participant="S1", declared=lambda file, who: 0),
     ):
         raise KeyboardInterrupt
     assert time.monotonic() - started < 30
@@ -204,8 +204,12 @@ def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
 def test_two_are_read_at_the_same_time(files: list[Path]) -> None:
     large = np.random.default_rng(0).standard_normal(10**6)  # more than a pipe holds
     with (
-        begun(lambda: (os.getpid(), large), files, participant="S1", declared=lambda f, who: 0) as one,
-        begun(lambda: (os.getpid(), -large), files, participant="S1", declared=lambda f, who: 0) as other,
+        start_reading(
+            lambda: (os.getpid(), large), files, participant="S1", declared=lambda f, who: 0
+        ) as one,
+        start_reading(
+            lambda: (os.getpid(), -large), files, participant="S1", declared=lambda f, who: 0
+        ) as other,
     ):
         second, first = other(), one()
     assert len({first[0], second[0], os.getpid()}) == 3

@@ -17,8 +17,8 @@ __all__ = [
     "is_no_channel",
     "marker_columns",
     "rate_of",
-    "said_rate",
     "seconds_of",
+    "stated_rate",
     "time_columns",
     "unit_of_times",
 ]
@@ -78,7 +78,7 @@ def counter_in(names: Iterable[str]) -> str | None:
     return next((name for name in names if name.strip().lower() in COUNTERS), None)
 
 
-def said_rate(lines: Iterable[str]) -> float | None:
+def stated_rate(lines: Iterable[str]) -> float | None:
     """Return the sampling rate (Hz) that lines above the table state, if any."""
     found = SAID.search("\n".join(lines))
     return float(found[1]) * (1000 if found[2] else 1) if found else None

@@ -22,9 +22,9 @@ __all__ = [
     "files_in",
     "find_files",
     "is_recording",
+    "linked",
     "may_be_recording",
-    "placed",
-    "whole",
+    "recording_of",
 ]
 
 PLACE = "{participant}"
@@ -153,7 +153,7 @@ def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
 
 
 @contextmanager
-def placed(recordings: Sequence[Named]) -> Iterator[list[Path]]:
+def linked(recordings: Sequence[Named]) -> Iterator[list[Path]]:
     """Link the files of recordings under the names by which they refer to each other."""
     with tempfile.TemporaryDirectory(prefix="shortloop-") as folder:
         yield [_place(Path(folder) / str(number), each) for number, each in enumerate(recordings)]
@@ -166,7 +166,7 @@ def _place(folder: Path, recording: Named) -> Path:
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path.absolute())
-    return whole(folder / recording[0][0])
+    return recording_of(folder / recording[0][0])
 
 
 # Recordings that are folders, by their endings: EGI and CTF, as MNE reads them. HEADERS are patterns of the
@@ -206,7 +206,7 @@ def files_in(folder: Path) -> Named:
     return [(f"{stem}{folder.suffix.lower()}/{path.name}", path) for path in files]
 
 
-def whole(file: Path) -> Path:
+def recording_of(file: Path) -> Path:
     """Return the recording of a file: the folder of a header, else the file."""
     header = HEADERS.get(file.parent.suffix.lower())
     return file.parent if header is not None and re.fullmatch(header, file.name) else file

@@ -26,7 +26,7 @@ import numpy as np
 
 from shortloop.base.errors import InputError, TransientError
 
-__all__ = ["Declared", "begun", "located", "read_apart", "reading"]
+__all__ = ["Declared", "located", "read_apart", "reading", "start_reading"]
 
 T = TypeVar("T")
 Declared = Callable[[Path, str], int]
@@ -55,12 +55,12 @@ _shared: tuple[mmap.mmap, Sequence[Path]] | None = None
 
 
 def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared) -> T:
-    with begun(read, files, participant=participant, declared=declared) as wait:
+    with start_reading(read, files, participant=participant, declared=declared) as wait:
         return wait()
 
 
 @contextlib.contextmanager
-def begun(
+def start_reading(
     read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared
 ) -> Iterator[Callable[[], T]]:
     """Start to read files in a separate process, which ends with the context at the latest."""

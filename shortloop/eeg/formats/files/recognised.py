@@ -12,7 +12,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.formats.files.find import is_recording
 from shortloop.eeg.headers.mat import is_hdf5, variables
 
-__all__ = ["ONE_ARRAY", "Kind", "named_for_what_it_is", "recognised"]
+__all__ = ["ONE_ARRAY", "Kind", "explain_other_format", "recognised"]
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _fields(file: Path, names: list[str]) -> set[str]:
 
 
 @contextlib.contextmanager
-def named_for_what_it_is(file: Path, wanted: str) -> Iterator[None]:
+def explain_other_format(file: Path, wanted: str) -> Iterator[None]:
     """If reading fails, say what the file is, if the study names another format."""
     try:
         yield

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FeaturesInput
-from shortloop.eeg.headers.mat import declared, is_hdf5, variables
+from shortloop.eeg.headers.mat import declared, is_hdf5, load_variables, variables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,11 +81,7 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
 
 
 def _struct(file: Path) -> dict[str, Any]:
-    from scipy.io import loadmat
-
-    content = {
-        name: value for name, value in loadmat(file, appendmat=False).items() if not name.startswith("__")
-    }
+    content = load_variables(file)
     found = content.get(file.stem)
     if found is None or found.dtype.names is None or found.size != 1:
         raise _no_struct(file, list(content))

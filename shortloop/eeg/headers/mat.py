@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from shortloop.base.errors import InputError
 
-__all__ = ["declared", "is_hdf5", "read_struct", "variables"]
+__all__ = ["declared", "is_hdf5", "load_variables", "read_struct", "variables"]
 
 HEADER_BYTES = 128
 LEVEL_5 = 1  # version in the header
@@ -99,6 +99,14 @@ def variables(file: Path) -> list[str]:
 
         names = [name for name, _, _ in whosmat(str(file), appendmat=False)]
     return [name for name in names if not name.startswith(HIDDEN)]
+
+
+def load_variables(file: Path) -> dict[str, Any]:
+    """Load all variables of a file before version 7.3."""
+    from scipy.io import loadmat
+
+    content = loadmat(file, appendmat=False)
+    return {name: value for name, value in content.items() if not name.startswith(HIDDEN)}
 
 
 def read_struct(file: Path, name: str) -> Any:

@@ -42,11 +42,15 @@ class Found:
 
 def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path) -> Found:
     """Find the events of a continuous recording; the first source with events of a class counts."""
-    readers = {"tsv": _of_table, "annotations": _of_annotations, "stim": _of_channel}
+    readers = {
+        "tsv": lambda: _of_table(raw, settings, wanted, file),
+        "annotations": lambda: _of_annotations(raw, wanted),
+        "stim": lambda: _of_channel(raw, settings),
+    }
     sources = [settings.event_source] if settings.event_source else list(readers)
     first: Found | None = None
     for source in sources:
-        found = readers[source](raw, settings, wanted, file)
+        found = readers[source]()
         if found is None:
             continue
         if _matching(found.ids, wanted):
@@ -89,7 +93,7 @@ def _matching(ids: dict[str, int], wanted: dict[str, int]) -> list[tuple[str, in
     ]
 
 
-def _of_annotations(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path) -> Found | None:
+def _of_annotations(raw: Any, wanted: dict[str, int]) -> Found | None:
     names = [str(name) for name in raw.annotations.description]
     seen = Counter(names)
     stretches = {name for name in seen if NO_EVENTS.match(name) and name not in wanted}
@@ -126,13 +130,13 @@ def _of_table(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Pa
     marks = np.array([NO_EVENTS.match(name) is not None for name in descriptions], dtype=bool)
     bad = raw.annotations[[NO_EVENTS.match(str(each)) is not None for each in raw.annotations.description]]
     raw.set_annotations(mne.Annotations(rows.onsets, rows.durations * marks, descriptions))
-    found = _of_annotations(raw, settings, wanted, file)
+    found = _of_annotations(raw, wanted)
     mark_gaps(raw)
     raw.annotations.append(bad.onset, bad.duration, bad.description)
     return None if found is None else Found("tsv", found.events, found.ids, found.seen)
 
 
-def _of_channel(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path) -> Found | None:
+def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
     if settings.stim_channel is not None:
         channels = [settings.stim_channel]
         refuse_unknown(

@@ -22,7 +22,7 @@ OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}  # files besi
 ALONE = (".gdf", ".edf", ".bdf", ".nedf")  # recordings in one file, whatever else has their name
 OF_PERSYST = (
     "write in this section of the header BirthDate=01/31/80, Hand=, TestDate=2020.01.31 and "
-    "TestTime=12:00:00; nothing is made of them"
+    "TestTime=12:00:00; they are not used"
 )
 MISSING = re.compile(r"the module (\w+) is needed")
 

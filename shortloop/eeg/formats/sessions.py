@@ -58,7 +58,7 @@ def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[
 
 
 def refuse_unknown(
-    names: Iterable[str], known: Collection[str], problem: str, field: str, expected: str | None = None
+    names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
 ) -> None:
     """Raise InputError if a name of the study is not known."""
     unknown = [name for name in names if name not in known]
@@ -67,7 +67,7 @@ def refuse_unknown(
             problem,
             field=field,
             found=", ".join(unknown),
-            expected=expected or f"names among {', '.join(known)}",
+            expected=expected or f"names among {', '.join(map(str, known))}",
             hint=f"correct {field} in the study file",
         )
 

@@ -153,7 +153,7 @@ def name_by_events(epochs: Any, file: Path) -> None:
 def _epochs_of(file: Path) -> tuple[list[dict[str, Any]], float]:
     """Return the epochs of a dataset of EEGLAB, none if they have no events, and half a sample in ms."""
     content = _read_dataset(file, "epoch")
-    epochs = content.get("epoch")
+    epochs: Any = content.get("epoch")
     if isinstance(epochs, dict):  # by field, not by epoch
         lists = {name: values for name, values in epochs.items() if name.startswith("event")}
         epochs = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]

@@ -20,6 +20,7 @@ __all__ = ["check_epochs", "check_features"]
 
 
 def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
+    """Check one participant's epochs in one phase."""
     data = np.asarray(epochs.data)
     wanted = (len(epochs.labels), len(epochs.channels), len(epochs.times))
     if data.shape != wanted:
@@ -48,6 +49,7 @@ def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
 
 
 def check_features(features: Features, phase: str) -> None:
+    """Check one participant's features in one phase."""
     wanted = (len(features.times), len(features.labels), len(features.names))
     if features.data.shape != wanted or 0 in (wanted[0], wanted[2]):
         raise InputError(

@@ -298,6 +298,7 @@ def class_told_by_run(summary: RecordingSummary, *, by_run: bool = False) -> str
 
 
 def in_one_run(summary: RecordingSummary) -> list[str]:
+    """Return the classes with all trials in one run."""
     columns = zip(*trials_by_run(summary), strict=True)
     return [name for name, column in zip(summary.trials, columns, strict=True) if sum(map(bool, column)) == 1]
 
@@ -309,6 +310,7 @@ def trials_by_run(summary: RecordingSummary) -> list[list[int]]:
 
 
 def describe_runs(summary: RecordingSummary) -> str:
+    """List runs with their numbers of trials."""
     said = [
         f"{run['file']}: {', '.join(f'{count} {name}' for name, count in run['trials'].items() if count)}"
         for run in summary.runs

@@ -65,6 +65,7 @@ def summarize(
     files: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> RecordingSummary:
+    """Summarize epochs or features that passed their checks."""
     from shortloop.eeg.checks.quality import typical_amplitude
     from shortloop.eeg.data import Epochs
 

@@ -204,11 +204,13 @@ def _plain(name: str) -> str:
 
 
 def recordings_of(folder: Path) -> list[Path]:
+    """Find all recordings of a participant."""
     found = sorted(folder.rglob(f"{glob.escape(folder.name)}_*"), key=lambda path: (natural(str(path)), path))
     return [path for path in found if _is_recording(path)]
 
 
 def task_of(file: Path) -> str:
+    """Return the task of a recording."""
     return _entities(file).get("task", "")
 
 

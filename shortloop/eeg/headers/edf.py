@@ -35,6 +35,7 @@ class EdfHeader:
 
     @classmethod
     def read(cls, file: Path) -> EdfHeader:
+        """Read the header of a file."""
         with file.open("rb") as stream:
             header = stream.read(NAMES)
             signals = int(header[252:256])
@@ -90,6 +91,7 @@ def declared(file: Path) -> int:
 
 
 def is_bdf(file: Path) -> bool:
+    """True if a file is BDF."""
     with file.open("rb") as stream:
         return stream.read(8) == BDF
 

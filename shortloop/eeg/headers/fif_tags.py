@@ -31,6 +31,7 @@ def declared(file: Path) -> int:
 
 
 def blocks(file: Path) -> set[int]:
+    """Return the kinds of blocks in a file."""
     packed = file.suffix == ".gz"
     size = None if packed else file.stat().st_size
     with gzip.open(file) if packed else file.open("rb") as stream:

@@ -34,6 +34,7 @@ def declared(file: Path, keys: Collection[str]) -> int:
 
 
 def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Read the shape and type of an array from its header."""
     from numpy.lib import format as npy
 
     version = npy.read_magic(stream)

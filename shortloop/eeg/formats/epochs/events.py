@@ -37,6 +37,7 @@ class Found:
     seen: Counter[str]  # count of each name
 
     def onsets(self) -> dict[str, np.ndarray]:
+        """Return the samples of the events of each name."""
         return {name: self.events[self.events[:, 2] == number, 0] for name, number in self.ids.items()}
 
 
@@ -70,6 +71,7 @@ def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: 
 
 
 def labels_of(ids: dict[str, int], wanted: dict[str, int], classes: Sequence[str]) -> dict[int, int]:
+    """Map numbers of events to classes."""
     labels: dict[int, int] = {}
     for name, label in _matching(ids, wanted):
         if labels.setdefault(ids[name], label) != label:

@@ -42,6 +42,7 @@ def mark_channels(signal: Any, settings: Preprocessing, participant: str) -> Non
 
 
 def apply_filters(signal: Any, settings: Preprocessing, channels: Sequence[str]) -> None:
+    """Filter a recording; refuse edges above half the sampling rate."""
     nyquist = signal.info["sfreq"] / 2
     notches = [*np.ravel([] if settings.notch is None else settings.notch)]
     edges = {"highpass": settings.highpass, "lowpass": settings.lowpass, "notch": max(notches, default=None)}

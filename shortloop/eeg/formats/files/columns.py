@@ -71,10 +71,12 @@ def marker_columns(names: Sequence[str]) -> list[str]:
 
 
 def is_no_channel(name: str) -> bool:
+    """True if no electrode has this name."""
     return NO_CHANNEL.fullmatch(name.strip()) is not None or name in marker_columns([name])
 
 
 def counter_in(names: Iterable[str]) -> str | None:
+    """Return the column that counts samples, if any."""
     return next((name for name in names if name.strip().lower() in COUNTERS), None)
 
 

@@ -69,6 +69,7 @@ EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
 
 
 def recognised(file: Path) -> Kind | None:
+    """Recognise a file; None if it is unknown."""
     if is_recording(file):
         return Kind(f"a folder {file.suffix.lower()}", "mne")
     with file.open("rb") as stream:

@@ -11,12 +11,12 @@ from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.files import whole
+from shortloop.eeg.formats.files.find import recording_of
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.plan.pipeline import Built
 
 if TYPE_CHECKING:
-    from shortloop.eeg.formats.files import Named
+    from shortloop.eeg.formats.files.find import Named
     from shortloop.eeg.study.schema import Study
     from shortloop.stages.inputs import File
 
@@ -47,14 +47,14 @@ StudyRun = study_run.StudyRun["Study"]
 
 def has_features(study: Study) -> bool:
     """True if the files of a study hold features that were computed elsewhere."""
-    from shortloop.eeg.formats.base_features import FeaturesInput
+    from shortloop.eeg.formats.base import FeaturesInput
 
     return isinstance(study.input, FeaturesInput)
 
 
 def import_epochs(run: StudyRun) -> dict[str, Built]:
     """Epochs of each participant."""
-    from shortloop.eeg.checks.repeated import refuse_repeated
+    from shortloop.eeg.checks.consistency import refuse_repeated
     from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
 
     study = run.study
@@ -84,8 +84,8 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
 
 def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     """Ready-made features of each participant."""
-    from shortloop.eeg.checks.repeated import refuse_repeated
-    from shortloop.eeg.formats.base_features import FeaturesInput
+    from shortloop.eeg.checks.consistency import refuse_repeated
+    from shortloop.eeg.formats.base import FeaturesInput
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)
@@ -192,7 +192,7 @@ def _one_file_each(
     study: Study, folder: Path, patterns: Mapping[str, str], phases: Sequence[str], field: str
 ) -> dict[str, dict[str, list[Named]]]:
     """The file of each participant and phase."""
-    from shortloop.eeg.formats.files import find_files
+    from shortloop.eeg.formats.files.find import find_files
 
     named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
     for name in study.participants:
@@ -219,7 +219,7 @@ def _read(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Recordings
     ]
     # Stages use the name of a recording, a file or a folder, but no folder above it.
     files = (
-        replace(file, name=str(file.path.relative_to(whole(file.path).parent)))
+        replace(file, name=str(file.path.relative_to(recording_of(file.path).parent)))
         for file in run.files(everything)
     )
     return {

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.formats.base import GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.keys.closure import closure_of
 from shortloop.settings.record_by_kind import Tagged
 

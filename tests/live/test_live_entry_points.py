@@ -33,11 +33,10 @@ class LabInput(FilesInput):
     gain: float = Field(1.0, description="volts of a unit; default 1")
 
     def declared(self, file, participant):
-        return declared(file, participant, ("X", "y", "t", "ch"))
+        return declared(file, ("X", "y", "t", "ch"))
 
     def warm_up(self):
         import numpy
-        import shortloop.eeg.formats.selection
         import shortloop.eeg.formats.sessions
 
     def read_part(self, file, participant, classes):
@@ -45,12 +44,11 @@ class LabInput(FilesInput):
 
         import numpy as np
 
-        from shortloop.eeg.formats.selection import class_of_event
         from shortloop.eeg.formats.sessions import Part
 
         with np.load(file) as content:
             data, events, times, names = (content[each] for each in ("X", "y", "t", "ch"))
-        wanted = class_of_event(self, classes)
+        wanted = self.class_of_event(classes)
         kept = [number for number, event in enumerate(events) if event in wanted]
         return Part(
             file=file,

@@ -1,1 +1,1 @@
-"""What the data of a study must be: complete, plausible, the same from participant to participant."""
+"""Checks that data are complete, plausible, and the same across participants."""

@@ -1,4 +1,4 @@
-"""What the recordings of a study must have in common. Light: works on summaries alone."""
+"""Checks across the recordings of a study. Light: they see summaries and hashes of files only."""
 
 from __future__ import annotations
 
@@ -6,51 +6,73 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.checks.participants import few
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.summary import RecordingSummary
+from shortloop.stages.inputs import File
 
-__all__ = ["Refuse", "check_alike", "check_scales", "check_trials", "first_ends", "uneven_classes"]
+__all__ = [
+    "Refuse",
+    "check_alike",
+    "check_scales",
+    "check_trials",
+    "class_told_by_run",
+    "describe_runs",
+    "in_one_run",
+    "raise_first",
+    "refuse_repeated",
+    "trials_by_run",
+    "uneven_classes",
+]
 
 Refuse = Callable[[InputError], None]
-"""Is told of each problem. What comes back from it goes on, and finds the others."""
+"""Called with each problem; if it returns, the check goes on and finds the others."""
 
-# How many times a signal is larger than another. Caps, gels, references and people make a factor of ten at
-# most, and artefacts as much once more.
+# Ratios of signal sizes. Caps, gels, references and people make a factor of ten, artefacts another.
 ODD, IMPOSSIBLE = 100.0, 1e5
-# How many times as large a class is. Of an effect that is decoded at 75 % with even classes, the default
-# estimator leaves 73 % at 2 to 1, 66 % at 3 to 1 and 59 % at 5 to 1, with class weights 72, 69 and 69 %.
+# Ratio of class sizes. With the default estimator, an effect that is decoded at 75 % with even classes comes
+# out at 73 % with 2 to 1, 66 % with 3 to 1 and 59 % with 5 to 1; with class weights, at 72, 69 and 69 %.
 UNEVEN = 2
+SHOWN = 8  # names in a message
+CLEAR = 0.1  # how far, from chance (0) to all trials (1), a run must tell the class of its trials
+SHOWN_RUNS = 4  # in a message
+DEVIATIONS = 4  # SD of chi-square above its mean: more than random orders of trials give
 
 
-def first_ends(error: InputError) -> None:
-    """A `Refuse` that raises the first problem."""
+def raise_first(error: InputError) -> None:
+    """Raise the first problem; a `Refuse`."""
     raise error
 
 
-def check_alike(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> list[RecordingSummary]:
+def _report(refuse: Refuse, summary: RecordingSummary, problem: str, **facts: Any) -> None:
+    refuse(InputError(problem, participant=summary.participant, file=summary.file or None, **facts))
+
+
+def check_alike(
+    summaries: Iterable[RecordingSummary], refuse: Refuse = raise_first
+) -> list[RecordingSummary]:
     """Check that recordings of one kind have the same shape in all participants and phases."""
     kinds: dict[str, list[RecordingSummary]] = {}
     for summary in summaries:
         kinds.setdefault(summary.kind, []).append(summary)
     same = []
     for alike in kinds.values():
-        differ = {number for field in _FIELDS for number in _check_same(alike, field, refuse)}
+        differ = {
+            number for field in _NAMES if field != "times" for number in _check_same(alike, field, refuse)
+        }
         for phase in dict.fromkeys(summary.phase for summary in alike):
-            own = [
-                number
-                for number, summary in enumerate(alike)
-                if summary.phase == phase and number not in differ
-            ]
+            own = [at for at, each in enumerate(alike) if each.phase == phase and at not in differ]
             later = _check_same([alike[number] for number in own], "times", refuse) if own else []
             differ |= {own[number] for number in later}
         same += [summary for number, summary in enumerate(alike) if number not in differ]
     return same
 
 
-def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_ends) -> dict[int, str]:
+def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = raise_first) -> dict[int, str]:
     """Check that signals are of about the same size in all participants and phases."""
     known = {number: each for number, each in enumerate(summaries) if each.amplitude > 0}
     if not known:
@@ -72,16 +94,14 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = first_e
                 f"not {expected}; is it in another unit (mV beside µV), or full of artefacts?"
             )
             continue
-        refuse(
-            InputError(
-                f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
-                participant=each.participant,
-                file=each.file or None,
-                field="unit",
-                found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
-                expected=f"about {expected}",
-                hint="export all in the same unit, or scale those that are not",
-            )
+        _report(
+            refuse,
+            each,
+            f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
+            field="unit",
+            found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
+            expected=f"about {expected}",
+            hint="export all in the same unit, or scale those that are not",
         )
     return odd
 
@@ -91,7 +111,7 @@ def check_trials(
     *,
     folds: int,
     inner_folds: int | None,
-    refuse: Refuse = first_ends,
+    refuse: Refuse = raise_first,
 ) -> None:
     """Check that every class has enough trials for the folds."""
     for summary in summaries:
@@ -100,23 +120,20 @@ def check_trials(
                 continue
             needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
             inner = f" and {inner_folds} inner folds" if inner_folds else ""
-            refuse(
-                InputError(
-                    f"too few trials of a class in the {summary.phase} phase",
-                    participant=summary.participant,
-                    file=summary.file or None,
-                    field="decoding.folds",
-                    found=f"{count} trials of {name}",
-                    expected=f"at least {needed} for {folds} folds{inner}",
-                    hint="ask for fewer folds, or leave the participant out",
-                )
+            _report(
+                refuse,
+                summary,
+                f"too few trials of a class in the {summary.phase} phase",
+                field="decoding.folds",
+                found=f"{count} trials of {name}",
+                expected=f"at least {needed} for {folds} folds{inner}",
+                hint="ask for fewer folds, or leave the participant out",
             )
 
 
 def uneven_classes(summary: RecordingSummary) -> str:
-    """What is odd about the numbers of trials that train."""
-    few, many = min(summary.trials.values()), max(summary.trials.values())
-    if many < UNEVEN * few:
+    """Describe uneven classes; empty if they are even enough."""
+    if max(summary.trials.values()) < UNEVEN * min(summary.trials.values()):
         return ""
     counts = ", ".join(f"{count} {name}" for name, count in summary.trials.items())
     return (
@@ -132,7 +149,7 @@ def _enough(count: int, folds: int, inner_folds: int | None) -> bool:
     return count >= folds and (inner_folds is None or left >= inner_folds)
 
 
-_FIELDS = {
+_NAMES = {
     "channels": "channels",
     "sfreq": "sampling rate (Hz)",
     "tmin": "start of the epochs (s)",
@@ -140,13 +157,12 @@ _FIELDS = {
     "bins": "number of bins",
     "features": "features per bin",
     "names": "names of features",
+    "times": "times of bins",  # compared within each phase
 }
-_SAID = {**_FIELDS, "times": "times of bins"}
-SHOWN = 8  # names in a message
 
 
 def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refuse) -> list[int]:
-    """Numbers of those that differ."""
+    """Refuse summaries that differ from most in a field, and return their indices."""
     usual = Counter(getattr(summary, field) for summary in summaries).most_common(1)[0][0]
     model = next(summary for summary in summaries if getattr(summary, field) == usual)
     differ = [number for number, summary in enumerate(summaries) if not _same(summary, model, field)]
@@ -158,27 +174,25 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
         if field == "channels":
             hint = _same_channels(summary, model)
         if field in ("channels", "names"):
-            if field == "names" and len(found) != len(expected):  # which is said
+            if field == "names" and len(found) != len(expected):  # reported as the number of features
                 continue
             found, expected = _names_apart(found, expected, "channels" if field == "channels" else "features")
         if field == "times":
             found, expected = (f"{each[0]:g} to {each[-1]:g}" for each in (found, expected))
-        refuse(
-            InputError(
-                f"{_SAID[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
-                participant=summary.participant,
-                file=summary.file or None,
-                field=field,
-                found=found,
-                expected=f"{expected}, as in {model.participant}, {model.phase}",
-                hint=hint,
-            )
+        _report(
+            refuse,
+            summary,
+            f"{_NAMES[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
+            field=field,
+            found=found,
+            expected=f"{expected}, as in {model.participant}, {model.phase}",
+            hint=hint,
         )
     return differ
 
 
 def _follows_from_the_rate(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:
-    """Whether a difference is there only as their rates differ, which is said."""
+    """True if a difference follows from one in the rates, which is reported."""
     if _same(one, other, "sfreq"):
         return False
     near = abs(one.tmin - other.tmin) * min(one.sfreq, other.sfreq) <= 1
@@ -192,7 +206,7 @@ def _same(one: RecordingSummary, other: RecordingSummary, field: str) -> bool:
         return abs(one.tmin - other.tmin) * other.sfreq < 0.5
     if field == "times":
         step = min((b - a for a, b in itertools.pairwise(other.times)), default=1.0)
-        pairs = zip(one.times, other.times, strict=False)  # how many there are is compared, too
+        pairs = zip(one.times, other.times, strict=False)  # their number is compared, too
         return all(abs(a - b) < 0.25 * step for a, b in pairs)
     return bool(getattr(one, field) == getattr(other, field))
 
@@ -201,16 +215,16 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
     if set(found) == set(expected):
         first = next(number for number, pair in enumerate(zip(found, expected)) if pair[0] != pair[1])
         start = first if first >= SHOWN else 0
-        others = [_few(each[start:], "…, " * (start > 0)) for each in (found, expected)]
+        others = ["…, " * (start > 0) + few(each[start:]) for each in (found, expected)]
         return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
-    parts = [f"without {_few(lacking)}"] * bool(lacking) + [f"with {_few(extra)}"] * bool(extra)
+    parts = [f"without {few(lacking)}"] * bool(lacking) + [f"with {few(extra)}"] * bool(extra)
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
 
 
 def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
-    """Say how two recordings come to the same channels; only what MNE reads can be told which to take."""
+    """Suggest how recordings get the same channels; only formats that MNE reads can select channels."""
     in_order = sorted(one.channels) == sorted(other.channels)
     if not any("types" in account for account in one.accounts):
         return f"save {'channels in one order' if in_order else 'the same channels'} in all files"
@@ -229,5 +243,93 @@ def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
     return f"take the channels that both have (input.picks = {shared}), or leave the participant out"
 
 
-def _few(names: Sequence[str], before: str = "") -> str:
-    return before + ", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
+def refuse_repeated(
+    files: Mapping[str, Mapping[str, Sequence[File]]],
+    field: str,
+    refuse: Refuse = raise_first,
+    of_all: bool = False,
+) -> None:
+    """Refuse two files of the same content; one file may hold several phases of a participant."""
+    known: dict[str, tuple[str, str, File]] = {}
+    for participant, phases in files.items():
+        for phase, found in phases.items():
+            for file in found:
+                if not file.content:  # plans read no files
+                    continue
+                who, when, first = known.setdefault(file.content, (participant, phase, file))
+                if file.path == first.path and (of_all or who == participant):
+                    continue
+                refuse(
+                    InputError(
+                        "a recording is there twice",
+                        participant=participant,
+                        file=file.path,
+                        field=f"{field}.{phase}",
+                        found=f"every byte as in {first.path}, {who}, {when}",
+                        expected="a recording of its own",
+                        hint="put the right file there, or leave one of them out: a recording that counts "
+                        "twice makes effects out of noise",
+                    )
+                )
+
+
+def class_told_by_run(summary: RecordingSummary, *, by_run: bool = False) -> str:
+    """Describe how runs tell the class of a trial; empty if they do not, or if folds are by run."""
+    table = trials_by_run(summary)
+    if by_run or len(table) < 2 or not _beyond_chance(table):
+        return ""
+    sizes = [sum(column) for column in zip(*table, strict=True)]
+    shares = [[count / size for count, size in zip(row, sizes, strict=True)] for row in table]
+    told, chance = sum(max(row) for row in shares) / len(sizes), 1 / len(sizes)
+    if (told - chance) < CLEAR * (1 - chance):
+        return ""
+    alone = in_one_run(summary)
+    remedy = (
+        f"no folds can tell class from run, as there is one run alone with {' or '.join(alone)}: record each "
+        "class in several runs"
+        if alone
+        else "hold out whole runs: decoding.fold_by = 'run'"
+    )
+    return (
+        f"classes depend on the run ({describe_runs(summary)}): the run alone tells the class of "
+        f"{100 * told:.0f} % of the trials (chance: {100 * chance:.0f} %), so that drift of the electrodes "
+        f"passes for an effect of class; {remedy}"
+    )
+
+
+def in_one_run(summary: RecordingSummary) -> list[str]:
+    """Return the classes with all trials in one run."""
+    columns = zip(*trials_by_run(summary), strict=True)
+    return [name for name, column in zip(summary.trials, columns, strict=True) if sum(map(bool, column)) == 1]
+
+
+def trials_by_run(summary: RecordingSummary) -> list[list[int]]:
+    """Count the trials of each class (columns) in each run that has any (rows)."""
+    rows = [[run["trials"].get(name, 0) for name in summary.trials] for run in summary.runs]
+    return [row for row in rows if any(row)]
+
+
+def describe_runs(summary: RecordingSummary) -> str:
+    """List runs with their numbers of trials."""
+    said = [
+        f"{run['file']}: {', '.join(f'{count} {name}' for name, count in run['trials'].items() if count)}"
+        for run in summary.runs
+        if any(run["trials"].values())
+    ]
+    more = f"; and {len(said) - SHOWN_RUNS} more" if len(said) > SHOWN_RUNS else ""
+    return "; ".join(said[:SHOWN_RUNS]) + more
+
+
+def _beyond_chance(table: Sequence[Sequence[int]]) -> bool:
+    """True if classes depend on runs, by chi-square of a table without empty rows or columns."""
+    rows = [sum(row) for row in table]
+    columns = [sum(column) for column in zip(*table, strict=True)]
+    total = sum(rows)
+    chi2 = sum(
+        (count - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
+        for i, row in enumerate(table)
+        for j, count in enumerate(row)
+        if rows[i] and columns[j]
+    )
+    freedom = (len(rows) - 1) * (len(columns) - 1)
+    return bool(chi2 > freedom + DEVIATIONS * math.sqrt(2 * freedom))

@@ -1,25 +1,24 @@
-"""Names of participants, as laboratories have them: with umlauts and spaces, however systems write these."""
+"""Names of participants, with accents and spaces, however file systems encode them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "key_of", "natural"]
+__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "few", "key_of", "natural"]
 
-NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")
-"""Letters of any script, digits, and some signs and spaces between them."""
+NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")  # letters of any script, digits, some signs and spaces
 
 
 def composed(text: str) -> str:
-    """A text in which each letter with its accent is one character; some systems make two of it."""
+    """Compose accents: some systems write an accented letter as two characters."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -40,12 +39,17 @@ Participant = Annotated[
 
 
 def key_of(name: str) -> str:
-    """A name as the key of a table in a study file."""
+    """Write a name as a key in TOML."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
 
 
+def few(names: Sequence[str], most: int = 8) -> str:
+    """List names, and count those beyond `most`."""
+    return ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
+
+
 def alike(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Names that differ only in case, which BIDS forbids: many systems treat them as equal."""
+    """Group names that differ only in case; BIDS forbids them, and many systems treat them as equal."""
     same: dict[str, list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         same[composed(name).casefold()].append(name)
@@ -53,12 +57,12 @@ def alike(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def natural(text: str) -> list[tuple[int, str]]:
-    """Sort key of names with numbers: P2 before P10."""
+    """Sort key that puts P2 before P10."""
     return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", text)]
 
 
 def as_written(folder: Path, below: str) -> Path:
-    """A path with the names that its folders and its file have on this system."""
+    """Resolve a path with accents as this file system encodes them."""
     path = Path(folder)
     for part in Path(below).parts:
         path = path / part if part.isascii() or (path / part).exists() else _entry(path, part)

@@ -1,44 +1,33 @@
-"""Times that can only be meant in another unit: seconds are asked for, and milliseconds are given."""
+"""Times and rates in the wrong unit, such as milliseconds in place of seconds."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from shortloop.base.errors import InputError
 
 __all__ = ["FAR", "SECONDS", "check_rate", "in_seconds", "nominal", "same_rate"]
 
 T = TypeVar("T")
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-"""By what times of each unit are multiplied."""
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}  # factor of each unit
+FAR = 100.0  # s; no epoch reaches further from its event, and windows in ms mostly do
 
-FAR = 100.0
-"""No epoch reaches further from its event, s, and windows in ms mostly do."""
-
-# Hz. Nothing that follows an event shows in less than one sample a second; recordings of 250 to 1000 Hz with
-# times in ms, and all with numbers of samples as times, have that. Those of up to 5000 Hz have up to 5, and
-# epochs of minutes; what is that slow in truth, as near-infrared light and haemodynamics, has shorter ones.
-# A recording of two minutes in ms is one of more than a day. Amplifiers take up to 50 kHz.
+# Hz. Recordings of 250 to 1000 Hz with times in ms, and all with sample numbers as times, seem to have at
+# most one sample a second. Those of up to 5000 Hz seem to have up to 5, and epochs of minutes; slow signals,
+# such as near-infrared light and haemodynamics, have shorter epochs. Two minutes in ms seem to be more than a
+# day. Amplifiers sample at up to 50 kHz.
 SLOWEST, SLOW, FASTEST = 1.0, 5.0, 100e3
 DAY = 86_400.0  # s
 USUAL = (50.0, 50e3)  # Hz
-# Clocks of devices and computers are not the same: measured by the times of samples, no rate is quite its
-# nominal one. Of a second, a thousandth is a millisecond.
-SAME = 1e-3
+SAME = 1e-3  # relative: clocks differ, so that a rate measured by times of samples is never quite nominal
 NOMINAL = tuple(
     sorted({base * 2**power for base in (100, 120, 125, 128, 150, 312.5) for power in range(-1, 8)})
 )
 
 
 def check_rate(
-    sfreq: float,
-    seconds: float,
-    *,
-    continuous: bool = False,
-    believed: bool = False,
-    field: str = "sfreq",
-    **where: Any,
+    sfreq: float, seconds: float, *, continuous: bool = False, believed: bool = False, field: str = "sfreq"
 ) -> None:
     """Refuse a sampling rate that only makes sense with times in another unit."""
     long = FAR if not continuous else DAY
@@ -49,7 +38,6 @@ def check_rate(
     rates = ", ".join(f"{sfreq / SECONDS[unit]:.6g} Hz with times in {unit}" for unit in meant[:1])
     raise InputError(
         "the sampling rate cannot be meant in Hz: times are in another unit than seconds, or are no times",
-        **where,
         field=field,
         found=f"{sfreq:.6g} Hz over {seconds:.6g} s" + (f"; it would be {rates}" if rates else ""),
         expected=f"more than {SLOWEST:g} Hz, more than {SLOW:g} Hz over {long:g} s, "
@@ -60,18 +48,18 @@ def check_rate(
 
 
 def same_rate(one: float, other: float) -> bool:
-    """True if two sampling rates are the same but for their clocks."""
+    """True if two sampling rates differ by no more than clocks do."""
     return math.isclose(one, other, rel_tol=SAME)
 
 
 def nominal(rate: float) -> float:
-    """The rate of a device that was probably meant by a measured one."""
+    """Return the nominal rate near a measured one, if any."""
     near = min(NOMINAL, key=lambda each: abs(each - rate))
     return near if same_rate(near, rate) else rate
 
 
 def in_seconds(value: T) -> T:
-    """A setting in seconds, as long as it can be meant in seconds."""
+    """Validate a setting in seconds; refuse values that must be in milliseconds."""
     for each in value if isinstance(value, tuple) else (value,):
         if isinstance(each, int | float) and abs(each) >= FAR:
             raise ValueError(

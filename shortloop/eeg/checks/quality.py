@@ -1,53 +1,46 @@
-"""What is odd about a recording, and not wrong: channels without a signal or with that of another one, and
-samples that no amplifier gives in their unit."""
+"""Suspicious recordings: channels that are flat, copied or no signal, and samples of implausible size."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from blake3 import blake3
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
-from shortloop.eeg.checks.participants import key_of
+from shortloop.eeg.checks.participants import few, key_of
 from shortloop.eeg.data import Epochs
 
 __all__ = ["refuse_other_units", "typical_amplitude", "warn_of_codes", "warn_of_quality"]
 
-# A channel is flat where it varies by no more than rounding: of what is usual, or of its own offset.
+# A channel is flat if it varies by no more than rounding, relative to the usual span or to its own offset.
 ROUNDING = 1e-10
 MOST = 0.5  # of the trials; a channel that is flat in fewer was loose for a while
-# V, the deviation of a channel within a trial. Brains give up to a thousandth of a volt, and an offset that
-# drifts some hundredths; the noise of amplifiers is some tenths of a microvolt.
+# V, SD of a channel within a trial. Brains give up to 1 mV, and drifting offsets some 10 mV; the noise of
+# amplifiers is some 0.1 µV.
 LARGEST, SMALLEST = 0.05, 1e-9
-# How many times the usual deviation one channel has. Loose electrodes, at limits of an amplifier, have a few
-# thousand, volts beside microvolts a million.
+# Ratio of a channel's SD to the usual one: a few thousand for loose electrodes at the limits of an amplifier,
+# a million for volts beside microvolts.
 ODD, IMPOSSIBLE = 1e3, 1e5
-NAMED = 8  # at most
-CODES = 6  # values that a channel of codes has in some trials, at most; an amplifier gives hundreds
-COUNTED = 0.9  # of its steps are the same where a channel counts
+NAMED = 8  # channels in a message
+CODES = 6  # most values of a channel of codes in some trials; an amplifier gives hundreds
+COUNTED = 0.9  # share of equal steps in a channel that counts
 
 
 def typical_amplitude(data: FloatArray) -> float:
-    """How large a signal is, whatever its offset.
-
-    data: float, (trials, channels, samples). The signal.
-    """
+    """Return the median SD over samples of trials and channels; `data` are (trials, channels, samples)."""
     return float(np.median([trial.std(axis=1) for trial in data])) if data.size else 0.0
 
 
-def warn_of_quality(epochs: Epochs, *, participant: str, phase: str, file: str | None) -> None:
-    """Warn of what is odd in the samples."""
+def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
+    """Warn of suspicious samples; refuse recordings that are flat."""
     data = np.asarray(epochs.data)
     flat = _flat(data)
     if flat.all():
         raise InputError(
             f"nothing was recorded in the {phase} phase: all channels are flat",
-            participant=participant,
-            file=file,
             field="data",
             found=f"each of {data.shape[1]} channels has one value in each of {len(data)} trials",
             hint="export the recording again; if it was scaled or rounded to whole numbers, save what it was "
@@ -64,16 +57,14 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str, file: str |
         )
 
 
-def refuse_other_units(
-    data: FloatArray, channels: Sequence[str], types: Sequence[str], *, participant: str, file: Path
-) -> None:
-    """Refuse channels that can only be in another unit than the others, before a reference spreads them.
+def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequence[str]) -> None:
+    """Refuse channels that must be in another unit than the others, before a reference spreads them.
 
-    data: float, (trials, channels, samples). Some trials as they were recorded.
+    data: float, (trials, channels, samples). Some trials, unprocessed.
     """
     if min(data.shape) == 0:
         return
-    with np.errstate(invalid="ignore"):  # what is not finite is refused where it is in trials
+    with np.errstate(invalid="ignore"):  # NaN and infinite values are refused later, if they are in trials
         sizes = np.median(data.std(axis=2), axis=0)
     odd: dict[str, float] = {}
     for kind in dict.fromkeys(types):
@@ -94,8 +85,6 @@ def refuse_other_units(
         return
     raise InputError(
         f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG",
-        participant=participant,
-        file=file,
         field="input.drop",
         found=f"{named} {most:.2g} times as large as the others",
         expected="channels in one unit, of about one size",
@@ -104,9 +93,9 @@ def refuse_other_units(
 
 
 def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
-    """Warn of channels that hold no signal: codes of events, from which the class can be read, or a counter.
+    """Warn of channels of event codes, from which the class can be read, and of counters.
 
-    data: float, (trials, channels, samples). Some trials as they were recorded, before they are filtered.
+    data: float, (trials, channels, samples). Some trials, unprocessed.
     """
     if min(data.shape) == 0 or data.shape[2] <= 2 * CODES:
         return
@@ -124,7 +113,7 @@ def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
 
 
 def _flat(data: np.ndarray) -> np.ndarray:
-    """Which channels are flat in which trials."""
+    """Find flat channels; trials × channels."""
     span = np.array([np.ptp(trial, axis=1) for trial in data], dtype=np.float64)
     level = np.array([np.abs(trial[:, 0]) for trial in data], dtype=np.float64)
     return np.asarray(span <= ROUNDING * np.maximum(np.median(span), level))
@@ -177,8 +166,7 @@ def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence
 
 
 def _named(names: Sequence[str]) -> str:
-    listed = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' * (len(names) > NAMED)}"
-    return f"channel {listed} is" if len(names) == 1 else f"channels {listed} are"
+    return f"channel {names[0]} is" if len(names) == 1 else f"channels {few(names, NAMED)} are"
 
 
 def _warn(text: str) -> None:

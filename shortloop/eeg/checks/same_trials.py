@@ -1,4 +1,4 @@
-"""Trials that are there twice: held out once and trained on once, they make an effect of noise."""
+"""Duplicate trials: held out once and trained on once, they make an effect of noise."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = [
     "overlaps",
     "refuse_same_features",
     "refuse_shared",
-    "tell_of_twins",
     "trial_digests",
+    "warn_of_twins",
 ]
 
 Digests = Sequence[bytes | None]
-MARKS = 8  # samples along each axis of a trial that are looked at first
-TWINS = 0.05  # s; nothing is shown twice so fast, but codes bounce, and several devices mark one picture
+MARKS = 8  # samples along each axis of a trial that are compared first
+TWINS = 0.05  # s; no stimulus is repeated so fast, but codes bounce, and several devices mark one picture
 
 
 def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
-    """A hash of what each trial holds, if another trial may hold the same.
+    """Hash each trial that may equal another one; None for the others.
 
-    Few samples tell most trials apart, so that few trials are read as a whole.
+    A few samples tell most trials apart, so that few trials are read as a whole.
 
-    *parts: (trials, ...). All trials that are to be compared, in one or several arrays.
+    *parts: (trials, ...). All trials to be compared, in one or several arrays.
     """
     return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts], lambda trial: trial)
 
@@ -39,7 +39,7 @@ def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
 def _digests(
     parts: Sequence[FloatArray], some: Sequence[list[list[int]]], part: Callable[[FloatArray], FloatArray]
 ) -> list[list[bytes | None]]:
-    """As of `trial_digests`, of a part of each trial; samples at `some` places of each axis are in it."""
+    """As `trial_digests`, of a part of each trial, with samples at `some` places of each axis."""
     marks = [
         [each.tobytes() for each in data[np.ix_(range(len(data)), *places)]]
         for data, places in zip(parts, some, strict=True)
@@ -52,7 +52,7 @@ def _digests(
 
 
 def _some(size: int) -> list[int]:
-    """Some places on an axis, among them its ends."""
+    """Choose places on an axis, with its ends."""
     return [*dict.fromkeys(np.linspace(0, size - 1, min(size, MARKS)).astype(int).tolist())]
 
 
@@ -64,7 +64,7 @@ def _digest(trial: FloatArray) -> bytes | None:
 def refuse_shared(
     phases: Mapping[str, Digests], *, participant: str, files: Mapping[str, str], field: str
 ) -> None:
-    """Refuse trials that are in two phases of a participant."""
+    """Refuse trials in two phases of a participant."""
     (training, first), *others = phases.items()
     known = {digest: number for number, digest in enumerate(first, start=1) if digest is not None}
     for phase, digests in others:
@@ -92,10 +92,7 @@ def refuse_shared(
 
 
 def overlaps(training: Mapping[str, FloatArray], decoded: Mapping[str, FloatArray], seconds: float) -> int:
-    """Trials that share time with a trial that trains, in the same recording.
-
-    training, decoded: mapping of str to array of float. Onsets of the trials of each recording, s.
-    """
+    """Count decoded trials that share time with a training trial; onsets (s) are by recording."""
     return sum(
         int((np.abs(onsets[:, np.newaxis] - training[file]).min(axis=1) < seconds).sum())
         for file, onsets in decoded.items()
@@ -104,10 +101,7 @@ def overlaps(training: Mapping[str, FloatArray], decoded: Mapping[str, FloatArra
 
 
 def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
-    """The same of ready-made features.
-
-    *parts: (bins, trials, features). The features.
-    """
+    """As `trial_digests`, of features (bins, trials, features)."""
     trials = [np.moveaxis(data, 1, 0) for data in parts]
     some = [[_bins(each.shape[1]), _some(each.shape[2])] for each in trials]
     return _digests(trials, some, lambda trial: trial[_bins(len(trial))])
@@ -117,11 +111,8 @@ def _bins(count: int) -> list[int]:
     return sorted({0, count // 2, count - 1})
 
 
-def refuse_same_features(data: FloatArray, *, participant: str, phase: str, file: str | None) -> None:
-    """Refuse ready-made features in which a trial is there twice.
-
-    data: (bins, trials, features). The features.
-    """
+def refuse_same_features(data: FloatArray, phase: str) -> None:
+    """Refuse ready-made features (bins, trials, features) with duplicate trials."""
     seen: dict[bytes, int] = {}
     pairs = []
     for number, digest in enumerate(feature_digests(data)[0], start=1):
@@ -131,8 +122,6 @@ def refuse_same_features(data: FloatArray, *, participant: str, phase: str, file
         first, number = pairs[0]
         raise InputError(
             f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
-            participant=participant,
-            file=file,
             field="data",
             found=f"{len(pairs)} of {data.shape[1]} trials have the features of an earlier one, the first is "
             f"trial {number}, as trial {first}",
@@ -142,11 +131,8 @@ def refuse_same_features(data: FloatArray, *, participant: str, phase: str, file
         )
 
 
-def tell_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
-    """Warn of trials that begin a moment after one of their class: held out, they were trained on.
-
-    events: int, (trials, 3). As MNE has them, the sample first.
-    """
+def warn_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
+    """Warn of trials that begin a moment after one of their class; `events` are as in MNE."""
     samples, labels = events[:, 0], np.asarray(of)
     order = np.argsort(samples)
     near = np.diff(samples[order]) < TWINS * rate

@@ -1,5 +1,4 @@
-"""What is known of one imported recording without opening its arrays, so that recordings can be
-compared across participants by a process that has loaded no numerical library."""
+"""Summaries of imported recordings, to compare participants without numerical libraries or arrays."""
 
 from __future__ import annotations
 
@@ -20,58 +19,39 @@ _LISTS = ("channels", "accounts", "warnings", "names", "times", "runs")
 class RecordingSummary:
     """Shape and origin of one participant's epochs or features in one phase.
 
-    participant, phase: whose and of which phase.
-    kind: ``"epochs"``, ``"amplitude"`` or ``"power"``.
-    file: name of the file or files, for messages.
-    trials: number of trials of each class, every class of the study named.
-    channels: channel names; empty for features.
-    sfreq: sampling rate, Hz; 0 for features.
-    tmin: time of the first sample, s; 0 for features.
-    samples: samples per epoch; 0 for features.
-    bins: number of bins; 0 for epochs.
-    features: features per bin; 0 for epochs.
-    accounts: of each ``file`` that was prepared here: recorded ``rate`` (Hz), ``channels_in_file``,
-        ``seconds`` (None for epochs), where ``events_from``, ``events`` with their counts, ``bads`` and
-        ``interpolated`` channels, ``highpass`` and ``lowpass`` (Hz, those of the recording included),
-        ``trials`` of classes, and what was ``dropped``: class, reason and number of trials; ``rejected_by``:
-        for each channel how many trials its amplitude or flatness had left out; ``positions``: ``"file"``,
-        the montage that the study names, or empty; of phases that are ``sections`` of it where these begin
-        and end, s.
-    warnings: what is odd about it, each in a sentence.
-    amplitude: median over trials and channels of the standard deviation over samples, in `unit`; 0 for
-        features.
-    unit: unit of the samples or features.
-    names: names of features; empty for epochs.
-    times: centres of the bins of features; empty for epochs.
-    runs: of each ``file`` that epochs are joined of, its ``trials`` of each class; empty if nobody knows.
+    An account of a ``file`` has the recorded ``rate`` (Hz), ``channels_in_file``, ``seconds`` (None for
+    epochs), ``events_from``, counts of ``events``, ``bads`` and ``interpolated`` channels, ``highpass`` and
+    ``lowpass`` (Hz, with those of the recorder), ``trials`` of classes, ``dropped`` trials by class and
+    reason, ``rejected_by`` (trials per channel), ``positions`` (``"file"``, a montage or empty), and
+    ``sections`` (s).
     """
 
     participant: str
     phase: str
-    kind: str
-    file: str
-    trials: dict[str, int]
-    channels: tuple[str, ...]
-    sfreq: float
-    tmin: float
-    samples: int
-    bins: int
-    features: int
-    accounts: tuple[Mapping[str, Any], ...] = ()
+    kind: str  # "epochs", "amplitude" or "power"
+    file: str  # name of the file or files, for messages
+    trials: dict[str, int]  # of every class of the study
+    channels: tuple[str, ...]  # empty for features, for which the next three are 0
+    sfreq: float  # Hz
+    tmin: float  # time of the first sample, s
+    samples: int  # per epoch
+    bins: int  # 0 for epochs
+    features: int  # per bin; 0 for epochs
+    accounts: tuple[Mapping[str, Any], ...] = ()  # of each file that was cut here
     warnings: tuple[str, ...] = ()
-    amplitude: float = 0.0
-    unit: str = ""
-    names: tuple[str, ...] = ()
-    times: tuple[float, ...] = ()
-    runs: tuple[Mapping[str, Any], ...] = ()
+    amplitude: float = 0.0  # median over trials and channels of the SD over samples; 0 for features
+    unit: str = ""  # of samples or features
+    names: tuple[str, ...] = ()  # of features
+    times: tuple[float, ...] = ()  # centres of the bins of features
+    runs: tuple[Mapping[str, Any], ...] = ()  # of each ``file`` of joined epochs, ``trials`` of each class
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as plain values that JSON can hold."""
+        """Convert to plain data for JSON."""
         return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RecordingSummary:
-        """The summary that `to_dict` wrote."""
+        """Restore what `to_dict` returned."""
         lists = {name: tuple(values.get(name, ())) for name in _LISTS}
         return cls(**{**values, "trials": dict(values["trials"]), **lists})
 
@@ -85,19 +65,23 @@ def summarize(
     files: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> RecordingSummary:
-    """Summary of epochs or features that have passed their check."""
+    """Summarize epochs or features that passed their checks."""
     from shortloop.eeg.checks.quality import typical_amplitude
     from shortloop.eeg.data import Epochs
 
     counts = Counter(int(label) for label in recording.labels)
-    trials = {name: counts[index] for index, name in enumerate(recording.classes)}
+    common: dict[str, Any] = {
+        "participant": participant,
+        "phase": phase,
+        "file": file,
+        "trials": {name: counts[index] for index, name in enumerate(recording.classes)},
+        "warnings": tuple(warnings),
+        "unit": recording.unit,
+    }
     if isinstance(recording, Epochs):
         return RecordingSummary(
-            participant=participant,
-            phase=phase,
+            **common,
             kind="epochs",
-            file=file,
-            trials=trials,
             channels=tuple(recording.channels),
             sfreq=float(recording.sfreq),
             tmin=float(recording.times[0]),
@@ -105,32 +89,25 @@ def summarize(
             bins=0,
             features=0,
             accounts=tuple(recording.accounts),
-            warnings=tuple(warnings),
             amplitude=typical_amplitude(recording.data),
-            unit=recording.unit,
             runs=tuple(_runs(recording, files)),
         )
     return RecordingSummary(
-        participant=participant,
-        phase=phase,
+        **common,
         kind=recording.kind,
-        file=file,
-        trials=trials,
         channels=(),
         sfreq=0.0,
         tmin=0.0,
         samples=0,
         bins=int(recording.data.shape[0]),
         features=int(recording.data.shape[2]),
-        warnings=tuple(warnings),
-        unit=recording.unit,
         names=tuple(recording.names),
         times=tuple(map(float, recording.times)),
     )
 
 
 def _runs(epochs: Epochs, files: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Trials of each class in each file."""
+    """Count the trials of each class in each file."""
     for number, name in enumerate(files if "file" in epochs.trial_info else ()):
         counts = Counter(map(int, epochs.labels[epochs.trial_info["file"] == number]))
         yield {"file": name, "trials": {each: counts[at] for at, each in enumerate(epochs.classes)}}

@@ -1,1 +1,1 @@
-"""Recording formats: one room each, all giving the same epochs (or features) object."""
+"""Recording formats: one module each, all giving the same epochs (or features) object."""

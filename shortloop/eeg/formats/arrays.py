@@ -1,4 +1,4 @@
-"""Ready-made features in arrays of NumPy: X and y in .npz, or each in an .npy of its own."""
+"""Ready-made features in NumPy arrays: X and y in one .npz, or each in its own .npy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
-from shortloop.eeg.formats.base import all_named, none_other
-from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.channel_units import Unit
-from shortloop.eeg.headers.numpy_files import array_in, as_text, declared
+from shortloop.eeg.formats.base import FeaturesInput, all_named, none_other
+from shortloop.eeg.headers.numpy_files import array_in, as_text, declared, refuse_missing, refuse_other_types
+from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,16 +62,16 @@ class ArraysInput(FeaturesInput):
         return self.unit
 
     def declared(self, file: Path, participant: str) -> int:
-        return declared(file, participant, KEYS)
+        return declared(file, KEYS)
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np
 
         from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
 
-        arrays = _arrays(file, labels, participant)
+        arrays = _arrays(file, labels)
         data, y = arrays["X"], arrays["y"]
-        _check(file, participant, **arrays)
+        _check(**arrays)
         bins = np.moveaxis(data, 2, 0) if data.ndim == 3 else data[np.newaxis]
         names = arrays.get("names", np.arange(1, bins.shape[2] + 1))
         found = Found(
@@ -83,34 +82,23 @@ class ArraysInput(FeaturesInput):
             bins,
             arrays["t"].astype(np.float64) if "t" in arrays else None,
         )
-        refuse_labels_among_features(
-            found, participant=participant, file=file, hint="leave it out of X, and save the file again"
-        )
+        refuse_labels_among_features(found, hint="leave it out of X, and save the file again")
         return found
 
 
-def _arrays(file: Path, labels: Path | None, participant: str) -> dict[str, np.ndarray]:
+def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:
     import numpy as np
 
     if zipfile.is_zipfile(file):
         with np.load(file, allow_pickle=False) as content:
-            found = {key: array_in(content, key, file, participant) for key in KEYS if key in content.files}
+            found = {key: array_in(content, key) for key in KEYS if key in content.files}
             others = [key for key in content.files if key not in KEYS]
     else:
-        found, others = {"X": array_in(_Alone(file), "X", file, participant)}, []
+        found, others = {"X": array_in(_Alone(file), "X")}, []
     if labels is not None:
-        found["y"] = array_in(_Alone(labels), "y", labels, participant)
-    missing = [key for key in KEYS[:2] if key not in found]
-    if missing:
-        raise InputError(
-            f"the file has no array {', '.join(missing)}",
-            participant=participant,
-            file=file,
-            field=", ".join(missing),
-            found=", ".join([*found, *others]) or "no named arrays",
-            expected="X and y",
-            hint="save both with numpy.savez(file, X=X, y=y), or name a file of labels (input.labels)",
-        )
+        found["y"] = array_in(_Alone(labels), "y", labels)
+    hint = "save both with numpy.savez(file, X=X, y=y), or name a file of labels (input.labels)"
+    refuse_missing(KEYS[:2], [*found, *others], hint)
     if found["y"].ndim == 2 and 1 in found["y"].shape:
         found["y"] = found["y"].ravel()
     return found
@@ -129,12 +117,7 @@ class _Alone:
 
 
 def _check(
-    file: Path,
-    participant: str,
-    X: np.ndarray,
-    y: np.ndarray,
-    names: np.ndarray | None = None,
-    t: np.ndarray | None = None,
+    X: np.ndarray, y: np.ndarray, names: np.ndarray | None = None, t: np.ndarray | None = None
 ) -> None:
     import numpy as np
 
@@ -145,27 +128,15 @@ def _check(
         given = {"X": X, "y": y, "names": names, "t": t}
         raise InputError(
             "the arrays do not fit together",
-            participant=participant,
-            file=file,
             field="X",
             found=", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None),
             expected="X (trials, features[, bins]), y (trials), names (features), t (bins)",
             hint="save arrays that belong together",
         )
-    if X.dtype.kind not in "iuf" or (t is not None and t.dtype.kind not in "iuf"):
-        raise InputError(
-            "X and t must hold real numbers",
-            participant=participant,
-            file=file,
-            field="X",
-            found=f"X {X.dtype}" + ("" if t is None else f", t {t.dtype}"),
-            hint="save the features and their times as floating-point numbers",
-        )
+    refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
     if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:
         raise InputError(
             "times of bins cannot be meant in seconds",
-            participant=participant,
-            file=file,
             field="t",
             found=f"from {t.min():g} to {t.max():g}",
             expected=f"less than {FAR:g} s from the event",

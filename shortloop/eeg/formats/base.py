@@ -1,7 +1,10 @@
-"""What a format of recordings is: its settings, the files that it wants, and how one of them is read.
+"""Base classes of recording formats: their settings, the files they need, and how one file is read.
 
-A format is a module beside this one with one record in it. The record is read with every study, so nothing
-of size may be imported but within its functions.
+A format is a module beside this one with one record in it. The record is read with every study, so heavy
+libraries are imported within its functions only.
+
+An `InputError` that is raised while a file is read needs neither participant nor file: `reading`
+(`files/process.py`) adds both.
 """
 
 from __future__ import annotations
@@ -13,15 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field
 
-from shortloop.eeg.formats.files import Named
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.files.find import Named, find_files
 from shortloop.settings.record_by_kind import Tagged
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs
+    from shortloop.eeg.formats.feature_trials import Found
     from shortloop.eeg.formats.sessions import Part
 
 __all__ = [
-    "FOLDER",
+    "FeaturesInput",
     "FilesInput",
     "GeneratedInput",
     "InputSettings",
@@ -41,7 +46,7 @@ FILES = (
 
 
 def _as_text(values: object) -> object:
-    """Codes of events may be written as numbers."""
+    """Accept event codes that are written as numbers."""
     if not isinstance(values, list | tuple):
         return values
     return tuple(str(each) if type(each) is int else each for each in values)
@@ -51,45 +56,43 @@ Events = Annotated[Patterns, BeforeValidator(_as_text)]
 
 
 class InputSettings(Tagged):
-    """Where the recordings are and how they are read: base of `GeneratedInput`, `RecordedInput` and
-    `FeaturesInput`, of which each format is one."""
+    """Where recordings are and how they are read; a format is a `GeneratedInput`, `RecordedInput` or
+    `FeaturesInput`."""
 
     tag = "format"
     group = "shortloop.formats"
-    places: ClassVar[frozenset[str]] = frozenset()
-    """Fields that say where the files are, and nothing of how they are read."""
-    any_kind: ClassVar[bool] = False
-    """Whether files of any kind are read."""
+    places: ClassVar[frozenset[str]] = frozenset()  # fields that only locate files
+    any_kind: ClassVar[bool] = False  # True if files of any kind are read
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
-        """Raise ValueError unless this input can give all phases, classes and kinds of features."""
+        """Raise ValueError unless the input has all phases, classes and kinds of features."""
 
     def check_participants(self, participants: tuple[str, ...]) -> None:
-        """Raise ValueError if anything is said of somebody who is no participant."""
+        """Raise ValueError if a setting names an unknown participant."""
 
     def how_to_read(self, participant: str) -> dict[str, Any]:
-        """All that decides what comes of a file, and not where it is: plain data, to be validated again."""
+        """Return the settings without places, as plain data."""
         return self.model_dump(mode="json", exclude=set(self.places))
 
     @classmethod
     def to_read(cls, values: Mapping[str, object]) -> InputSettings:
-        """The settings again, without places."""
+        """Restore settings from what `how_to_read` returned."""
         has_files = "files" in cls.named(str(values[cls.tag])).model_fields
         places: dict[str, Any] = {"files": {}} if has_files else {}
         return InputSettings.model_validate({**values, **places})
 
     def warm_up(self) -> None:
-        """Import what reading takes, so that processes forked later share it."""
+        """Import the libraries that read files, so that processes forked later share them."""
 
 
 class GeneratedInput(InputSettings):
-    """Epochs that are made, without files."""
+    """Generated epochs, without files."""
 
     @abstractmethod
     def generate(
         self, *, participant: str, phase: str, classes: Sequence[str], seed: int, training: bool
     ) -> Epochs:
-        """One participant's epochs in one phase."""
+        """Generate one participant's epochs in one phase."""
 
 
 class RecordedInput(InputSettings):
@@ -98,8 +101,7 @@ class RecordedInput(InputSettings):
     places = frozenset({"folder"})
     folder: str = Field(".", description=f"folder of the recordings, {FOLDER}")
     events: dict[str, Events] = Field(
-        default_factory=dict,
-        description="names of the events of each class; default: the class's own name",
+        default_factory=dict, description="names of the events of each class; default: the class's own name"
     )
     phase_events: dict[str, dict[str, Events]] = Field(
         default_factory=dict,
@@ -115,38 +117,48 @@ class RecordedInput(InputSettings):
             all_named(f"input.phase_events.{phase}", classes, events)
             none_other(f"input.phase_events.{phase}", classes, events)
 
-    def events_of(self, name: str) -> Patterns:
-        """Names of the events of one class."""
-        return self.events.get(name, (name,))
+    def class_of_event(self, classes: Sequence[str]) -> dict[str, int]:
+        """Map each event name to the index of its class."""
+        found: dict[str, int] = {}
+        for index, name in enumerate(classes):
+            for event in self.events.get(name, (name,)):
+                if found.setdefault(event, index) != index:
+                    raise InputError(
+                        "an event belongs to two classes",
+                        field="input.events",
+                        found=f"{event} in {classes[found[event]]} and {name}",
+                        expected="each event in one class",
+                        hint="correct [input.events] in the study file",
+                    )
+        return found
 
     def of_phase(self, phase: str) -> Self:
-        """How recordings of one phase are read."""
+        """Return the settings for recordings of one phase."""
         events = self.phase_events.get(phase, self.events)
         return self.model_copy(update={"events": events, "phase_events": {}})
 
     @abstractmethod
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
-        """Recordings of one participant in one phase; asked on every run, before anything is read."""
+        """Find a participant's recordings of one phase; called on every run, before any file is read."""
 
     def together(self, file: Path) -> Named:
-        """The files of a recording; asked on every run, before anything is read."""
+        """List the files of a recording; called on every run, before any file is read."""
         return [("", file)]
 
     @abstractmethod
     def declared(self, file: Path, participant: str) -> int:
-        """What a file says that it unpacks to; limits of the process that reads it follow from this."""
+        """Return the unpacked bytes a file declares, from which limits of the reading process follow."""
 
     @abstractmethod
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
-        """Epochs of one file."""
+        """Read the epochs of one file."""
 
 
 class FilesInput(RecordedInput):
     """Epochs in files that the study names."""
 
     places = frozenset({"folder", "files"})
-    folders: ClassVar[frozenset[str]] = frozenset()
-    """Endings of folders that are recordings of this format."""
+    folders: ClassVar[frozenset[str]] = frozenset()  # suffixes of folders that are recordings of this format
     files: dict[str, Patterns] = Field(description=FILES)
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
@@ -154,15 +166,56 @@ class FilesInput(RecordedInput):
         super().check_phases(phases, classes, kinds)
 
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
-        from shortloop.eeg.formats.files import find_files
-
         return find_files(
             folder, self.files[phase], participant=participant, phase=phase, folders=self.folders
         )
 
 
+class FeaturesInput(InputSettings):
+    """Ready-made features: a file for each participant, phase and kind of features."""
+
+    places = frozenset({"folder", "amplitude", "power"})
+    classes_in: ClassVar[str]  # name of the classes in a file, for messages
+    folder: str = Field(".", description=f"folder of the files, {FOLDER}")
+    amplitude: dict[str, str] = Field(
+        default_factory=dict, description="file of the amplitude features of each phase; default: none"
+    )
+    power: dict[str, str] = Field(
+        default_factory=dict, description="file of the power features of each phase; default: none"
+    )
+
+    def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        for kind in kinds:
+            # The decoded phase may be missing: those features are then cross-validated only.
+            all_named(f"input.{kind}", phases[:1], self.files_of(kind))
+
+    def files_of(self, kind: str) -> Mapping[str, str]:
+        """Return the file of each phase with features of one kind."""
+        return {"amplitude": self.amplitude, "power": self.power}[kind]
+
+    def files_of_labels(self) -> Mapping[str, str]:
+        """Return the file of each phase with the trials' classes, if these have files of their own."""
+        return {}
+
+    def is_of_all(self) -> bool:
+        """True if one file holds several participants."""
+        return False
+
+    @abstractmethod
+    def unit_of(self, kind: str) -> str:
+        """Return the unit of features of a kind."""
+
+    @abstractmethod
+    def declared(self, file: Path, participant: str) -> int:
+        """As in `RecordedInput`."""
+
+    @abstractmethod
+    def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
+        """Read all trials of a participant in a phase."""
+
+
 def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) -> None:
-    """Raise ValueError unless a table has all keys that are wanted."""
+    """Raise ValueError if a table lacks a required key."""
     missing = [name for name in wanted if name not in table]
     if missing:
         have = ", ".join(table) or "none"
@@ -170,7 +223,7 @@ def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) ->
 
 
 def none_other(field: str, known: Sequence[str], table: Mapping[str, object]) -> None:
-    """Raise ValueError if a table has a key that is not known."""
+    """Raise ValueError if a table has an unknown key."""
     others = [name for name in table if name not in known]
     if others:
         raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known)}")

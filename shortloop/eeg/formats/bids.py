@@ -8,7 +8,6 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,20 +16,18 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import as_written, key_of, natural
 from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.delimited import dialect_of, numbers, read_table
-from shortloop.eeg.formats.eeglab_events import named_by_events
-from shortloop.eeg.formats.epoching import events_beside
-from shortloop.eeg.formats.events_tsv import NOTHING
-from shortloop.eeg.formats.files import Named, files_in, is_recording
+from shortloop.eeg.formats.epochs.events_tsv import NOTHING
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.files.delimited import dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.find import Named, files_in, is_recording
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.formats.sizes import declared
-from shortloop.eeg.headers.edf_header import in_its_encoding
+from shortloop.eeg.headers.edf import in_its_encoding
 
 __all__ = ["BidsInput", "choosing", "first_version", "recordings_of", "task_of", "versions_of"]
 
 RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
 OF_CTF = ".ds"  # recordings that are folders
-# Samples and markers of a recording, and all that is said of it.
+# Suffixes of files that describe a recording.
 SIDECARS = ("events", "channels", "electrodes", "coordsystem", "eeg", "ieeg", "meg", "headshape", "markers")
 PART = re.compile(r"(_[a-z]+)-\d+$")
 AROUND = re.compile(r"^(eeg|pol) |-ref$")
@@ -106,29 +103,25 @@ class BidsInput(SignalInput):
             named.append((own_name.relative_to(root).as_posix(), closest))
         return named
 
-    def declared(self, file: Path, participant: str) -> int:
-        """What its format says of it, if that is known; it must be whole then."""
-        return declared(file, participant) or super().declared(file, participant)
-
     def open(self, file: Path, participant: str) -> Any:
         import mne_bids
 
         path = mne_bids.get_bids_path_from_fname(file, check=False)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_PARTICIPANTS)
-            if events_beside(file):  # which is read again
+            if events_beside(file):  # it is read again
                 warnings.filterwarnings("ignore", message="Omitted .* annotation")
             try:
-                return in_its_encoding(partial(_read, path))
+                return in_its_encoding(lambda **more: mne_bids.read_raw_bids(path, extra_params=more))
             except (ValueError, IndexError):
-                _refuse_events(file, participant)
+                _refuse_events(file)
                 raise
             except RuntimeError as error:
                 if "read_epochs_bids" in str(error):
                     return _epochs(path, file)
                 if not str(error).startswith("Channel mismatch"):
                     raise
-        return _called_as_in_table(path, file, participant)
+        return _named_as_in_table(path)
 
     def _is_of(self, path: Path, task: str, phase: str) -> bool:
         labels = _labels(path)
@@ -143,29 +136,22 @@ class BidsInput(SignalInput):
         )
 
 
-def _read(path: Any, **more: str) -> Any:
-    import mne_bids
-
-    return mne_bids.read_raw_bids(path, extra_params=more)
-
-
-def _refuse_events(file: Path, participant: str) -> None:
-    """Say what is wrong in the table of events, if that is what MNE-BIDS cannot read."""
+def _refuse_events(file: Path) -> None:
+    """Raise InputError if MNE-BIDS cannot read the table of events."""
     import numpy as np
 
     for table in events_beside(file):
-        where: dict[str, Any] = {"participant": participant, "file": file, "field": "input.event_column"}
         dialect = dialect_of(table)
         if dialect is None or "onset" not in dialect.names:
             continue
-        onsets = read_table(table, dialect, participant=participant)["onset"]
+        onsets = read_table(table, dialect)["onset"]
         values = numbers(onsets, ".")
         wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NOTHING))
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
             raise InputError(
                 "the table of events is not as BIDS has it",
-                **where,
+                field="input.event_column",
                 found=f"{table.name}: {found}",
                 expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",
                 hint="write the table so",
@@ -173,22 +159,26 @@ def _refuse_events(file: Path, participant: str) -> None:
 
 
 def _epochs(path: Any, file: Path) -> Any:
-    """A recording that its sidecar calls epoched."""
+    """Read a recording that its sidecar calls epoched."""
     import mne_bids
+
+    from shortloop.eeg.formats.epochs.event_columns import name_by_events
 
     epochs = mne_bids.read_epochs_bids(path)
     if file.suffix == ".set":
-        named_by_events(epochs, file)
+        name_by_events(epochs, file)
     return epochs
 
 
-def _called_as_in_table(path: Any, file: Path, participant: str) -> Any:
-    """A recording whose channels channels.tsv has in another order, or writes in another way, as ``FC5`` for
-    ``Fc5.``: MNE-BIDS copies EDF as it is, and writes names into the table that were mended after reading."""
+def _named_as_in_table(path: Any) -> Any:
+    """Read a recording with another order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``.
+
+    MNE-BIDS copies EDF as it is, and writes names into the table that were corrected after reading.
+    """
     import mne_bids
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is so
+        warnings.simplefilter("ignore")  # of the mismatch
         own: list[str] = mne_bids.read_raw_bids(path, on_ch_mismatch="warn").ch_names
     table = path.find_matching_sidecar(suffix="channels", extension=".tsv")
     lines = [line.split("\t") for line in Path(table).read_text(encoding="utf-8-sig").splitlines() if line]
@@ -201,8 +191,6 @@ def _called_as_in_table(path: Any, file: Path, participant: str) -> Any:
     found = ", ".join(f"{mine} in the recording is {other} there" for mine, other in differ[:MOST_NAMED])
     raise InputError(
         "channels.tsv has other channels than the recording",
-        participant=participant,
-        file=file,
         field=Path(table).name,
         found=found or f"{len(said)} channels, and {len(own)} in the recording",
         expected="the same channels",
@@ -211,23 +199,23 @@ def _called_as_in_table(path: Any, file: Path, participant: str) -> Any:
 
 
 def _plain(name: str) -> str:
-    """A channel's name without what systems write around it."""
+    """Reduce a channel's name to letters and digits, without prefixes and suffixes of systems."""
     return re.sub(r"[^0-9a-z]", "", AROUND.sub("", name.casefold()))
 
 
 def recordings_of(folder: Path) -> list[Path]:
-    """All recordings of a participant."""
+    """Find all recordings of a participant."""
     found = sorted(folder.rglob(f"{glob.escape(folder.name)}_*"), key=lambda path: (natural(str(path)), path))
     return [path for path in found if _is_recording(path)]
 
 
 def task_of(file: Path) -> str:
-    """The task that a recording is of."""
+    """Return the task of a recording."""
     return _entities(file).get("task", "")
 
 
 def versions_of(files: Sequence[Path]) -> dict[str, list[str]]:
-    """Find entities of names that make recordings of one task more than its runs."""
+    """Find entities, other than run, in which recordings of one task differ."""
     labels = [_labels(path) for path in files]
     keys = sorted({key for each in labels for key in each} - JOINED)
     found = {key: sorted({each.get(key, "") for each in labels}) for key in keys}
@@ -254,7 +242,7 @@ def choosing(phase: str, versions: Mapping[str, Sequence[str]]) -> str:
 
 
 def _first(versions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The first version; of runs all that have a number of their own."""
+    """Choose the first version; of runs all with a number of their own."""
     first = {key: [*values][:1] for key, values in versions.items()}
     if "run" in first:
         numbers = {run.lstrip("0"): run for run in reversed(versions["run"]) if run}
@@ -263,7 +251,7 @@ def _first(versions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 
 def _refuse_versions(files: Sequence[Path], said: Collection[str], participant: str, phase: str) -> None:
-    """Refuse to join recordings of which one may be another version of the other, such as a filtered one."""
+    """Refuse to join recordings if one may be a version of another, such as a filtered one."""
     versions = {key: values for key, values in versions_of(files).items() if key not in said}
     if not versions:
         return
@@ -280,7 +268,7 @@ def _refuse_versions(files: Sequence[Path], said: Collection[str], participant: 
 
 
 def _is_recording(path: Path) -> bool:
-    suffix = path.stem.rpartition("_")[2]  # a further part has a number behind it
+    suffix = path.stem.rpartition("_")[2]  # further parts have a number after it
     split = _entities(path).get("split", "01")
     known = path.suffix in RECORDINGS or (path.suffix == OF_CTF and is_recording(path))
     return suffix == path.parent.name and known and int(split) == 1
@@ -292,12 +280,12 @@ def _entities(path: Path) -> dict[str, str]:
 
 
 def _labels(path: Path) -> dict[str, str]:
-    """All that the path of a recording says of it."""
+    """Return entities, datatype and extension of a recording."""
     return {**_entities(path), "datatype": path.parent.name, "extension": path.suffix}
 
 
 def _stem(path: Path) -> str:
-    """Its name without its ending, and without the number that MNE gives to a part of a recording."""
+    """Return the name without its ending, and without the number of a part of a recording."""
     return PART.sub(r"\1", path.name.partition(".")[0])
 
 
@@ -306,7 +294,7 @@ def _without_participant(path: Path) -> str:
 
 
 def _beside(file: Path, root: Path) -> Iterator[Path]:
-    """Files that say something of a recording: in its folder and in those above, as BIDS inherits."""
+    """Find files that describe a recording in its folder and in those above, as BIDS inherits them."""
     own = _entities(file)
     yield from (path for path in [root / "dataset_description.json"] if path.is_file())
     for folder in [each for each in file.parents if each == root or root in each.parents]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.brainvision_header import declared, pointed_to
+from shortloop.eeg.headers.brainvision import declared, pointed_to
 
 __all__ = ["BrainvisionInput"]
 
@@ -30,12 +30,11 @@ class BrainvisionInput(SignalInput, FilesInput):
     def beside(self, file: Path) -> list[Path]:
         pointed = pointed_to(file)
         there = [path for path in pointed.values() if path.is_file()]
-        renamed = file.with_suffix(".eeg")  # of which a message tells
+        renamed = file.with_suffix(".eeg")  # named in a message of `declared`
         return [*there, *[renamed] * (pointed.get("DataFile") not in there and renamed.is_file())]
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of the header; its samples and markers must be there, and whole."""
-        return declared(file, participant)
+        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

@@ -1,4 +1,4 @@
-"""Tables of text: a row for each sample, with its time, a marker, and a column for each channel."""
+"""Text tables with a row per sample: its time, a marker, and a column per channel."""
 
 from __future__ import annotations
 
@@ -12,28 +12,20 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.channel_units import VOLTS, VoltUnit
-from shortloop.eeg.formats.columns import (
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.files.columns import (
     NOTHING,
     counter_in,
     is_no_channel,
     marker_columns,
     rate_of,
-    said_rate,
     seconds_of,
+    stated_rate,
     time_columns,
 )
-from shortloop.eeg.formats.delimited import (
-    ASK,
-    Dialect,
-    decimal_of,
-    dialect_of,
-    no_decimal,
-    numbers,
-    read_table,
-)
-from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
 __all__ = ["CsvInput"]
 
@@ -76,7 +68,6 @@ class CsvInput(SignalInput, FilesInput):
     )
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of the numbers and of what it takes to read them."""
         return BYTES * file.stat().st_size
 
     def warm_up(self) -> None:
@@ -90,82 +81,75 @@ class CsvInput(SignalInput, FilesInput):
         import mne
         import numpy as np
 
-        where: dict[str, Any] = {"participant": participant, "file": file}
         dialect = dialect_of(file, self.separator)
         if dialect is None:
             raise InputError(
                 "the file has no header line",
-                **where,
                 expected="names of columns in one of the first lines, and below a row for each sample",
                 hint="add the line, or name what is between values (input.separator)",
             )
-        decimal = self.decimal or decimal_of(
-            (value for row in dialect.rows for value in row), dialect.separator
-        )
-        if isinstance(decimal, tuple):
-            raise no_decimal(decimal, **where, field="input.decimal", hint=ASK)
-        time = self._time(dialect, **where)
+        values = (value for row in dialect.rows for value in row)
+        decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
+        time = self._time(dialect)
         markers = [self.marker.strip()] if self.marker else marker_columns(dialect.names)
         known = [name for name in markers if name in dialect.names]
-        table = read_table(file, dialect, texts=known if decimal == "." else None, participant=participant)
-        marker = self._marker(table, known, **where)
+        table = read_table(file, dialect, texts=known if decimal == "." else None)
+        marker = self._marker(file, table, known)
         line = len(dialect.before) + 2
-        times = time and seconds_of(table[time], decimal, self.time_unit, first_line=line, **where)
+        times = time and seconds_of(table[time], decimal, self.time_unit, first_line=line)
         counter = counter_in(dialect.names)
         sfreq = rate_of(
             times,
             len(table),
             given=self.sfreq,
-            said=said_rate(dialect.before),
+            said=stated_rate(dialect.before),
             counter=counter and numbers(table[counter], decimal),
             first_line=line,
-            **where,
         )
         names = [name for name in dialect.names if name not in (time, marker)]
         signals = np.array([numbers(table[name], decimal) for name in names])
         silent = [name for name, values in zip(names, signals, strict=True) if np.isnan(values).all()]
         aside = [name for name in names if name in silent or is_no_channel(name)]
         signals[np.isin(names, aside)[:, np.newaxis] & np.isnan(signals)] = 0.0
-        self._refuse_texts(table, dict(zip(names, signals, strict=True)), first_line=line, **where)
+        self._refuse_texts(table, dict(zip(names, signals, strict=True)), first_line=line)
         kinds = ["misc" if name in aside else "eeg" for name in names]
         raw = mne.io.RawArray(signals * VOLTS[self.unit], mne.create_info(names, sfreq, kinds))
         told = [name for name in aside if name not in (*self.drop, *self.picks)]
         if told:
             warnings.warn(
-                f"{participant}, {file.name}: columns that are no channels by their names or values were "
-                f"left out: {', '.join(told)}; if they are, name all channels (picks)",
+                f"columns that are no channels by their names or values were left out: {', '.join(told)}; if "
+                "they are, name all channels (picks)",
                 stacklevel=2,
             )
         if marker is not None:
             raw.set_annotations(_events(table[marker], sfreq))
         return raw
 
-    def _time(self, dialect: Dialect, **where: Any) -> str | None:
-        """The column of times; None if the study or the file says the rate, and there is none."""
+    def _time(self, dialect: Dialect) -> str | None:
+        """Find the column of times; None if there is none, and the study or the file says the rate."""
         wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
         found = next((name for name in wanted if name in dialect.names), None)
-        if found is None and (self.time or not (self.sfreq or said_rate(dialect.before))):
-            raise _no_column("times", "time", self.time or "timestamps", dialect.names, **where)
+        if found is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
+            raise _no_column("times", "time", self.time or "timestamps", dialect.names)
         return found
 
-    def _marker(self, table: Any, columns: Sequence[str], **where: Any) -> str | None:
-        """The column of markers; None if events are in a table beside the recording."""
+    def _marker(self, file: Path, table: Any, columns: Sequence[str]) -> str | None:
+        """Find the column of markers; None if events are in a table beside the recording."""
         used = [name for name in columns if (~_texts(table[name]).isin(NOTHING)).any()] or [*columns][:1]
         if len(used) > 1:
             raise InputError(
-                "several columns may be that of the markers",
-                **where,
+                "several columns may be the markers",
                 field="input.marker",
                 found=", ".join(used),
                 expected="one",
                 hint=f"name it under [input], as marker = {json.dumps(used[0])}",
             )
-        beside = self.event_source == "tsv" or (self.event_source is None and events_beside(where["file"]))
+        beside = self.event_source == "tsv" or (self.event_source is None and events_beside(file))
         if not used and not (beside and self.marker is None):
-            raise _no_column("markers", "marker", self.marker or "marker", table.columns, **where)
+            raise _no_column("markers", "marker", self.marker or "marker", table.columns)
         return used[0] if used else None
 
-    def _refuse_texts(self, table: Any, signals: dict[str, Any], *, first_line: int, **where: Any) -> None:
+    def _refuse_texts(self, table: Any, signals: dict[str, Any], *, first_line: int) -> None:
         import numpy as np
 
         first = {
@@ -177,7 +161,6 @@ class CsvInput(SignalInput, FilesInput):
             name = min(first, key=lambda each: first[each])
             raise InputError(
                 "channels hold values that are no numbers",
-                **where,
                 field="input.drop",
                 found=", ".join(first),
                 expected=f"finite numbers in each row; line {first_line + first[name]} has "
@@ -192,7 +175,7 @@ def _texts(column: Any) -> Any:
 
 
 def _events(column: Any, sfreq: float) -> Any:
-    """Annotations where markers begin."""
+    """Annotate where markers begin."""
     import mne
     import numpy as np
 
@@ -202,10 +185,9 @@ def _events(column: Any, sfreq: float) -> Any:
     return mne.Annotations(at / sfreq, 0.0, [name.removesuffix(".0") for name in markers[at]])
 
 
-def _no_column(what: str, field: str, wanted: str, names: Sequence[str], **where: Any) -> InputError:
+def _no_column(what: str, field: str, wanted: str, names: Sequence[str]) -> InputError:
     return InputError(
         f"there is no column of {what}",
-        **where,
         field=f"input.{field}",
         found=", ".join([*names][:SHOWN]),
         expected=wanted,

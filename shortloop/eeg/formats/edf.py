@@ -11,7 +11,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.edf_header import EdfHeader, declared, in_its_encoding, is_bdf
+from shortloop.eeg.headers.edf import EdfHeader, declared, in_its_encoding, is_bdf
 
 __all__ = ["EdfInput"]
 
@@ -32,8 +32,7 @@ class EdfInput(SignalInput, FilesInput):
         super().warm_up()
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of all samples in memory; it must be whole."""
-        return declared(file, participant)
+        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne
@@ -44,8 +43,6 @@ class EdfInput(SignalInput, FilesInput):
         if header.names and all(name.endswith(b"Annotations") for name in header.names):
             raise InputError(
                 "the file has annotations alone, and no signal",
-                participant=participant,
-                file=file,
                 found=", ".join(name.decode("latin-1") for name in header.names),
                 hint="write them to NAME_events.tsv (onset in s, duration, trial_type) beside their "
                 "recording, and move this file elsewhere",

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.eeglab_events import name_of, named_by_events
 from shortloop.eeg.formats.signals import SignalInput
 
 __all__ = ["EeglabInput"]
@@ -36,13 +35,15 @@ class EeglabInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
+        from shortloop.eeg.formats.epochs.event_columns import event_name, name_by_events
+
         try:
             raw = mne.io.read_raw_eeglab(file, montage_units="auto")
-            raw.annotations.rename({each: name_of(each) for each in set(raw.annotations.description)})
+            raw.annotations.rename({each: event_name(each) for each in set(raw.annotations.description)})
             return raw
         except TypeError as error:
             if "trials" not in str(error):
                 raise
         epochs = mne.io.read_epochs_eeglab(file, montage_units="auto")
-        named_by_events(epochs, file)
+        name_by_events(epochs, file)
         return epochs

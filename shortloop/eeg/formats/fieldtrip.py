@@ -4,26 +4,29 @@ Neurosci. 2011:156869)."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.channel_units import VOLTS, VoltUnit, voltages
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.formats.trialinfo import codes_of, table_of
-from shortloop.eeg.headers.mat73 import read_struct, variables
-from shortloop.eeg.headers.mat_header import declared
+from shortloop.eeg.headers.mat import declared, read_struct, variables
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
 
-__all__ = ["FieldtripInput"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["FieldtripInput", "code_columns", "in_words", "table_of"]
 
 METRES = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
 TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar": "grad", "meggrad": "grad"}
 TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}
-OTHERS = re.compile(r"[HV]?EOG|ECG|EMG|STI")  # what names of channels begin with that are no EEG
+OTHERS = re.compile(r"[HV]?EOG|ECG|EMG|STI")  # prefixes of channels that are no EEG
 AVERAGES, SPECTRA = ("avg", "individual"), ("powspctrm", "fourierspctrm", "crsspctrm")
+SHOWN = 6  # codes of a column in a message
 
 
 class FieldtripInput(SignalInput, FilesInput):
@@ -52,17 +55,16 @@ class FieldtripInput(SignalInput, FilesInput):
         super().warm_up()
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of all that is in it."""
-        return declared(file, participant)
+        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne
         import numpy as np
         import pandas as pd
 
-        struct = self._struct(file, participant)
+        struct = self._struct(file)
         names = [str(name) for name in _listed(struct["label"])]
-        trials, times = _trials(struct, (self.tmin, self.tmax), file, participant)
+        trials, times = _trials(struct, (self.tmin, self.tmax))
         sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
         info = mne.create_info(names, sfreq, _types(struct, names))
         _place(info, struct)
@@ -77,14 +79,14 @@ class FieldtripInput(SignalInput, FilesInput):
         if len(data) == 1:
             return mne.io.RawArray(data[0], info)
         table = table_of(struct)
-        codes = codes_of(table, self.column, len(data), file, participant)
+        codes = _codes_of(table, self.column, len(data))
         events = np.c_[np.arange(len(data)), np.zeros_like(codes), codes]
         ids = {str(code): int(code) for code in np.unique(codes)}
         columns = [f"trialinfo {number}" for number in range(1, table.shape[1] + 1)]
         metadata = pd.DataFrame(table, columns=columns)
         return mne.EpochsArray(data, info, events, float(times[0]), ids, metadata=metadata)
 
-    def _struct(self, file: Path, participant: str) -> dict[str, Any]:
+    def _struct(self, file: Path) -> dict[str, Any]:
         found = variables(file)
         name = self.variable or (found[0] if len(found) == 1 else "data")
         struct = read_struct(file, name) if name in found else None
@@ -93,8 +95,6 @@ class FieldtripInput(SignalInput, FilesInput):
         several = name not in found
         raise InputError(
             "the struct is not in the file" if several else "the variable is no struct of FieldTrip",
-            participant=participant,
-            file=file,
             field="input.variable",
             found=", ".join(found) if several else f"{name}: {_fields(struct)}",
             expected=name if self.variable and several else "a struct with label, time and trial",
@@ -102,7 +102,7 @@ class FieldtripInput(SignalInput, FilesInput):
         )
 
     def _factors(self, struct: dict[str, Any], names: list[str]) -> list[float]:
-        """By what each channel is multiplied: as the header says of it, or else of all, or else as usual."""
+        """Return each channel's factor: from its own unit in the header, else that of all, else of µV."""
         if self.unit is not None:
             return [VOLTS[self.unit]] * len(names)
         for holder in ("hdr", "elec"):
@@ -116,10 +116,8 @@ class FieldtripInput(SignalInput, FilesInput):
         return [VOLTS["µV"]] * len(names)
 
 
-def _trials(
-    struct: dict[str, Any], asked: tuple[float | None, float | None], file: Path, participant: str
-) -> tuple[list[Any], Any]:
-    """Arrays of channels × samples, and the times of all of them; of unequal ones what is asked for."""
+def _trials(struct: dict[str, Any], asked: tuple[float | None, float | None]) -> tuple[list[Any], Any]:
+    """Return arrays of channels × samples, and their times; trials of unequal length are cut as asked."""
     import numpy as np
 
     if "trial" not in struct:
@@ -129,8 +127,6 @@ def _trials(
             "averages cannot be decoded, trials are needed"
             if averages
             else "there are no trials in the struct",
-            participant=participant,
-            file=file,
             found="averages (avg)" if averages else "spectra" if spectra else _fields(struct),
             expected="trial",
             hint="save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'",
@@ -154,25 +150,15 @@ def _trials(
         if cut is not None:
             return cut
         raise InputError(
-            "trials differ in length or time",
-            participant=participant,
-            file=file,
-            field="trial",
-            found=found,
-            expected=expected,
-            hint=hint,
+            "trials differ in length or time", field="trial", found=found, expected=expected, hint=hint
         )
     return trials, times[0]
 
 
 def _cut_alike(
-    trials: list[Any],
-    times: list[Any],
-    channels: int,
-    step: float,
-    asked: tuple[float | None, float | None],
+    trials: list[Any], times: list[Any], channels: int, step: float, asked: tuple[float | None, float | None]
 ) -> tuple[tuple[list[Any], Any] | None, str]:
-    """Samples from input.tmin to input.tmax, if all trials have them; if not, what to do."""
+    """Cut samples from input.tmin to input.tmax if all trials have them; else return a hint."""
     import numpy as np
 
     hint = "cut them alike: ft_redefinetrial with cfg.toilim"
@@ -200,7 +186,7 @@ def _cut_alike(
 
 
 def _arrays(value: Any, dimensions: int = 2) -> list[Any]:
-    """A cell array of arrays, or an array with one more dimension, as a list."""
+    """List a cell array of arrays, or an array with one more dimension."""
     import numpy as np
 
     return [value] if isinstance(value, np.ndarray) and value.ndim == dimensions else list(value)
@@ -221,7 +207,6 @@ def _types(struct: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def _place(info: Any, struct: dict[str, Any]) -> None:
-    """Positions of electrodes, as MNE reads them."""
     import mne
     import numpy as np
 
@@ -242,3 +227,65 @@ def _listed(value: Any) -> list[Any]:
 
 def _fields(struct: object) -> str:
     return ", ".join(struct) if isinstance(struct, dict) else type(struct).__name__
+
+
+def table_of(struct: dict[str, Any]) -> np.ndarray:
+    """Return trialinfo as a matrix, trials × columns; empty if there is none."""
+    import numpy as np
+
+    table = np.asarray(struct.get("trialinfo", ()))
+    return table[:, np.newaxis] if table.ndim == 1 else table
+
+
+def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
+    """Count the values of each distinct column of whole numbers."""
+    import numpy as np
+
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        return {}
+    found: dict[int, Counter[int]] = {}
+    before: list[np.ndarray] = []
+    for number, values in enumerate(table.T, start=1):
+        if not np.isfinite(values).all() or (values != np.round(values)).any():
+            continue
+        if not any(np.array_equal(values, other) for other in before):
+            before.append(values)
+            found[number] = Counter(values.astype(int).tolist())
+    return found
+
+
+def in_words(columns: dict[int, Counter[int]]) -> str:
+    """Describe codes of columns with their counts."""
+    return "; ".join(f"column {number}: {_few(codes)}" for number, codes in columns.items())
+
+
+def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
+    """Return the event code of each trial."""
+    found = code_columns(table) if len(table) == trials else {}
+    if column is None and len(found) > 1:
+        raise InputError(
+            "several columns of trialinfo could be the codes of events",
+            field="input.column",
+            found=in_words(found),
+            expected="the number of one of them",
+            hint=f"name the column in the study file, for example: column = {min(found)}",
+        )
+    wanted = column or next(iter(found), 1)
+    fits = table.ndim == 2 and wanted <= table.shape[1] and len(table) == trials
+    if not fits or not code_columns(table[:, wanted - 1 : wanted]):
+        raise InputError(
+            "no event code for each trial",
+            field="input.column",
+            found=f"trialinfo: {' × '.join(map(str, table.shape))} of {table.dtype}"
+            if table.size
+            else "no trialinfo, from which classes come",
+            expected=f"trialinfo with {trials} rows of numbers, whole ones in column {wanted}",
+            hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
+        )
+    return table[:, wanted - 1].astype(int)
+
+
+def _few(codes: Counter[int]) -> str:
+    if len(codes) > 2 * SHOWN:
+        return f"{len(codes)} different, from {min(codes)} to {max(codes)}"
+    return ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))

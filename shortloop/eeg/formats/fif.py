@@ -22,7 +22,7 @@ class FifInput(SignalInput, FilesInput):
     format: Literal["fif"] = Field(description="raw recordings and epochs that MNE saved (.fif)")
 
     def beside(self, file: Path) -> list[Path]:
-        # MNE finds further parts by their names, whatever these were when they were saved.
+        # MNE finds further parts by their names, whatever they were called when saved.
         name, _, ending = file.name.partition(".fif")
         split = re.fullmatch(r"(.*_split-)\d+(_\w+)", name)
         pattern = rf"{re.escape(split[1])}\d+{split[2]}" if split else rf"{re.escape(name)}-\d+"
@@ -30,13 +30,12 @@ class FifInput(SignalInput, FilesInput):
         return sorted(path for path in file.parent.iterdir() if path != file and parts.fullmatch(path.name))
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of the file as doubles; it must not be damaged."""
-        return declared(file, participant)
+        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
-        found = blocks(file, participant)
+        found = blocks(file)
         if EPOCHS in found:
             return mne.read_epochs(file, preload=True)
         if RAW & found:
@@ -44,8 +43,6 @@ class FifInput(SignalInput, FilesInput):
         averages = EVOKED in found
         raise InputError(
             "averages cannot be decoded" if averages else "there is no recording in the file",
-            participant=participant,
-            file=file,
             found="averages (evoked)" if averages else "something else that MNE saved",
             expected="epochs, or a continuous recording",
             hint="save the epochs as they are before they are averaged" if averages else None,

@@ -1,4 +1,4 @@
-"""Whatever MNE reads, by the ending of the file's name."""
+"""Continuous recordings that `mne.io.read_raw` reads, by the ending of the file."""
 
 from __future__ import annotations
 
@@ -11,21 +11,18 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
-from shortloop.eeg.formats.epoching import events_beside
-from shortloop.eeg.formats.files import ENDINGS, Named, files_in, is_recording
-from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.files.find import ENDINGS, Named, files_in, is_recording
+from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.formats.sizes import declared
 
 __all__ = ["MneInput"]
 
-OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}
-"""Files beside a recording of Nihon Kohden, and how MNE expects them to be written."""
-ALONE = (".gdf", ".edf", ".bdf", ".nedf")
-"""Recordings that have all in one file, whatever is called like them."""
+OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}  # files beside, as MNE expects them
+ALONE = (".gdf", ".edf", ".bdf", ".nedf")  # recordings in one file, whatever else has their name
 OF_PERSYST = (
     "write in this section of the header BirthDate=01/31/80, Hand=, TestDate=2020.01.31 and "
-    "TestTime=12:00:00; nothing is made of them"
+    "TestTime=12:00:00; they are not used"
 )
 MISSING = re.compile(r"the module (\w+) is needed")
 
@@ -44,13 +41,12 @@ class MneInput(SignalInput, FilesInput):
     format: Literal["mne"] = Field(
         description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
     )
-
     data_format: Literal["int16", "int32"] | None = Field(
         None, description="samples of Neuroscan's .cnt; default: as the header says"
     )
 
     def warm_up(self) -> None:
-        # What MNE reads ANT, Curry and EGI with, where it is installed: its version counts, too.
+        # Readers of ANT, Curry and EGI, if installed: their versions are in the key.
         with suppress(ImportError):
             import antio  # noqa: F401
         with suppress(ImportError):
@@ -62,9 +58,9 @@ class MneInput(SignalInput, FilesInput):
 
     def together(self, file: Path) -> Named:
         if file.suffix.lower() == ".eeg":
-            return [
-                (_as_mne_expects(path), path) for path in [file, *self.beside(file), *events_beside(file)]
-            ]
+            paths = [file, *self.beside(file), *events_beside(file)]
+            endings = [OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix) for path in paths]
+            return [(path.stem + ending, path) for path, ending in zip(paths, endings, strict=True)]
         if not is_recording(file):
             return super().together(file)
         inside = files_in(file)
@@ -84,19 +80,15 @@ class MneInput(SignalInput, FilesInput):
             if path != file and path.is_file() and path.name.startswith(f"{stem}.")
         )
 
-    def declared(self, file: Path, participant: str) -> int:
-        """What its format says of it, if that is known; it must be whole then."""
-        return declared(file, participant) or super().declared(file, participant)
-
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
         read, options = mne.io.read_raw, dict[str, Any]()
         if file.suffix.lower() == ".data":  # Nicolet does not say it
             options["ch_type"] = "eeg"
-        elif file.suffix.lower() == ".dat" and _is(file, "BCI2000"):  # MNE reads it whole or not at all
+        elif file.suffix.lower() == ".dat" and _is(file, "BCI2000"):  # MNE only reads it as a whole
             options["preload"] = True
-        elif _is(file, "Neuroscan CNT"):  # the reader of ANT's would be tried first, and may end the process
+        elif _is(file, "Neuroscan CNT"):  # MNE would try the reader of ANT first, which may end the process
             read, options = mne.io.read_raw_cnt, {"data_format": self.data_format or "auto"}
         try:
             raw = read(file, **options)
@@ -104,8 +96,6 @@ class MneInput(SignalInput, FilesInput):
             if "data_format" in str(error):
                 raise InputError(
                     "the header does not say whether samples have 2 or 4 bytes",
-                    participant=participant,
-                    file=file,
                     field="input.data_format",
                     expected="int16 or int32, as the recorder was set",
                     hint='write data_format = "int32" under [input], or "int16": the wrong one gives noise',
@@ -115,8 +105,6 @@ class MneInput(SignalInput, FilesInput):
                 raise
             raise InputError(
                 f"a library is missing that reads this format: {missing[1]}",
-                participant=participant,
-                file=file,
                 hint="pip install 'shortloop[formats]'",
             ) from None
         except (KeyError, TypeError, UnboundLocalError) as error:
@@ -124,8 +112,6 @@ class MneInput(SignalInput, FilesInput):
                 raise
             raise InputError(
                 "MNE does not read this header of Persyst without all that it expects of the patient",
-                participant=participant,
-                file=file,
                 field="[Patient]",
                 found=f"{type(error).__name__}: {error}",
                 hint=OF_PERSYST,
@@ -136,7 +122,3 @@ class MneInput(SignalInput, FilesInput):
 def _is(file: Path, name: str) -> bool:
     kind = recognised(file)
     return kind is not None and kind.name == name
-
-
-def _as_mne_expects(path: Path) -> str:
-    return path.stem + OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix)

@@ -1,4 +1,4 @@
-"""Arrays in .npz: X, y, t and ch, one file a session."""
+"""Epochs in NumPy archives (.npz): X, y, t and ch, one file per session."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
-from shortloop.eeg.formats.channel_units import Unit
-from shortloop.eeg.formats.selection import class_of_event, kept_channels
-from shortloop.eeg.headers.numpy_files import array_in, as_text, declared
+from shortloop.eeg.headers.numpy_files import array_in, as_text, declared, refuse_missing, refuse_other_types
+from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NpzInput"]
 
-SOME = 20  # trials that are looked at before all of them are
+SOME = 20  # trials in which codes are looked for
 KEYS = ("X", "y", "t", "ch")
 
 
@@ -42,29 +41,22 @@ class NpzInput(FilesInput):
     drop: Patterns = Field((), description="channels to leave out; default: none")
 
     def declared(self, file: Path, participant: str) -> int:
-        return declared(file, participant, KEYS)
+        return declared(file, KEYS)
 
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
 
         from shortloop.eeg.checks.quality import warn_of_codes
-        from shortloop.eeg.formats.sessions import Part
+        from shortloop.eeg.formats.sessions import Part, kept_channels
 
-        wanted = class_of_event(self, classes)
-        data, y, times, ch = _arrays(file, participant)
+        wanted = self.class_of_event(classes)
+        data, y, times, ch = _arrays(file)
         times = times if self.time_unit in (None, "s") else times * SECONDS[self.time_unit]
-        sfreq = _rate(times, file, participant)
-        believed = self.time_unit is not None
-        check_rate(
-            sfreq,
-            float(times[-1] - times[0]),
-            believed=believed,
-            field="input.time_unit",
-            participant=participant,
-            file=file,
-        )
+        sfreq = _rate(times)
+        span = float(times[-1] - times[0])
+        check_rate(sfreq, span, believed=self.time_unit is not None, field="input.time_unit")
         names = [str(name) for name in ch]
-        channels = kept_channels(names, self.drop, known=names, file=file, participant=participant)
+        channels = kept_channels(names, self.drop, known=names)
         events = [as_text(value) for value in y]
         kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
         chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
@@ -83,53 +75,33 @@ class NpzInput(FilesInput):
         )
 
 
-def _arrays(file: Path, participant: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     import numpy as np
 
     with np.load(file, allow_pickle=False) as content:
         keys = list(getattr(content, "files", ()))
-        missing = [key for key in KEYS if key not in keys]
-        if missing:
-            raise InputError(
-                f"the file has no array {', '.join(missing)}",
-                participant=participant,
-                file=file,
-                found=", ".join(keys) or "no named arrays",
-                expected=", ".join(KEYS),
-                hint="save the four arrays with numpy.savez",
-            )
-        data, y, times, ch = (array_in(content, key, file, participant) for key in KEYS)
+        refuse_missing(KEYS, keys, "save the four arrays with numpy.savez")
+        data, y, times, ch = (array_in(content, key) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
         raise InputError(
             "the arrays do not fit together",
-            participant=participant,
-            file=file,
             field="X",
             found=f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}",
             expected="X (trials, channels, samples), y (trials), ch (channels), t (samples)",
             hint="save arrays that belong together",
         )
-    if data.dtype.kind not in "iuf" or times.dtype.kind not in "iuf":
-        raise InputError(
-            "X and t must hold real numbers",
-            participant=participant,
-            file=file,
-            found=f"X {data.dtype}, t {times.dtype}",
-            hint="save the signal and its times as floating-point numbers",
-        )
+    refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch
 
 
-def _rate(times: np.ndarray, file: Path, participant: str) -> float:
+def _rate(times: np.ndarray) -> float:
     span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
     if not span > 0:
         raise InputError(
             "times do not increase",
-            participant=participant,
-            file=file,
             field="t",
             found=f"{len(times)} times over {span:g} s",
             expected="two samples or more, each later than the one before",
         )
-    # Twelve digits: what rounding did to the times must not show in the rate.
+    # Twelve digits: rounding of the times must not show in the rate.
     return float(f"{(len(times) - 1) / span:.12g}")

@@ -1,12 +1,14 @@
-"""Reading recordings of any format: each is read in a process of its own, and checked there."""
+"""Read and check recordings of any format, each in a process of its own."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from os.path import getsize
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -14,14 +16,14 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.files import Named, placed, whole
-from shortloop.eeg.formats.read_in_process import begun, read_apart, reading
-from shortloop.eeg.formats.recognised import named_for_what_it_is
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.feature_trials import Found
+from shortloop.eeg.formats.files.find import Named, linked, recording_of
+from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
+from shortloop.eeg.formats.files.recognised import explain_other_format
 from shortloop.eeg.formats.sessions import join
 
-__all__ = ["features_begun", "read_epochs", "read_features"]
+__all__ = ["read_epochs", "read_features", "start_reading_features"]
 
 
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
@@ -65,39 +67,41 @@ def read_epochs(
     """
     who = {"participant": participant, "phase": phase}
     if isinstance(settings, GeneratedInput):
-        epochs = settings.generate(**who, classes=classes, seed=seed, training=training)
-        check_epochs(epochs, **who)
+        with located(participant, None):
+            epochs = settings.generate(**who, classes=classes, seed=seed, training=training)
+            check_epochs(epochs, **who)
         return epochs
     if not isinstance(settings, RecordedInput):
-        raise _of_the_other_sort(settings, "features, not epochs", "read_features", participant)
+        raise _wrong_kind(settings, "features, not epochs", "read_features", participant)
     settings = settings.of_phase(phase)
     if not recordings:
         raise InputError(
             f"there are no files of the {phase} phase", participant=participant, field="input.files"
         )
-    settings.warm_up()  # here and not in the process that reads, so that all files share what it takes
+    settings.warm_up()  # not in the reading process: all files then share the loaded libraries
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
     files = [_own_header(recording) for recording in named]
 
-    with placed(named) as places:
+    with linked(named) as places:
 
         def declared(file: Path, participant: str) -> int:
-            # Not as it lies, but with its own beside it: several recordings may have one and the same header.
+            # At its place among its own files: several recordings may share one header.
             found = [place for each, place in zip(files, places, strict=True) if each == file]
             sizes = [] if found else [BESIDE_BYTES * file.stat().st_size]
             for place in found:
-                with reading(file, participant, place), _recognised(settings, file, participant):
+                with reading(file, participant, place), _recognised(settings, file):
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
         def read_and_check() -> Epochs:
             parts = []
             for file, place in zip(files, places, strict=True):
-                with reading(file, participant, place), _recognised(settings, file, participant):
+                with reading(file, participant, place), _recognised(settings, file):
                     part = settings.read_part(place, participant, classes)
                     parts.append(replace(part, file=file))
-            epochs = join(parts, **who, classes=classes)
-            check_epochs(epochs, **who, files=files)
+            with located(participant, ", ".join(map(str, files))):
+                epochs = join(parts, **who, classes=classes)
+                check_epochs(epochs, **who)
             return epochs
 
         others = [path for recording in named for _, path in recording[1:]]
@@ -120,8 +124,20 @@ def read_features(
 
     Parameters
     ----------
-    settings, file, labels, kind, participant, phase, classes, allocate
-        As of `features_begun`.
+    settings : FeaturesInput
+        The study's input.
+    file : Path
+        File of the features.
+    labels : Path, optional
+        File of the classes of the trials; default: they are in `file`.
+    kind : str
+        ``"amplitude"`` or ``"power"``.
+    participant, phase : str
+        Whose and of which phase.
+    classes : sequence of str
+        Classes of the study.
+    allocate : callable, default numpy.empty
+        Makes the array of a shape (bins, trials, features) that is filled, unless the file can be mapped.
 
     Returns
     -------
@@ -132,21 +148,15 @@ def read_features(
     InputError
         If anything is wrong that a later stage would trip over.
     """
-    with features_begun(
-        settings,
-        file,
-        labels,
-        kind=kind,
-        participant=participant,
-        phase=phase,
-        classes=classes,
-        allocate=allocate,
+    who = {"participant": participant, "phase": phase}
+    with start_reading_features(
+        settings, file, labels, kind=kind, **who, classes=classes, allocate=allocate
     ) as wait:
         return wait()
 
 
 @contextmanager
-def features_begun(
+def start_reading_features(
     settings: InputSettings,
     file: Path,
     labels: Path | None = None,
@@ -157,54 +167,92 @@ def features_begun(
     classes: Sequence[str],
     allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
 ) -> Iterator[Callable[[], Features]]:
-    """Begin to read and check one participant's ready-made features in one phase."""
+    """Start to read and check one participant's ready-made features in one phase."""
     if not isinstance(settings, FeaturesInput):
-        raise _of_the_other_sort(settings, "epochs, not features", "read_epochs", participant)
+        raise _wrong_kind(settings, "epochs, not features", "read_epochs", participant)
     settings.warm_up()
 
     def declared(file: Path, participant: str) -> int:
-        with _recognised(settings, file, participant):
+        with _recognised(settings, file):
             return settings.declared(file, participant)
 
     def read_and_check() -> Features:
-        with _recognised(settings, file, participant):
-            features = settings.read(
-                file,
-                labels,
-                kind=kind,
-                participant=participant,
-                phase=phase,
-                classes=classes,
-                allocate=allocate,
-            )
-        check_features(features, participant=participant, phase=phase, file=file)
+        with reading(file, participant), _recognised(settings, file):
+            found = settings.find_in(file, labels, participant, phase)
+            features = _features_of(found, settings, kind, phase, classes, allocate)
+        with located(participant, str(file)):
+            check_features(features, phase)
         return features
 
     files = [file] if labels is None else [file, labels]
-    with begun(read_and_check, files, participant=participant, declared=declared) as wait:
+    with start_reading(read_and_check, files, participant=participant, declared=declared) as wait:
         yield wait
+
+
+def _features_of(
+    found: Found,
+    settings: FeaturesInput,
+    kind: str,
+    phase: str,
+    classes: Sequence[str],
+    allocate: Callable[[tuple[int, ...]], FloatArray],
+) -> Features:
+    """Select the trials of a study's classes."""
+    names = found.trials
+    counts = Counter(names)
+    missing = [name for name in classes if name not in counts]
+    if missing:
+        unknown = sorted(counts.keys() - set(classes))
+        raise InputError(
+            f"the {phase} phase has no trials of {', '.join(missing)}"
+            + (f", but of {', '.join(unknown)}" if unknown else ""),
+            field=settings.classes_in,
+            found=", ".join(f"{counts[name]} {name}" for name in sorted(counts)) or "no trials",
+            expected=f"trials of {', '.join(classes)}",
+            hint="write the classes in the study file as the file spells them",
+        )
+    index = {name: number for number, name in enumerate(classes)}
+    chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
+    span = found.span if len(chosen) == len(names) else None
+    if span is not None:
+        data = cast("FloatArray", found.cells)
+    else:
+        data = allocate((len(found.cells), len(chosen), len(found.features)))
+        for values, cell in zip(data, found.cells):
+            values[:] = cell if len(chosen) == len(names) else cell[chosen]
+    return Features(
+        data=data,
+        labels=np.array([index[names[trial]] for trial in chosen], dtype=np.int64),
+        classes=tuple(classes),
+        times=np.arange(len(found.cells), dtype=np.float64) if found.times is None else found.times,
+        names=found.features,
+        kind=kind,
+        unit=settings.unit_of(kind),
+        time_unit="bin" if found.times is None else "s",
+        span=span,
+    )
 
 
 def _own_header(recording: Named) -> Path:
     """Return the file of a recording, for messages.
 
-    Its header may be known by the path of another file of the same content; its samples are nobody else's.
+    Its header may be known by the path of another file of the same content; its samples are its own.
     """
     name, file = recording[0]
-    if whole(file) != file:
-        return whole(file)
+    if recording_of(file) != file:
+        return recording_of(file)
     samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
     beside = samples.with_name(Path(name).name) if name else file
     return beside if beside.is_file() else file
 
 
-def _recognised(settings: InputSettings, file: Path, participant: str) -> AbstractContextManager[None]:
-    """Errors say what a file is, unless the study leaves that open."""
+def _recognised(settings: InputSettings, file: Path) -> AbstractContextManager[None]:
+    """Name what a file is if reading fails, unless the format reads files of any kind."""
     wanted = str(getattr(settings, settings.tag))
-    return nullcontext() if settings.any_kind else named_for_what_it_is(file, participant, wanted)
+    return nullcontext() if settings.any_kind else explain_other_format(file, wanted)
 
 
-def _of_the_other_sort(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
+def _wrong_kind(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
     name = getattr(settings, settings.tag)
     return InputError(
         f"input of the format '{name}' has {has}",

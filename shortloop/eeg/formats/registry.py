@@ -1,7 +1,6 @@
-"""The formats there are: the one place that lists them.
+"""The table of all formats.
 
-What reads recordings imports the one format that it needs by its name, and not this table, so that a new
-format makes no job run again.
+Stages import the one format that they need by its name, not this table, so that a new format rebuilds no job.
 """
 
 from __future__ import annotations

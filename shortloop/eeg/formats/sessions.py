@@ -1,11 +1,11 @@
-"""Several files, one recording: what each file gives, joined after they are found to agree."""
+"""The epochs of one file, and how several files are checked and joined to one recording."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,63 +18,73 @@ from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.same_trials import trial_digests
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.empty_classes import left_out
-from shortloop.eeg.formats.positions import mean_positions
+from shortloop.eeg.formats.epochs.dropped import all_left_out
+from shortloop.eeg.formats.epochs.positions import mean_positions
 
-__all__ = ["Part", "join"]
+__all__ = ["Part", "join", "kept_channels", "refuse_unknown"]
 
-PARALLEL = 10  # trials from which on it is no accident that two files share their onsets
-SHARED = 0.9  # of the trials: a few may be left out of one of them
+PARALLEL = 10  # trials; two files that share so many onsets do not by chance
+SHARED = 0.9  # of the trials: a few may be left out of one file
 
 
 @dataclass(frozen=True)
 class Part:
-    """Epochs of one file.
-
-    file: the file.
-    data: float, (trials, channels, samples). The signal.
-    labels: int, (trials,). Index of each trial's class.
-    times: float, (samples,). Time of each sample, s.
-    sfreq: sampling rate, Hz.
-    channels: channel names.
-    seen: number of trials of every event in the file, also of those that belong to no class.
-    info: mapping of str to array, (trials, ...). Anything else known of each trial.
-    unit: unit of the data.
-    account: plain data: what was recorded, what was done, how many trials were left out, and why.
-    positions: float, (channels, 3), optional
-    onsets: mapping of str to array, optional. Of a continuous recording, samples at which there are events of
-        each name.
-    moments: int, (trials,), optional. Sample of each trial's event in the recording that it was cut from.
-    """
+    """Epochs of one file."""
 
     file: Path
-    data: FloatArray
-    labels: IntArray
-    times: FloatArray
-    sfreq: float
+    data: FloatArray  # (trials, channels, samples), in `unit`
+    labels: IntArray  # index of each trial's class
+    times: FloatArray  # of each sample, s
+    sfreq: float  # Hz
     channels: tuple[str, ...]
-    seen: Mapping[str, int]
-    info: Mapping[str, np.ndarray] = field(default_factory=dict)
+    seen: Mapping[str, int]  # count of each event in the file, also of events of no class
+    info: Mapping[str, np.ndarray] = field(default_factory=dict)  # anything else known of each trial
     unit: str = "V"
+    # Plain data: what was recorded and done, how many trials were left out, and why.
     account: Mapping[str, Any] = field(default_factory=dict)
-    positions: FloatArray | None = None
-    onsets: Mapping[str, IntArray] = field(default_factory=dict)
-    moments: IntArray | None = None
+    positions: FloatArray | None = None  # (channels, 3)
+    onsets: Mapping[str, IntArray] = field(default_factory=dict)  # samples of each event, if continuous
+    moments: IntArray | None = None  # sample of each trial's event, where it was cut from
+
+
+def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:
+    """Drop channels that the study names."""
+    refuse_unknown(drop, known, "a channel to drop is not in the file", "input.drop")
+    kept = [name for name in names if name not in drop]
+    if not kept:
+        found = f"dropped: {', '.join(drop) or 'none'}"
+        raise InputError("no channels are left", field="input.drop", found=found, hint="drop fewer channels")
+    return kept
+
+
+def refuse_unknown(
+    names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
+) -> None:
+    """Raise InputError if a name of the study is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            problem,
+            field=field,
+            found=", ".join(unknown),
+            expected=expected or f"names among {', '.join(map(str, known))}",
+            hint=f"correct {field} in the study file",
+        )
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
-    """Epochs of all files, in the order of the files."""
+    """Join the epochs of all files, in the order of the files."""
     first = parts[0]
     parts = [first, *(_in_order(part, first.channels) for part in parts[1:])]
     for part in parts[1:]:
         _check_agree(first, part, participant)
     parts = _without_copies(parts, classes, participant)
-    _tell_of_parallel(parts, participant)
+    _warn_of_parallel(parts, participant)
     first = parts[0]
     labels = np.concatenate([part.labels for part in parts]).astype(np.int64)
     missing = [name for index, name in enumerate(classes) if not (labels == index).any()]
     if missing:
-        raise _without_trials(parts, missing, participant=participant, phase=phase, classes=classes)
+        raise _without_trials(parts, missing, phase, classes)
     shared = [key for key in first.info if all(key in part.info for part in parts)]
     info = {key: np.concatenate([part.info[key] for part in parts]) for key in shared}
     info["file"] = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
@@ -94,33 +104,22 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
 
 
 def _without_trials(
-    parts: Sequence[Part], missing: Sequence[str], *, participant: str, phase: str, classes: Sequence[str]
+    parts: Sequence[Part], missing: Sequence[str], phase: str, classes: Sequence[str]
 ) -> InputError:
-    """Say whether the events of classes are not there, or all their trials were left out, and why."""
-    where = {"participant": participant, "file": ", ".join(str(part.file) for part in parts)}
-    lost = left_out([part.account for part in parts], missing)
-    if lost:
-        return InputError(
-            f"all trials of {', '.join(lost.classes)} in the {phase} phase were left out",
-            **where,
-            field=lost.field,
-            found=lost.found,
-            expected=f"trials of {', '.join(classes)}",
-            hint=lost.hint,
-        )
+    """Explain whether classes have no events, or all their trials were left out, and why."""
+    expected = f"trials of {', '.join(classes)}"
     seen = sum((Counter(part.seen) for part in parts), Counter[str]())
-    return InputError(
+    return all_left_out([part.account for part in parts], missing, phase, expected) or InputError(
         f"the {phase} phase has no trials of {', '.join(missing)}",
-        **where,
         field="input.events",
         found=", ".join(f"{count} × {name}" for name, count in seen.most_common(20)) or "no events",
-        expected=f"trials of {', '.join(classes)}",
+        expected=expected,
         hint="name the events of each class under [input.events] in the study file",
     )
 
 
 def _in_order(part: Part, channels: tuple[str, ...]) -> Part:
-    """A part with its channels in the order of another, if these are the same."""
+    """Sort the channels of a part like those of another, if both have the same."""
     if part.channels == channels or sorted(part.channels) != sorted({*channels}):
         return part
     order = [part.channels.index(name) for name in channels]
@@ -148,7 +147,6 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
         bads = sorted({*part.account.get("bads", ()), *first.account.get("bads", ())})
         raise InputError(
             f"files of one phase differ in {apart[0]}",
-            participant=participant,
             file=part.file,
             found=apart[1],
             expected=f"{apart[2]}, as in {first.file.name}",
@@ -160,7 +158,7 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
 
 
 def _same_times(one: Part, other: Part) -> bool:
-    """True if times are the same, or would be at one rate; those of a known device are at its own."""
+    """True if times are the same, or would be at one rate."""
     if len(one.times) != len(other.times):
         return False
     return any(
@@ -169,8 +167,8 @@ def _same_times(one: Part, other: Part) -> bool:
     )
 
 
-def _tell_of_parallel(parts: Sequence[Part], participant: str) -> None:
-    """Warn of files whose trials begin together: two acquisitions of the same moments, or a filtered copy."""
+def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:
+    """Warn of files whose trials begin together: two recordings of the same moments, or a filtered copy."""
     for one, other in itertools.combinations(parts, 2):
         a, b = _moments(one), _moments(other)
         fewer = min(len(a), len(b))
@@ -190,7 +188,7 @@ def _tell_of_parallel(parts: Sequence[Part], participant: str) -> None:
 
 
 def _moments(part: Part) -> np.ndarray:
-    """When trials are, in samples; none if it is not known, as of epochs that are only counted."""
+    """Return when trials begin, in samples; none if unknown, as for epochs that are only counted."""
     if "onset" in part.info:
         return part.info["onset"] * part.sfreq
     moments = np.empty(0) if part.moments is None else part.moments
@@ -198,7 +196,7 @@ def _moments(part: Part) -> np.ndarray:
 
 
 def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: str) -> list[Part]:
-    # A trial that is there twice would be in training and held-out trials alike.
+    # Copies of a trial would be among training and held-out trials.
     seen: dict[bytes, tuple[Part, int]] = {}
     kept = []
     for part, digests in zip(parts, trial_digests(*(part.data for part in parts)), strict=True):
@@ -214,7 +212,7 @@ def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: 
 def _fresh(
     part: Part, copies: Mapping[int, tuple[Part, int]], classes: Sequence[str], participant: str
 ) -> Part:
-    """A part without trials that are there already, each with where it is."""
+    """Leave out trials that are copies; `copies` maps each to the place of the original."""
     other = next((first for first, _ in copies.values() if first is not part), part)
     where = f"are also in {other.file.name}" if other is not part else "are there twice"
     number, (_, same) = next(iter(copies.items()))
@@ -223,7 +221,6 @@ def _fresh(
             "a trial is there twice under different classes"
             if other is part
             else "a trial is in two files under different classes",
-            participant=participant,
             file=part.file,
             found=f"{len(copies)} trials that {where}",
             hint="save each trial once, with the class that it has"

@@ -1,4 +1,4 @@
-"""What formats have in common that MNE reads: from a recording, continuous or in epochs, to a part."""
+"""Base class of formats that MNE reads: from a recording, continuous or in epochs, to a `Part`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shortloop.eeg.checks.samples import check_samples
-from shortloop.eeg.formats.edf_records import MOVED, at_samples
-from shortloop.eeg.formats.epoching import EpochedInput, events_beside
-from shortloop.eeg.formats.files import Named
-from shortloop.eeg.formats.header_units import in_volts
-from shortloop.eeg.headers.fif_tags import BYTES, PACKED
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
+from shortloop.eeg.formats.files.find import Named
+from shortloop.eeg.headers import brainvision, edf, fif_tags
+from shortloop.eeg.headers.units import scale_to_volts
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
 
 __all__ = ["SignalInput"]
 
-# It is no matter, or said in other words.
+FDT_BYTES = 4  # of each sample in .fdt
+SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, ".vhdr": brainvision.declared}
+"""What checks the size of a recording, by its ending; MNE would read truncated files without an error."""
+
+# Harmless warnings of MNE, and those that are given here in other words.
 NO_MATTER = (
     ".*(naming conventions|At least one epoch has multiple events|All epochs were dropped|Not setting posi"
     "tion|channels without locations|contains 'boundary' events).*"
@@ -40,13 +43,13 @@ class SignalInput(EpochedInput):
 
     @abstractmethod
     def open(self, file: Path, participant: str) -> Any:
-        """The recording as MNE has it."""
+        """Open the recording as a Raw or Epochs of MNE."""
 
     def together(self, file: Path) -> Named:
         return [(each.name, each) for each in [file, *self.beside(file), *events_beside(file)]]
 
     def beside(self, file: Path) -> list[Path]:
-        """Files in the same folder that belong to a recording, but for its events."""
+        """List files in the same folder that belong to a recording, without its events."""
         return []
 
     def warm_up(self) -> None:
@@ -59,49 +62,73 @@ class SignalInput(EpochedInput):
         import pandas  # noqa: F401
         import scipy.signal  # noqa: F401
 
-        import shortloop.eeg.formats.cut_epochs  # noqa: F401
+        import shortloop.eeg.formats.epochs.cut  # noqa: F401
 
-        if self.preprocessing.interpolate:  # of which compiled code is a part
+        if self.preprocessing.interpolate:  # its compiled code is loaded here, too
             import mne.channels.interpolation
             import mne.forward  # noqa: F401
             import numba  # noqa: F401
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of the file as doubles, of two-byte samples."""
-        return (PACKED if file.suffix in (".gz", ".mat") else BYTES) * file.stat().st_size
+        known = SIZES.get(file.suffix.lower())
+        if known is not None:
+            return known(file)
+        # As doubles, if samples have two bytes.
+        return (fif_tags.PACKED if file.suffix in (".gz", ".mat") else fif_tags.BYTES) * file.stat().st_size
 
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
-        from shortloop.eeg.formats.cut_epochs import part_of
+        from shortloop.eeg.formats.epochs.cut import part_of
+        from shortloop.eeg.formats.epochs.gaps import align_to_samples
 
-        with _told(file, participant):
+        with _prefixed_warnings(f"{participant}, {file.name}: "):
             signal = self.open(file, participant)
-            if signal.info["comps"] is None:  # of CTF without MEG, of which MNE cannot pick channels then
+            if signal.info["comps"] is None:  # of CTF without MEG; MNE cannot pick its channels then
                 with signal.info._unlock():  # noqa: SLF001  MNE has no other way to set these
                     signal.info["comps"] = []
             signal.rename_channels({name: name.strip("\0 ") for name in signal.ch_names if "\0" in name})
-            check_samples(signal, file, participant)
-            in_volts(signal, file, participant)
-            with_table = self.event_source in (None, "tsv")
-            at_samples(
-                signal, file, participant, table=next(iter(events_beside(file)), None) if with_table else None
-            )
+            _check_samples(signal, file)
+            scale_to_volts(signal, file)
+            tables = events_beside(file) if self.event_source in (None, "tsv") else []
+            align_to_samples(signal, next(iter(tables), None))
             return part_of(self, signal, file, participant, classes)
 
 
+def _check_samples(signal: Any, file: Path) -> None:
+    """Raise InputError if samples are read from elsewhere, or are not all there."""
+    folder = file if file.is_dir() else file.parent
+    beside = {path.resolve() for path in folder.iterdir()}
+    for path in map(Path, filter(None, getattr(signal, "filenames", ()))):
+        if path.is_file() and path.resolve() not in beside:
+            raise InputError(
+                "samples are in a file that is not known to belong to the recording",
+                found=path,
+                expected="files in the same folder, with the names that the writer of the format gives them",
+                hint="save the recording again where it is, in place of moving or renaming its files",
+            )
+        needed = FDT_BYTES * len(signal.ch_names) * signal.n_times
+        if path.suffix == ".fdt" and path.stat().st_size != needed:
+            raise InputError(
+                "the samples are not those of the dataset",
+                found=f"{path.name} of {path.stat().st_size} bytes",
+                expected=f"{needed} bytes: {len(signal.ch_names)} channels, {signal.n_times} samples",
+                hint="copy both files again from their source",
+            )
+
+
 @contextmanager
-def _told(file: Path, participant: str) -> Iterator[None]:
-    """Pass on what MNE warns of, as notes on the file."""
+def _prefixed_warnings(prefix: str) -> Iterator[None]:
+    """Repeat warnings of MNE and ours with a prefix, each once."""
     import mne
+
+    from shortloop.eeg.formats.epochs.gaps import MOVED
 
     with warnings.catch_warnings(record=True) as caught, mne.utils.use_log_level("WARNING"):
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", message=NO_MATTER)
         yield
-    said = [each for each in caught if each.category in (RuntimeWarning, UserWarning)]
-    start = f"{participant}, {file.name}: "
-    texts = dict.fromkeys(" ".join(str(each.message).split()) for each in said)
-    moved = any(
-        MOVED in text for text in texts
-    )  # of events that MNE took for later than the end, before that
+    known = [each for each in caught if each.category in (RuntimeWarning, UserWarning)]
+    texts = dict.fromkeys(" ".join(str(each.message).split()) for each in known)
+    # MNE omits events after the end, before they are moved to their samples.
+    moved = any(MOVED in text for text in texts)
     for text in [text for text in texts if not (moved and text.startswith("Omitted "))]:
-        warnings.warn(start + text.removeprefix(start), stacklevel=3)
+        warnings.warn(prefix + text, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Simulated recordings, without files."""
+"""A simulated study-test experiment: recordings of known truth and any size, without files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,25 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import GeneratedInput
 
 if TYPE_CHECKING:
-    from shortloop.base.types import FloatArray
+    import numpy as np
+
+    from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.data import Epochs
 
 __all__ = ["SimulatedInput"]
+
+NOISE_RMS = 10e-6  # V, of each channel
+SENSOR_RMS = 1e-6  # V, of white noise, not shared by channels
+BURST_HZ = 20.0
+# In SD of the noise: together, patterns of strength 1 reach about 1 SD at their strongest channel, and are
+# decoded well but not perfectly.
+EVOKED_SIZE = 0.35
+BURST_SIZE = 0.55
+NAMES = (
+    *("Fp1", "Fp2", "F3", "F4", "C3", "C4", "P3", "P4", "O1", "O2", "F7", "F8", "T7", "T8", "P7", "P8"),
+    *("Fz", "Cz", "Pz", "Oz", "FC1", "FC2", "CP1", "CP2", "FC5", "FC6", "CP5", "CP6", "TP9", "TP10"),
+    *("POz", "AFz"),
+)
 
 
 class SimulatedInput(GeneratedInput):
@@ -39,33 +54,54 @@ class SimulatedInput(GeneratedInput):
     def generate(
         self, *, participant: str, phase: str, classes: Sequence[str], seed: int, training: bool
     ) -> Epochs:
-        """One participant's epochs in one phase, in V: patterns of the classes come at ``onset`` … ``offset``
-        in the phase that trains, in others later by ``delay`` and scaled by ``weakening``.
+        """Simulate one participant's epochs in one phase, in V.
+
+        Patterns of the classes come at ``onset`` … ``offset`` in the training phase; in others they are later
+        by ``delay`` and scaled by ``weakening``. Noise: one source per channel with 1/f power, mixed at
+        random, plus white noise of each sensor. Effect: *evoked*, a pattern over the channels, phase-locked,
+        rising and falling as a squared sine; *induced*, a burst of 20 Hz of random phase in each trial, whose
+        amplitude over the channels tells the class, so that it is in the power and not in the average
+        (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
         """
         from shortloop.eeg.data import Epochs
-        from shortloop.eeg.formats.simulation import channel_names, simulate
 
         times = self._times()
-        data, labels = simulate(
-            times,
-            self._window(times, training),
-            strength=self.strength * (1.0 if training else self.weakening),
-            sfreq=self.sfreq,
-            channels=self.channels,
-            n_classes=len(classes),
-            trials=self.trials,
-            participant=participant,
-            phase=phase,
-            seed=seed,
-        )
+        data, labels = self._simulate(times, participant, phase, len(classes), seed, training)
+        names = NAMES[: self.channels]
+        names += tuple(f"E{number}" for number in range(len(NAMES) + 1, self.channels + 1))
         return Epochs(
-            data=data,
-            labels=labels,
-            classes=tuple(classes),
-            times=times,
-            sfreq=self.sfreq,
-            channels=channel_names(self.channels),
+            data=data, labels=labels, classes=tuple(classes), times=times, sfreq=self.sfreq, channels=names
         )
+
+    def _simulate(
+        self, times: FloatArray, participant: str, phase: str, n_classes: int, seed: int, training: bool
+    ) -> tuple[FloatArray, IntArray]:
+        """Return trials of all classes × channels × samples, and the class of each trial, in random order."""
+        import numpy as np
+
+        from shortloop.base.seeds import seed_for
+
+        def rng(*name: str) -> np.random.Generator:
+            return np.random.default_rng(seed_for(seed, "simulated", participant, *name))
+
+        window = self._window(times, training)
+        patterns = rng("patterns")
+        mixing = _mixing(self.channels, patterns)
+        evoked = _evoked_patterns(n_classes, mixing, patterns)
+        induced = patterns.uniform(0, 1, (n_classes, self.channels))
+
+        drawn = rng("trials", phase)
+        labels = drawn.permutation(np.repeat(np.arange(n_classes), self.trials))
+        phases = drawn.uniform(0, 2 * np.pi, len(labels))
+        data = _noise(len(labels), len(times), self.sfreq, mixing, rng("noise", phase))
+
+        active = np.flatnonzero(window)
+        burst = np.cos(2 * np.pi * BURST_HZ * times[active] + phases[:, None])
+        effect = EVOKED_SIZE * evoked[labels][:, :, None] * np.ones(len(active))
+        effect += BURST_SIZE * induced[labels][:, :, None] * burst[:, None, :]
+        strength = self.strength * (1.0 if training else self.weakening)
+        data[:, :, active] += strength * NOISE_RMS * window[active] * effect
+        return data, labels.astype(np.int64)
 
     def _times(self) -> FloatArray:
         import numpy as np
@@ -82,7 +118,7 @@ class SimulatedInput(GeneratedInput):
         return np.arange(first, last + 1) / self.sfreq
 
     def _window(self, times: FloatArray, training: bool) -> FloatArray:
-        """Time course of the effect, 0 outside the window and at most 1 inside."""
+        """Return the time course of the effect, 0 outside the window and at most 1 inside."""
         import numpy as np
 
         late = 0.0 if training else self.delay
@@ -97,3 +133,41 @@ class SimulatedInput(GeneratedInput):
                 hint="correct input.onset, input.offset or input.delay in the study file",
             )
         return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)
+
+
+def _mixing(channels: int, rng: np.random.Generator) -> FloatArray:
+    """Mix sources to channels of the same power."""
+    import numpy as np
+
+    mixing = rng.standard_normal((channels, channels))
+    mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
+    noise: FloatArray = np.sqrt(NOISE_RMS**2 - SENSOR_RMS**2) * mixing
+    return noise
+
+
+def _evoked_patterns(classes: int, mixing: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return classes × channels, mixed from sources as the noise is; root mean square 1."""
+    import numpy as np
+
+    patterns = rng.standard_normal((classes, len(mixing))) @ mixing.T
+    patterns -= patterns.mean(axis=0)
+    scaled: FloatArray = patterns / np.sqrt(np.mean(patterns**2, axis=1, keepdims=True))
+    return scaled
+
+
+def _noise(
+    trials: int, samples: int, sfreq: float, mixing: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    import numpy as np
+
+    # Twice as long as needed, then cut: noise from an FFT is periodic, a recording is not.
+    length = 2 * samples
+    freqs = np.fft.rfftfreq(length, 1 / sfreq)
+    amplitude = 1 / np.sqrt(np.maximum(freqs, freqs[1]))
+    amplitude[0] = 0
+    amplitude *= length / 2 / np.sqrt(np.sum(amplitude[:-1] ** 2) + amplitude[-1] ** 2 / 4)
+    spectrum = rng.standard_normal((trials, len(mixing), len(freqs), 2)).view(complex)[..., 0]
+    sources = np.fft.irfft(spectrum * amplitude, n=length, axis=-1)[:, :, :samples]
+    data = mixing @ sources
+    data += SENSOR_RMS * rng.standard_normal(data.shape)
+    return data

@@ -1,4 +1,4 @@
-"""Ready-made features in a table of text: a row for each trial, with its class and a column a feature."""
+"""Ready-made features in a text table: a row per trial, with its class and a column per feature."""
 
 from __future__ import annotations
 
@@ -9,18 +9,9 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.channel_units import Unit
-from shortloop.eeg.formats.delimited import (
-    ASK,
-    MISSING,
-    decimal_of,
-    dialect_of,
-    no_decimal,
-    numbers,
-    read_table,
-)
+from shortloop.eeg.formats.base import FeaturesInput, Patterns
+from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, dialect_of, numbers, read_table
+from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.feature_trials import Found
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["TableInput"]
 
 BYTES = 8  # in memory, for each byte of text
-SHOWN = 20  # names that a message has
+SHOWN = 20  # names in a message
 
 
 class TableInput(FeaturesInput):
@@ -70,7 +61,6 @@ class TableInput(FeaturesInput):
         return self.unit
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of the numbers and of what it takes to read them."""
         return BYTES * file.stat().st_size
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
@@ -78,61 +68,49 @@ class TableInput(FeaturesInput):
 
         from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
 
-        table = self._rows(self._table(file, participant), participant, phase, file)
+        table = self._rows(self._table(file), participant, phase)
         given = {self.label, self.participant, self.phase, *self.drop}
         features = table[[name for name in table.columns if name not in given]]
-        _check_numbers(features, file, participant)
+        _check_numbers(features)
         found = Found(
             _texts(table[self.label]).tolist(),
             tuple(features.columns),
             features.to_numpy(np.float64)[np.newaxis],
         )
-        refuse_labels_among_features(
-            found,
-            participant=participant,
-            file=file,
-            hint="leave out columns that are no features: input.drop",
-        )
+        refuse_labels_among_features(found, hint="leave out columns that are no features: input.drop")
         return found
 
     def whose(self, file: Path) -> list[tuple[str, str]]:
-        """Whose rows a file has, and of which phase."""
-        table = self._table(file, "")
+        """List the participants and phases of a file's rows."""
+        from shortloop.eeg.formats.files.process import reading
+
+        with reading(file, None):
+            table = self._table(file)
         columns = [
             _texts(table[name]) if name else [""] * len(table) for name in (self.participant, self.phase)
         ]
         return [*dict.fromkeys(zip(*columns, strict=True))]
 
-    def _table(self, file: Path, participant: str) -> Any:
-        named = {
-            "label": self.label,
-            **({"participant": self.participant} if self.participant else {}),
-            **({"phase": self.phase} if self.phase else {}),
-        }
+    def _table(self, file: Path) -> Any:
+        given = {"label": self.label, "participant": self.participant, "phase": self.phase}
+        named = {field: name for field, name in given.items() if name}
         dialect = dialect_of(file, self.separator)
         if dialect is None:
             raise InputError(
                 "the file is not a table",
-                participant=participant,
-                file=file,
                 expected="names of columns in one of the first lines, and below a row for each trial",
                 hint="add the line of names, or name what is between values (input.separator)",
             )
         texts = [name for name in dialect.names if name in (*named.values(), *self.drop)]
         features = [name for name in dialect.names if name not in texts]
-        decimal = self.decimal or decimal_of(
-            (value for name in features for value in dialect.column(name)), dialect.separator
-        )
-        if isinstance(decimal, tuple):
-            raise no_decimal(decimal, field="input.decimal", hint=ASK, participant=participant, file=file)
-        table = read_table(file, dialect, texts=texts if decimal == "." else None, participant=participant)
+        values = (value for name in features for value in dialect.column(name))
+        decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
+        table = read_table(file, dialect, texts=texts if decimal == "." else None)
         columns = ", ".join(table.columns[:SHOWN]) + (" …" if len(table.columns) > SHOWN else "")
         for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:
             if name not in table:
                 raise InputError(
                     f"there is no column '{name}'",
-                    participant=participant,
-                    file=file,
                     field=f"input.{field}",
                     found=columns,
                     hint="name a column of the file, or another separator (input.separator)",
@@ -141,8 +119,8 @@ class TableInput(FeaturesInput):
             table[name] = _as_numbers(table[name], decimal)
         return table
 
-    def _rows(self, table: Any, participant: str, phase: str, file: Path) -> Any:
-        """Those of a participant and phase, each with its class."""
+    def _rows(self, table: Any, participant: str, phase: str) -> Any:
+        """Select rows of a participant and phase, and refuse rows without a class."""
         for field, column, wanted in (
             ("participant", self.participant, participant),
             ("phase", self.phase, phase),
@@ -153,8 +131,6 @@ class TableInput(FeaturesInput):
             if not (seen == composed(wanted)).any():
                 raise InputError(
                     f"the table has no row of {'the phase ' + wanted if field == 'phase' else wanted}",
-                    participant=participant,
-                    file=file,
                     field=f"input.{field}",
                     found=", ".join(seen.unique()[:SHOWN]),
                     expected=wanted,
@@ -165,8 +141,6 @@ class TableInput(FeaturesInput):
         if empty:
             raise InputError(
                 "rows have no class",
-                participant=participant,
-                file=file,
                 field="input.label",
                 found=f"{empty} of {len(table)} rows without a value of '{self.label}'",
                 expected="a class in each row",
@@ -176,7 +150,7 @@ class TableInput(FeaturesInput):
 
 
 def _as_numbers(column: Any, decimal: str) -> Any:
-    """Values as numbers, if all are numbers or missing."""
+    """Convert a column if all values are numbers or missing."""
     import numpy as np
 
     values = numbers(column, decimal)
@@ -185,17 +159,15 @@ def _as_numbers(column: Any, decimal: str) -> Any:
 
 
 def _texts(column: Any) -> Any:
-    """Values as they are compared: a whole number is written in one way."""
+    """Return values for comparison: ``1`` for ``1.0``, and composed accents."""
     return column.fillna("").str.strip().str.removesuffix(".0").map(composed)
 
 
-def _check_numbers(features: Any, file: Path, participant: str) -> None:
+def _check_numbers(features: Any) -> None:
     wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
     if wrong or not len(features.columns):
         raise InputError(
             "columns hold values that are no numbers" if wrong else "the table has no features",
-            participant=participant,
-            file=file,
             field="input.drop",
             found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
             expected="numbers in each row of each feature",

@@ -1,19 +1,26 @@
-"""Classification data in .mat files: features that were computed elsewhere."""
+"""Classification data in .mat files: ready-made features, as the MATLAB scripts of Bramão and the Python of
+Erickson (UPTEC F 21013, Uppsala 2021) pass them between stages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.headers.mat_header import declared
+from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import FeaturesInput
+from shortloop.eeg.headers.mat import declared, is_hdf5, load_variables, variables
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from shortloop.eeg.formats.feature_trials import Found
 
 __all__ = ["ThesisInput"]
+
+FIELDS = ("category_name", "feature_name", "feature")
 
 
 class ThesisInput(FeaturesInput):
@@ -25,15 +32,142 @@ class ThesisInput(FeaturesInput):
     def warm_up(self) -> None:
         import h5py  # noqa: F401
 
-        import shortloop.eeg.formats.mat_features  # noqa: F401
+        import shortloop.eeg.formats.feature_trials
+        import shortloop.eeg.headers.mat5  # noqa: F401
 
     def unit_of(self, kind: str) -> str:
         return {"amplitude": "V", "power": "V²"}[kind]
 
     def declared(self, file: Path, participant: str) -> int:
-        return declared(file, participant)
+        return declared(file)
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
-        from shortloop.eeg.formats.mat_features import find_in
+        found, category = _mapped(file) or _loaded(file)
+        _check_shapes(found.cells, len(found.trials), len(found.features))
+        if category is not None:
+            _check_category(category, found.trials)
+        return found
 
-        return find_in(file, participant)
+
+def _mapped(file: Path) -> tuple[Found, list[float] | None] | None:
+    """Map trials and their numeric classes, if the layout of the file allows it."""
+    from shortloop.eeg.formats.feature_trials import Found
+    from shortloop.eeg.headers.mat5 import NotMappable, open_struct
+
+    try:
+        with open_struct(file, file.stem) as struct:
+            if not set(FIELDS) <= struct.fields.keys():
+                return None
+            span = struct.span("feature")
+            trials, features = struct.texts("category_name"), tuple(struct.texts("feature_name"))
+            category = struct.numbers("category") if "category" in struct.fields else None
+            return Found(trials, features, span.map(file), span=span), category
+    except NotMappable:
+        return None
+
+
+def _loaded(file: Path) -> tuple[Found, list[float] | None]:
+    import numpy as np
+
+    from shortloop.eeg.formats.feature_trials import Found
+
+    struct = _struct_of_hdf5(file) if is_hdf5(file) else _struct(file)
+    feature = struct["feature"]
+    cells = list(np.ravel(feature)) if feature.dtype == object else [feature]  # a matrix: one bin
+    found = Found(
+        _texts(struct["category_name"]), tuple(_texts(struct["feature_name"])), [*map(np.asarray, cells)]
+    )
+    return found, np.ravel(struct["category"]).tolist() if "category" in struct else None
+
+
+def _struct(file: Path) -> dict[str, Any]:
+    content = load_variables(file)
+    found = content.get(file.stem)
+    if found is None or found.dtype.names is None or found.size != 1:
+        raise _no_struct(file, list(content))
+    return _with_fields({name: found[name].flat[0] for name in found.dtype.names}, file)
+
+
+def _struct_of_hdf5(file: Path) -> dict[str, Any]:
+    """Load the struct of version 7.3, where arrays are transposed, and a cell is a reference."""
+    import h5py
+    import numpy as np
+
+    with h5py.File(file) as content:
+        found = content.get(file.stem)
+        if not isinstance(found, h5py.Group):
+            raise _no_struct(file, variables(file))
+
+        def value_of(array: Any) -> np.ndarray:
+            if array.attrs.get("MATLAB_empty"):
+                return np.empty(0)
+            values = array[()]
+            if h5py.check_ref_dtype(array.dtype) is None:
+                text = array.attrs.get("MATLAB_class") == b"char"
+                rows = np.atleast_2d(values.T).tolist() if text else ()
+                return np.array(["".join(map(chr, row)) for row in rows]) if text else values.T
+            cells = np.empty(values.size, dtype=object)
+            for number, reference in enumerate(values.T.ravel()):
+                cells[number] = value_of(content[reference])
+            return cells
+
+        return _with_fields(
+            {name: value_of(each) for name, each in found.items() if isinstance(each, h5py.Dataset)}, file
+        )
+
+
+def _no_struct(file: Path, names: list[str]) -> InputError:
+    return InputError(
+        "the file has no struct of its own name",
+        field=file.stem,
+        found=", ".join(names) or "no variables",
+        expected=f"a struct named {file.stem}",
+        hint="give the file the name that the struct had when it was saved",
+    )
+
+
+def _with_fields(struct: dict[str, Any], file: Path) -> dict[str, Any]:
+    missing = [name for name in FIELDS if name not in struct]
+    if missing:
+        raise InputError(
+            f"the struct has no field {', '.join(missing)}",
+            field=file.stem,
+            found=", ".join(struct),
+            expected=", ".join(FIELDS),
+            hint="save the classification data with all fields",
+        )
+    return struct
+
+
+def _texts(value: np.ndarray) -> list[str]:
+    """Convert a cell array of strings, or a matrix of characters."""
+    import numpy as np
+
+    if value.dtype != object:
+        return [str(item).rstrip() for item in np.ravel(value)]
+    return ["".join(map(str, np.ravel(item))) for item in np.ravel(value)]
+
+
+def _check_shapes(cells: Sequence[np.ndarray] | np.ndarray, trials: int, features: int) -> None:
+    for number, cell in enumerate(cells, start=1):
+        if cell.shape != (trials, features) or cell.dtype.kind not in "iuf":
+            raise InputError(
+                "the arrays do not fit together",
+                field=f"feature, bin {number}",
+                found=f"{' × '.join(map(str, cell.shape))} of {cell.dtype}",
+                expected=f"{trials} trials (category_name) × {features} features (feature_name) of numbers",
+                hint="save the classification data again",
+            )
+
+
+def _check_category(numbers: list[Any], names: list[str]) -> None:
+    pairs = set(zip(numbers, names))
+    if len(numbers) != len(names) or len(pairs) != len(set(names)) or len(pairs) != len(set(numbers)):
+        raise InputError(
+            "category and category_name do not agree",
+            field="category",
+            found=f"{len(numbers)} and {len(names)} trials; pairs "
+            + ", ".join(f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10]),
+            expected="one number for each name",
+            hint="save the classification data again",
+        )

@@ -16,8 +16,8 @@ from shortloop.base.errors import InputError
 from shortloop.base.extras import need
 from shortloop.eeg.checks.plausible import nominal, same_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
-from shortloop.eeg.formats.channel_units import VOLTS, VoltUnit, unit_named
 from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
 
 __all__ = ["XdfInput", "eeg_streams"]
 
@@ -53,7 +53,7 @@ class XdfInput(SignalInput, FilesInput):
         super().warm_up()
 
     def declared(self, file: Path, participant: str) -> int:
-        """Bytes of all samples in memory, after all chunks were found whole."""
+        # The chunks must fill the file.
         size = file.stat().st_size
         with file.open("rb") as stream:
             at = 4 if stream.read(4) == b"XDF:" else size + 1
@@ -68,8 +68,6 @@ class XdfInput(SignalInput, FilesInput):
         if at != size:
             raise InputError(
                 "the file is truncated",
-                participant=participant,
-                file=file,
                 found=f"{size:,} bytes, which end within a chunk",
                 expected="chunks that fill the file",
                 hint="copy it again; if the recorder stopped in the middle, export what is there as .fif",
@@ -81,37 +79,34 @@ class XdfInput(SignalInput, FilesInput):
         import numpy as np
         import pyxdf
 
-        where: dict[str, Any] = {"participant": participant, "file": file}
-        with _strict(**where):
+        with _strict():
             streams, _ = pyxdf.load_xdf(file, dejitter_timestamps=False, verbose=False)
-        eeg = self._chosen(streams, **where)
+        eeg = self._chosen(streams)
         name = _name(eeg)
         stamps, data = np.asarray(eeg["time_stamps"], float), np.asarray(eeg["time_series"], float).T
-        breaks = _breaks(stamps, name, **where)
-        times = _even(stamps, breaks, name, **where)
+        breaks = _breaks(stamps, name)
+        times = _even(stamps, breaks, name)
         steps = [len(each) - 1 for each in np.split(times, breaks)]
         sfreq = sum(steps) / sum(float(np.ptp(each)) for each in np.split(times, breaks))
         said = float(_first(eeg["info"], "nominal_srate"))
         if same_rate(sfreq, nominal(said)):
             sfreq = said if same_rate(sfreq, said) else sfreq
-        names, kinds, factors = _channels(eeg, self.unit, **where)
+        names, kinds, factors = _channels(eeg, self.unit)
         raw = mne.io.RawArray(data * np.array(factors)[:, np.newaxis], mne.create_info(names, sfreq, kinds))
-        at, texts = self._events(streams, eeg, times, 1 / sfreq, **where)
+        at, texts = self._events(streams, eeg, times, 1 / sfreq)
         gaps = breaks / sfreq
         raw.set_annotations(mne.Annotations([*(at / sfreq), *gaps], 0.0, [*texts, *["boundary"] * len(gaps)]))
         return raw
 
-    def _chosen(self, streams: Sequence[dict[str, Any]], **where: Any) -> dict[str, Any]:
-        """The stream that is decoded."""
-        found = _eeg(streams) if self.stream is None else [s for s in streams if self.stream in _names(s)]
-        found = [each for each in found if len(each["time_stamps"]) > 1]
+    def _chosen(self, streams: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Choose the stream to decode."""
+        found = [each for each in streams if len(each["time_stamps"]) > 1 and self._matches(each)]
         if len(found) == 1:
             return found[0]
         numbers = Counter(_name(each) for each in found)
         first = "" if not found else _name(found[0]) if numbers[_name(found[0])] == 1 else _names(found[0])[1]
         raise InputError(
             "several streams could be decoded" if found else "there is no stream to decode",
-            **where,
             field="input.stream",
             found=", ".join(map(_described, found or streams)) or "no streams",
             expected=self.stream or "one stream of type EEG, with samples",
@@ -120,10 +115,14 @@ class XdfInput(SignalInput, FilesInput):
             else "name it under [input] (stream)",
         )
 
+    def _matches(self, stream: dict[str, Any]) -> bool:
+        kind = _first(stream["info"], "type").casefold()
+        return kind == "eeg" if self.stream is None else self.stream in _names(stream)
+
     def _events(
-        self, streams: Sequence[dict[str, Any]], eeg: dict[str, Any], times: Any, step: float, **where: Any
+        self, streams: Sequence[dict[str, Any]], eeg: dict[str, Any], times: Any, step: float
     ) -> tuple[Any, list[str]]:
-        """Samples of markers, and what they are called; those while nothing was recorded are left out."""
+        """Return samples and names of markers, without those in interruptions of the recording."""
         import numpy as np
 
         chosen = [
@@ -140,7 +139,6 @@ class XdfInput(SignalInput, FilesInput):
         if unknown:
             raise InputError(
                 "no such marker stream",
-                **where,
                 field="input.markers",
                 found=", ".join(map(_described, streams)),
                 expected=", ".join(sorted(unknown)),
@@ -154,15 +152,14 @@ class XdfInput(SignalInput, FilesInput):
         kept = np.abs(times[at] - stamps) <= step
         if not kept.all():
             warnings.warn(
-                f"{where['participant']}, {where['file'].name}: {np.count_nonzero(~kept)} of {len(kept)} "
-                "markers were left out, as no sample was recorded then",
+                f"{np.count_nonzero(~kept)} of {len(kept)} markers were left out: no sample was recorded",
                 stacklevel=2,
             )
         return at[kept], [texts[each] for each in order[kept]]
 
 
 def eeg_streams(file: Path) -> list[str]:
-    """Streams of a file that could be decoded, in words; `InputError` if pyxdf is not installed."""
+    """Return the names of streams of type EEG; `InputError` if pyxdf is not installed."""
     need("formats", ["pyxdf"])
     import pyxdf
 
@@ -170,12 +167,8 @@ def eeg_streams(file: Path) -> list[str]:
     return [each["name"] for each in found]
 
 
-def _eeg(streams: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in streams if (_first(each["info"], "type") or "").casefold() == "eeg"]
-
-
 def _first(info: Any, name: str) -> str:
-    """The text of an element, which XDF has in lists; empty if it is not there."""
+    """Return the text of an element, which XDF keeps in lists; empty if missing."""
     values = (info or {}).get(name) or [""]
     return str(values[0] or "").strip("\0 ")
 
@@ -195,15 +188,15 @@ def _described(stream: dict[str, Any]) -> str:
 
 
 def _text(row: Any) -> str:
-    """What a marker is called; a whole number has no fraction."""
+    """Name a marker; whole numbers are written without a fraction."""
     return "/".join(
         str(int(each)) if not isinstance(each, str) and each == int(each) else str(each) for each in row
     ).strip("\0 ")
 
 
 @contextmanager
-def _strict(**where: Any) -> Iterator[None]:
-    """Refuse what pyxdf reads around: it logs damage, and goes on."""
+def _strict() -> Iterator[None]:
+    """Refuse damage, which pyxdf only logs."""
     said: list[str] = []
 
     class Keep(logging.Handler):
@@ -217,11 +210,11 @@ def _strict(**where: Any) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
     if said:
-        raise InputError("the file is damaged", **where, found=said[0][:200], hint="copy it again")
+        raise InputError("the file is damaged", found=said[0][:200], hint="copy it again")
 
 
-def _breaks(stamps: Any, name: str, **where: Any) -> Any:
-    """Samples before which the recording was interrupted."""
+def _breaks(stamps: Any, name: str) -> Any:
+    """Return the samples before which the recording was interrupted."""
     import numpy as np
 
     steps = np.diff(stamps)
@@ -229,7 +222,6 @@ def _breaks(stamps: Any, name: str, **where: Any) -> Any:
     if len(back) or not np.isfinite(stamps).all():
         raise InputError(
             f"time stamps of {name} go back",
-            **where,
             found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
             if len(back)
             else "values that are no numbers",
@@ -240,8 +232,8 @@ def _breaks(stamps: Any, name: str, **where: Any) -> Any:
     return np.flatnonzero(steps > max(PAUSE, 2 * usual)) + 1
 
 
-def _even(stamps: Any, breaks: Any, name: str, **where: Any) -> Any:
-    """Times of samples without jitter: on a line between interruptions."""
+def _even(stamps: Any, breaks: Any, name: str) -> Any:
+    """Return times of samples without jitter: on a line between interruptions."""
     import numpy as np
 
     parts, worst = [], 0.0
@@ -258,22 +250,17 @@ def _even(stamps: Any, breaks: Any, name: str, **where: Any) -> Any:
     if worst > LARGEST:
         raise InputError(
             "samples are lost",
-            **where,
             found=said,
             expected=f"at most {LARGEST:g} s",
             hint="split the recording there",
         )
     if worst > TOLD:
-        warnings.warn(
-            f"{where['participant']}, {where['file'].name}: {said}, and so may be events", stacklevel=2
-        )
+        warnings.warn(f"{said}, and so may be events", stacklevel=2)
     return np.concatenate(parts)
 
 
-def _channels(
-    stream: dict[str, Any], given: str | None, **where: Any
-) -> tuple[list[str], list[str], list[float]]:
-    """Name, type and volts per unit of each channel; numbers where the stream has no names."""
+def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], list[str], list[float]]:
+    """Return name, type and volts per unit of each channel; numbers where the stream has no names."""
     count = int(_first(stream["info"], "channel_count"))
     described = ((stream["info"].get("desc") or [None])[0] or {}).get("channels") or [None]
     listed = (described[0] or {}).get("channel") or []
@@ -283,29 +270,19 @@ def _channels(
         twice = [name for name, times in Counter(names).items() if times > 1]
         raise InputError(
             "channels of the stream have the same name",
-            **where,
             found=", ".join(twice),
             hint="rename them in the file",
         )
     kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
-    units = [_unit(_first(each, "unit")) for each in listed]
+    units = [next(iter(voltages([_first(each, "unit") or "µV"])), "") for each in listed]  # empty: no voltage
     others = [
         name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"
     ]
     if others and given is None:
         warnings.warn(
-            f"{where['participant']}, {where['file'].name}: channels whose unit is no voltage were left out: "
-            f'{", ".join(others)}; if they are EEG, write their unit under [input], as unit = "µV"',
+            f"channels whose unit is no voltage were left out: {', '.join(others)}; if they are EEG, write "
+            'their unit under [input], as unit = "µV"',
             stacklevel=2,
         )
         kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]
     return names, kinds, [VOLTS[given or unit or "µV"] for unit in units]
-
-
-def _unit(text: str) -> str:
-    """The unit of voltage that a text names, µV where there is none; empty for another one."""
-    try:
-        named = unit_named(text) if text else "µV"
-    except ValueError:
-        return ""
-    return named if named in VOLTS else ""

@@ -1,1 +1,1 @@
-"""Headers of file formats: what a file says of itself, read without its data."""
+"""Headers of file formats, read without the data."""

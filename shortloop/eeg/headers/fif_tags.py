@@ -1,4 +1,4 @@
-"""What the tags of a .fif file say is in it."""
+"""Tags of .fif files: blocks in a file, and whether it is whole."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ BLOCK_START = 104  # a kind of tag
 RAW, EVOKED, EPOCHS = {102, 112, 119}, 104, 373  # kinds of blocks
 
 
-def declared(file: Path, participant: str) -> int:
-    """Bytes of the file as doubles, after its tags were found to lie in it, each behind the one before.
+def declared(file: Path) -> int:
+    """Return the bytes of the file as doubles, after checking that each tag lies behind the one before.
 
-    If one pointed back, MNE would go round for ever.
+    A tag that points back would send MNE into an endless loop.
     """
     size = file.stat().st_size
     if file.suffix == ".gz":
         return PACKED * size
-    return size * (BYTES if RAW & blocks(file, participant) else BYTES_OF_FLOAT)
+    return size * (BYTES if RAW & blocks(file) else BYTES_OF_FLOAT)
 
 
-def blocks(file: Path, participant: str) -> set[int]:
-    """Kinds of blocks in a file."""
+def blocks(file: Path) -> set[int]:
+    """Return the kinds of blocks in a file."""
     packed = file.suffix == ".gz"
     size = None if packed else file.stat().st_size
     with gzip.open(file) if packed else file.open("rb") as stream:
-        return set(_begun(cast("IO[bytes]", stream), size, file, participant))
+        return set(_block_kinds(cast("IO[bytes]", stream), size))
 
 
-def _begun(stream: IO[bytes], size: int | None, file: Path, participant: str) -> Iterator[int]:
+def _block_kinds(stream: IO[bytes], size: int | None) -> Iterator[int]:
     at = 0
     while size is None or at < size or not at:
         stream.seek(at)
@@ -50,8 +50,6 @@ def _begun(stream: IO[bytes], size: int | None, file: Path, participant: str) ->
         if length < 0 or 0 < following < end or (size is not None and max(end, following) > size):
             raise InputError(
                 "the file cannot be read",
-                participant=participant,
-                file=file,
                 found="truncated or damaged" + ("" if size is None else f": {size} bytes"),
                 expected=f"a tag at byte {at} that ends within them",
                 hint="copy the file again from its source",

@@ -1,5 +1,4 @@
-"""Where arrays lie in an uncompressed MAT file of level 5, found from its tags alone: what lies there as it
-is used need not be read into memory, nor be copied."""
+"""Places of arrays in an uncompressed MAT file of level 5, from its tags, to map them without a copy."""
 
 from __future__ import annotations
 
@@ -30,12 +29,12 @@ CELL_CLASS, STRUCT_CLASS, CHAR_CLASS, DOUBLE_CLASS = 1, 2, 4, 6  # classes of ma
 
 
 class NotMappable(Exception):
-    """The file is not laid out as this room expects: it is to be read in the ordinary way."""
+    """The file has another layout and must be read in the ordinary way."""
 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """A matrix: its class, dimensions, and the bytes of its content, after its name."""
+    """Class and dimensions of a matrix, and the bytes of its content after its name."""
 
     kind: int
     rows: int
@@ -46,21 +45,17 @@ class _Matrix:
 
 @dataclass(frozen=True)
 class Struct:
-    """A 1 × 1 struct in an open file; asked for a field that holds anything else, it raises `NotMappable`.
-
-    content: the file.
-    fields: where the matrix of each field starts and stops.
-    """
+    """A 1 × 1 struct in an open file; methods raise `NotMappable` if a field holds anything else."""
 
     content: mmap.mmap
-    fields: dict[str, tuple[int, int]]
+    fields: dict[str, tuple[int, int]]  # start and stop of each field's matrix
 
     def texts(self, field: str) -> list[str]:
-        """The strings of a cell array, all of ASCII and none of them empty."""
+        """Return the strings of a cell array: ASCII, none empty."""
         return [self._text(matrix) for matrix in self._cells(field)]
 
     def numbers(self, field: str) -> list[float]:
-        """The values of a vector of real doubles, in whatever type they are stored."""
+        """Return a vector of real doubles, of any stored type."""
         matrix = _matrix(self.content, *self.fields[field])
         stored, start, size, stop = _element(self.content, matrix.start, matrix.stop)
         _expect(matrix.kind == DOUBLE_CLASS and 1 in (matrix.rows, matrix.columns))
@@ -71,7 +66,7 @@ class Struct:
         return values
 
     def span(self, field: str) -> Span:
-        """Where the matrices of a cell array lie: all of real doubles and of one size, stored as they are."""
+        """Return the place of a cell array's matrices: real doubles of one size, stored as doubles."""
         cells = list(self._cells(field))
         _expect(len(cells) > 0)
         first = cells[0]
@@ -111,7 +106,7 @@ class Struct:
 
 @contextmanager
 def open_struct(file: Path, name: str) -> Iterator[Struct]:
-    """Open a file and find a struct in it."""
+    """Find a struct in a file."""
     with file.open("rb") as stream:
         try:
             with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -121,7 +116,7 @@ def open_struct(file: Path, name: str) -> Iterator[Struct]:
 
 
 def _variable(content: mmap.mmap, name: bytes) -> _Matrix:
-    """The struct among the variables of a file, which must fill it to its end."""
+    """Find the struct among the variables of a file, which must fill it to its end."""
     head = content[:HEADER_BYTES]
     _expect(head[-len(VERSION) :] == VERSION and 0 not in head[:4])  # zeros there are of level 4
     found = []
@@ -155,7 +150,7 @@ def _fields(content: mmap.mmap, matrix: _Matrix) -> dict[str, tuple[int, int]]:
 
 
 def _matrix(content: mmap.mmap, at: int, end: int) -> _Matrix:
-    """The matrix that starts here and must stop before `end`."""
+    """Read the matrix at `at`, which must stop before `end`."""
     stop = _stop(content, at, end)
     tags = MATRIX.unpack_from(content, at)
     _expect(tags[2:4] == (UINT32, 8) and tags[6:8] == (INT32, 8) and tags[10:] == (INT8, 0))
@@ -165,7 +160,7 @@ def _matrix(content: mmap.mmap, at: int, end: int) -> _Matrix:
 
 
 def _stop(content: mmap.mmap, at: int, end: int) -> int:
-    """Where the matrix that starts here stops, which must not be after `end`."""
+    """Return where the matrix at `at` stops, at most `end`."""
     stored, size = ELEMENT.unpack_from(content, at)
     stop = at + ELEMENT.size + int(size)
     _expect(stored == MATRIX_TYPE and size % 8 == 0 and stop <= end)
@@ -173,7 +168,7 @@ def _stop(content: mmap.mmap, at: int, end: int) -> int:
 
 
 def _element(content: mmap.mmap, at: int, end: int) -> tuple[int, int, int, int]:
-    """Type, first byte and number of bytes of a data element, and where the next one starts."""
+    """Return type, first byte and size of a data element, and the start of the next."""
     stored, size = ELEMENT.unpack_from(content, at)
     start, stop = at + 8, at + 8 + size + -size % 8
     if stored >> 16:  # up to four bytes are packed into the tag

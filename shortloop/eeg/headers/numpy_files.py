@@ -1,10 +1,10 @@
-"""Arrays in files of NumPy: what they say of themselves, and their values, never as Python objects."""
+"""NumPy files: sizes that headers declare, and values, never as Python objects."""
 
 from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,29 +13,28 @@ from shortloop.base.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["array_in", "as_text", "declared", "shape_and_type"]
+__all__ = ["array_in", "as_text", "declared", "refuse_missing", "refuse_other_types", "shape_and_type"]
 
 DOUBLE = 8  # bytes
-TEXTS = {"y": "labels", "ch": "names of channels", "names": "names of features"}
-"""What arrays of text are."""
+TEXTS = {"y": "labels", "ch": "names of channels", "names": "names of features"}  # arrays of text
 
 
-def declared(file: Path, participant: str, keys: Collection[str]) -> int:
-    """Bytes of arrays as doubles, after each was found to be as long as its shape says."""
+def declared(file: Path, keys: Collection[str]) -> int:
+    """Return the bytes of arrays as doubles, after checking the length of each against its shape."""
     if not zipfile.is_zipfile(file):
         with file.open("rb") as stream:
-            return _declared(stream, file.stat().st_size, file.name, file, participant)
+            return _declared(stream, file.stat().st_size, file.name)
     total = 0
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
             if member.filename.removesuffix(".npy") in keys:
                 with archive.open(member) as stream:
-                    total += _declared(stream, member.file_size, member.filename, file, participant)
+                    total += _declared(stream, member.file_size, member.filename)
     return total
 
 
 def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type that an array says it has."""
+    """Read the shape and type of an array from its header."""
     from numpy.lib import format as npy
 
     version = npy.read_magic(stream)
@@ -44,8 +43,8 @@ def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     return shape, dtype
 
 
-def array_in(content: Any, key: str, file: Path, participant: str) -> np.ndarray:
-    """Values of an array."""
+def array_in(content: Any, key: str, file: Path | None = None) -> np.ndarray:
+    """Return an array of a file, or refuse Python objects."""
     try:
         found: np.ndarray = content[key]
     except ValueError as error:
@@ -53,7 +52,6 @@ def array_in(content: Any, key: str, file: Path, participant: str) -> np.ndarray
             raise
         raise InputError(
             f"{TEXTS.get(key, key)} are Python objects, which are not read",
-            participant=participant,
             file=file,
             field=key,
             expected="an array of numbers or of text",
@@ -62,8 +60,32 @@ def array_in(content: Any, key: str, file: Path, participant: str) -> np.ndarray
     return found
 
 
+def refuse_missing(keys: Collection[str], known: Collection[str], hint: str) -> None:
+    """Raise InputError if one of the arrays is missing."""
+    missing = [key for key in keys if key not in known]
+    if missing:
+        raise InputError(
+            f"the file has no array {', '.join(missing)}",
+            field=", ".join(missing),
+            found=", ".join(known) or "no named arrays",
+            expected=", ".join(keys),
+            hint=hint,
+        )
+
+
+def refuse_other_types(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise InputError unless all arrays hold real numbers."""
+    if any(array.dtype.kind not in "iuf" for array in arrays.values()):
+        raise InputError(
+            "X and t must hold real numbers",
+            field="X",
+            found=", ".join(f"{key} {array.dtype}" for key, array in arrays.items()),
+            hint="save both as floating-point numbers",
+        )
+
+
 def as_text(value: object) -> str:
-    """A label as text: ``"1"`` for 1 and for 1.0."""
+    """Return a label as text: ``"1"`` for 1 and for 1.0."""
     import numpy as np
 
     if isinstance(value, bytes):
@@ -73,14 +95,12 @@ def as_text(value: object) -> str:
     return str(value)
 
 
-def _declared(stream: IO[bytes], length: int, name: str, file: Path, participant: str) -> int:
+def _declared(stream: IO[bytes], length: int, name: str) -> int:
     shape, dtype = shape_and_type(stream)
     size, left = math.prod(shape) * dtype.itemsize, length - stream.tell()
     if size > left and not dtype.hasobject:
         raise InputError(
             "the file cannot be read",
-            participant=participant,
-            file=file,
             field=name,
             found=f"{left} bytes",
             expected=f"{size} bytes: shape {shape} of {dtype}",

@@ -16,9 +16,8 @@ from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
 from shortloop.base.extras import need
 from shortloop.eeg import pipeline
-from shortloop.eeg.checks.repeated import refuse_repeated
-from shortloop.eeg.formats.base import FilesInput, GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.checks.consistency import refuse_repeated
+from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.eeg.inspect.recording import parallel_map, read_recording, warm_up
 from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs

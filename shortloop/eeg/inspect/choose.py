@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from shortloop.analyses import Tell
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
-from shortloop.eeg.formats.events_tsv import COLUMNS
+from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
 from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
 from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder

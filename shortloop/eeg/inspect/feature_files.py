@@ -11,9 +11,8 @@ from pathlib import Path
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import NAME, alike
-from shortloop.eeg.formats.base import InputSettings
-from shortloop.eeg.formats.base_features import FeaturesInput
-from shortloop.eeg.formats.read_in_process import read_apart, reading
+from shortloop.eeg.formats.base import FeaturesInput, InputSettings
+from shortloop.eeg.formats.files.process import read_apart, reading
 from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, ONLY, NamedFiles, read_names
 from shortloop.eeg.inspect.recording import Recorded, parallel_map

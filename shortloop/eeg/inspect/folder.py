@@ -12,9 +12,9 @@ from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.bids import recordings_of
-from shortloop.eeg.formats.delimited import dialect_of, is_of_numbers
-from shortloop.eeg.formats.files import is_recording, may_be_recording
-from shortloop.eeg.formats.recognised import ONE_ARRAY, Kind, recognised
+from shortloop.eeg.formats.files.delimited import dialect_of, is_of_numbers
+from shortloop.eeg.formats.files.find import is_recording, may_be_recording
+from shortloop.eeg.formats.files.recognised import ONE_ARRAY, Kind, recognised
 from shortloop.eeg.inspect.text_files import feature_table_settings, recording_settings
 
 __all__ = ["BIDS", "FEATURES", "Folder", "find_recordings", "settings_of"]

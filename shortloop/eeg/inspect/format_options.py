@@ -6,12 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.delimited import dialect_of, read_table
-from shortloop.eeg.formats.epoching import events_beside
-from shortloop.eeg.formats.events_tsv import COLUMNS, NOTHING
-from shortloop.eeg.formats.trialinfo import code_columns, in_words, table_of
+from shortloop.eeg.formats.epochs.events_tsv import COLUMNS, NOTHING
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.fieldtrip import code_columns, in_words, table_of
+from shortloop.eeg.formats.files.delimited import dialect_of, read_table
 from shortloop.eeg.formats.xdf import eeg_streams
-from shortloop.eeg.headers.mat73 import read_struct, variables
+from shortloop.eeg.headers.mat import read_struct, variables
 from shortloop.eeg.inspect.events import are_kinds
 from shortloop.eeg.inspect.text_files import counts_samples, markers_in
 

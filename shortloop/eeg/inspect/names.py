@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import NAME, alike, composed, natural
-from shortloop.eeg.formats.files import ENDINGS, PLACE, find_files
+from shortloop.eeg.formats.files.find import ENDINGS, PLACE, find_files
 from shortloop.eeg.inspect.rules import PHASES, as_name, name_means
 
 __all__ = ["BAD_NAME", "DIFFER_BY_CASE", "ONLY", "NamedFiles", "read_names", "unique"]

@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
-from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.choose import scan_recordings
 from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings
 from shortloop.eeg.inspect.scan import Scan

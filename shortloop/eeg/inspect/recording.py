@@ -15,9 +15,9 @@ from typing import TypeVar
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
-from shortloop.eeg.formats.files import Named, placed, whole
-from shortloop.eeg.formats.read_in_process import read_apart, reading
-from shortloop.eeg.formats.recognised import named_for_what_it_is
+from shortloop.eeg.formats.files.find import Named, linked, recording_of
+from shortloop.eeg.formats.files.process import read_apart, reading
+from shortloop.eeg.formats.files.recognised import explain_other_format
 from shortloop.eeg.formats.sessions import Part
 from shortloop.eeg.formats.signals import SignalInput
 
@@ -50,14 +50,14 @@ def read_recording(settings: RecordedInput, named: Named, participant: str) -> R
     def declared(each: Path, participant: str) -> int:
         if each != file:
             return BESIDE_BYTES * each.stat().st_size
-        with named_for_what_it_is(file, participant, str(getattr(settings, settings.tag))):
+        with explain_other_format(file, str(getattr(settings, settings.tag))):
             return settings.declared(each, participant)
 
-    with placed([named]) as (place,), warnings.catch_warnings():
+    with linked([named]) as (place,), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the run repeats them
 
         def read() -> Recorded:
-            with reading(whole(file), participant, place):
+            with reading(recording_of(file), participant, place):
                 return _contents(settings.read_part(place, participant, ()))
 
         try:

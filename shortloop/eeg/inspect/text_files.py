@@ -14,16 +14,16 @@ from statistics import median
 from typing import NamedTuple
 
 from shortloop.eeg.checks.plausible import SECONDS
-from shortloop.eeg.formats.columns import (
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.files.columns import (
     NOTHING,
     is_no_channel,
     marker_columns,
-    said_rate,
+    stated_rate,
     time_columns,
     unit_of_times,
 )
-from shortloop.eeg.formats.delimited import MISSING, Dialect, decimal_of, dialect_of, numbers
-from shortloop.eeg.formats.epoching import events_beside
+from shortloop.eeg.formats.files.delimited import MISSING, Dialect, decimal_of, dialect_of, numbers
 
 __all__ = ["counts_samples", "feature_table_settings", "labels_in", "markers_in", "recording_settings"]
 
@@ -73,7 +73,7 @@ def recording_settings(file: Path) -> dict[str, object] | str:
         return "no line of names above rows of values"
     columns = ", ".join(dialect.names[:SHOWN]) + ", …" * (len(dialect.names) > SHOWN)
     times, markers = time_columns(dialect.names), marker_columns(dialect.names)
-    if not times and not said_rate(dialect.before):
+    if not times and not stated_rate(dialect.before):
         return f"no column of times among {columns}"
     decimal = decimal_of((value for row in dialect.rows for value in row), dialect.separator)
     decimal = decimal if isinstance(decimal, str) else "."  # the reader asks

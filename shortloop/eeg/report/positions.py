@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.formats.positions import mean_positions
+from shortloop.eeg.formats.epochs.positions import mean_positions
 from shortloop.stages.results import Result
 
 __all__ = ["Measured", "Place", "known_names", "measured_of", "place_of"]

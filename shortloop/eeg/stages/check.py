@@ -28,15 +28,20 @@ class CheckRecordings(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Compare the recordings; the first problem ends it."""
-        from shortloop.eeg.checks.consistency import first_ends
+        from shortloop.eeg.checks.consistency import raise_first
 
-        return Finished(self.compare(first_ends))
+        return Finished(self.compare(raise_first))
 
     def compare(self, refuse: Refuse) -> dict[str, Plain]:
         """Compare the recordings."""
-        from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials, uneven_classes
+        from shortloop.eeg.checks.consistency import (
+            check_alike,
+            check_scales,
+            check_trials,
+            class_told_by_run,
+            uneven_classes,
+        )
         from shortloop.eeg.checks.summary import RecordingSummary
-        from shortloop.eeg.formats.runs import told_by_runs
 
         summaries = [
             RecordingSummary.from_dict(each) for job in self.imported for each in job.facts["recordings"]
@@ -53,7 +58,7 @@ class CheckRecordings(Stage):
         for number, summary in enumerate(summaries):
             if summary.phase != self.phase:
                 continue
-            said = [uneven_classes(summary) if self.uneven else "", told_by_runs(summary, by_run=by_run)]
+            said = [uneven_classes(summary) if self.uneven else "", class_told_by_run(summary, by_run=by_run)]
             if any(said):
                 odd.setdefault(number, []).extend(filter(None, said))
         for summary in alike:
@@ -79,14 +84,14 @@ class CheckRecordings(Stage):
     def _check_runs(self, summary: RecordingSummary, refuse: Refuse) -> None:
         """Refuse runs that cannot be held out: each fold must train on every class."""
         from shortloop.base.errors import InputError
-        from shortloop.eeg.formats.runs import in_one_run, runs_said, table_of
+        from shortloop.eeg.checks.consistency import describe_runs, in_one_run, trials_by_run
 
-        table = table_of(summary)
+        table = trials_by_run(summary)
         alone = in_one_run(summary)
         if len(table) < 2:
             found, hint = "one run", "name several files, or take fold_by = 'trial'"
         elif alone:
-            found = f"one run alone with {' or '.join(alone)} ({runs_said(summary)})"
+            found = f"one run alone with {' or '.join(alone)} ({describe_runs(summary)})"
             hint = (
                 "record each class in several runs: no folds can tell a class from the one run that it is in"
             )

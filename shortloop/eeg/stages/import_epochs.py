@@ -25,7 +25,7 @@ class ImportEpochs(Stage):
     def finish(self, out: Outputs) -> Finished:
         from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
-        from shortloop.eeg.formats.files import whole
+        from shortloop.eeg.formats.files.find import recording_of
         from shortloop.eeg.stages.feature_files import describe_epochs, keep_epochs
         from shortloop.stages.records import noted
 
@@ -48,7 +48,7 @@ class ImportEpochs(Stage):
             described, coordinates, phases[phase] = describe_epochs(epochs, phase)
             arrays |= described
             along |= coordinates
-            each_name = [whole(file.path).name for file in files]
+            each_name = [recording_of(file.path).name for file in files]
             names[phase] = ", ".join(each_name)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
             summary = summarize(

@@ -58,9 +58,9 @@ class ImportFeatures(Stage):
         """The features of one phase, read from now on, into a file of this job if they must be."""
         from functools import partial
 
-        from shortloop.eeg.formats.read import features_begun
+        from shortloop.eeg.formats.read import start_reading_features
 
-        return features_begun(
+        return start_reading_features(
             self.settings,
             *(each.path for each in self.files[phase]),
             kind=self.kind,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.checks import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
+from shortloop.eeg.formats.files.process import located
 
 
 def epochs(**other: Any) -> Epochs:
@@ -40,12 +41,12 @@ def features(**other: Any) -> Features:
 
 
 def test_good_recordings_pass() -> None:
-    check_epochs(epochs(), participant="S1", phase="study", files=["a.fif"])
-    check_features(features(), participant="S1", phase="study", file="a.mat")
+    check_epochs(epochs(), participant="S1", phase="study")
+    check_features(features(), "study")
     # Times that were rounded to milliseconds.
     times = np.round(np.arange(-100, 400) / 256, 3)
     data = np.random.default_rng(0).standard_normal((6, 2, 500)) * 1e-5
-    check_epochs(epochs(data=data, times=times, sfreq=256.0), participant="S1", phase="study", files=[])
+    check_epochs(epochs(data=data, times=times, sfreq=256.0), participant="S1", phase="study")
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,8 @@ def test_good_recordings_pass() -> None:
     ],
 )
 def test_what_is_wrong_with_epochs_is_named(other: dict[str, Any], problem: str, found: str) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        check_epochs(epochs(**other), participant="S1", phase="study", files=["a.fif", "b.fif"])
+    with pytest.raises(InputError, match=problem) as caught, located("S1", "a.fif, b.fif"):
+        check_epochs(epochs(**other), participant="S1", phase="study")
     assert (caught.value.where["participant"], caught.value.file) == ("S1", "a.fif, b.fif")
     assert found in str(caught.value.found)
 
@@ -92,8 +93,8 @@ def test_what_is_wrong_with_epochs_is_named(other: dict[str, Any], problem: str,
     ],
 )
 def test_what_is_wrong_with_features_is_named(other: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        check_features(features(**other), participant="S1", phase="study", file="a.mat")
+    with pytest.raises(InputError, match=problem) as caught, located("S1", "a.mat"):
+        check_features(features(**other), "study")
     assert (caught.value.where["participant"], caught.value.file) == ("S1", "a.mat")
 
 
@@ -111,7 +112,7 @@ def test_samples_that_are_no_numbers_are_counted_and_placed(
     for place in places:
         wrong.data[place] = bad
     with pytest.raises(InputError, match="not finite") as caught:
-        check_epochs(wrong, participant="S1", phase="test", files=["a.fif"])
+        check_epochs(wrong, participant="S1", phase="test")
     trial, channel, _ = min(places)
     assert f"{len(places)} of 60 values" in str(caught.value.found)
     assert f"trial {trial + 1}, channel {('Fz', 'Cz')[channel]}" in str(caught.value.found)
@@ -122,5 +123,5 @@ def test_features_that_are_no_numbers_are_placed_in_a_read_only_array() -> None:
     wrong.data[2, 4, 1] = np.nan
     wrong.data.setflags(write=False)
     with pytest.raises(InputError, match="not finite") as caught:
-        check_features(wrong, participant="S1", phase="test", file="a.mat")
+        check_features(wrong, "test")
     assert "bin 3, trial 5, feature b" in str(caught.value.found)

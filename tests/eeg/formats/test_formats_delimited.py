@@ -14,7 +14,7 @@ from cases import first_cases
 from eeg_recordings import read
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.delimited import decimal_of, dialect_of, encoding_of, numbers
+from shortloop.eeg.formats.files.delimited import decimal_of, dialect_of, encoding_of, numbers
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
@@ -357,7 +357,7 @@ def test_columns_that_could_be_the_markers_are_asked_about(tmp_path: Path) -> No
     (tmp_path / "data").mkdir()
     for who in ("S1", "S2"):
         frame.to_csv(tmp_path / f"data/{who}.csv", index=False)
-    with pytest.raises(InputError, match="several columns may be that of the markers") as caught:
+    with pytest.raises(InputError, match="several columns may be the markers") as caught:
         csv(tmp_path / "data/S1.csv")
     assert f"marker = {json.dumps('event')}" in str(caught.value)
     assert_exact(tmp_path / "data/S1.csv", data, marker="event")

@@ -208,3 +208,12 @@ def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     assert read_study(file).classes == ("face", "house")
     assert [each.problem for each in open_all(file, lambda *_: None).problems] == []
+
+
+def test_a_row_too_long_is_found_in_the_table_and_the_recording_is_named(tmp_path: Path) -> None:
+    """Not the link under which the recording is read, in a folder that is gone by then."""
+    file = recorded(tmp_path, rows(ONSETS).replace("house\n", "house\t1\n", 1))
+    with pytest.raises(InputError, match="a row has more values") as caught:
+        epochs_of(file)
+    assert caught.value.file == str(file)
+    assert "line 3, 3 names in line 1 of S1_raw_events.tsv" in str(caught.value.found)

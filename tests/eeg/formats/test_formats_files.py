@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.files import find_files
+from shortloop.eeg.formats.files.find import find_files
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from handmade_recordings import write_ctf, write_mff
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
-from shortloop.eeg.formats.files import ENDINGS, find_files, is_recording, whole
+from shortloop.eeg.formats.files.find import ENDINGS, find_files, is_recording, recording_of
 from shortloop.keys.hashing import hash_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
@@ -150,7 +150,7 @@ def test_patterns_find_folders(tmp_path: Path, pattern: str) -> None:
 
 
 def test_a_folder_that_is_none(folder: Path) -> None:
-    header = next(path for path in folder.iterdir() if whole(path) == folder)
+    header = next(path for path in folder.iterdir() if recording_of(path) == folder)
     header.unlink()
     assert not is_recording(folder)
     with pytest.raises(InputError, match="a file is missing") as refused:
@@ -171,7 +171,7 @@ def test_a_folder_that_is_damaged_is_named(folder: Path) -> None:
 
 
 def test_a_file_in_a_folder_of_that_name_is_a_file(tmp_path: Path) -> None:
-    assert whole(tmp_path / "S1.ds/S1.edf") == tmp_path / "S1.ds/S1.edf"
+    assert recording_of(tmp_path / "S1.ds/S1.edf") == tmp_path / "S1.ds/S1.edf"
     (tmp_path / "S2.mff").mkdir()
     assert not is_recording(tmp_path / "S2.mff")
 

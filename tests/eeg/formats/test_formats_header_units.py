@@ -113,6 +113,6 @@ def test_channels_that_are_nearly_zero_make_no_other_one_large() -> None:
     kinds = ["eeg"] * 4 + ["mag"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        refuse_other_units(data, NAMES, kinds, participant="S1", file=Path("S1.fif"))
+        refuse_other_units(data, NAMES, kinds)
         data[0, 0, 0] = np.inf
-        refuse_other_units(data, NAMES, kinds, participant="S1", file=Path("S1.fif"))
+        refuse_other_units(data, NAMES, kinds)

@@ -10,7 +10,7 @@ import pytest
 from eeg_recordings import read
 from kit_files import write_kit
 
-from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study

@@ -24,7 +24,7 @@ from handmade_recordings import (
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
-from shortloop.eeg.formats.recognised import recognised
+from shortloop.eeg.formats.files.recognised import recognised
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:invalid value:RuntimeWarning:mne")
 CODED = {"face": [CODES["face"]], "house": [CODES["house"]]}

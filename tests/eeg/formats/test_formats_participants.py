@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import Participant, alike, as_written, key_of
 from shortloop.eeg.formats.base import InputSettings
-from shortloop.eeg.formats.files import find_files
+from shortloop.eeg.formats.files.find import find_files
 
 Form = Literal["NFC", "NFD"]
 NAMES = ["Jörg", "Anna Müller", "Zoë-2", "Łukasz", "José Ångström", "张伟", "P 01", "O'Brien", "S1.b"]

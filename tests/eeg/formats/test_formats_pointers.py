@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.eeg.headers.brainvision_header import pointed_to
+from shortloop.eeg.headers.brainvision import pointed_to
 
 
 @pytest.mark.parametrize("name", ["/", ".", "//"])

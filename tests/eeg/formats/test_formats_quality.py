@@ -23,7 +23,7 @@ def said(data: np.ndarray, unit: str = "V") -> list[str]:
     epochs = Epochs(data, labels, ("a", "b"), times, 100.0, names, unit)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_quality(epochs, participant="S1", phase="study", file=None)
+        warn_of_quality(epochs, participant="S1", phase="study")
     return [str(each.message) for each in caught]
 
 

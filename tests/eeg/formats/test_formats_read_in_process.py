@@ -23,8 +23,8 @@ from scipy.io import savemat
 from test_formats_damaged import FILES, read
 
 from shortloop.base.errors import InputError, TransientError
-from shortloop.eeg.formats import read_in_process
-from shortloop.eeg.formats.read_in_process import begun, read_apart, reading
+from shortloop.eeg.formats.files import process
+from shortloop.eeg.formats.files.process import read_apart, reading, start_reading
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_what_is_declared_is_granted(files: list[Path]) -> None:
 
 
 def test_too_much_time_is_a_message(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_in_process, "SECONDS", 1)
+    monkeypatch.setattr(process, "SECONDS", 1)
 
     def hang() -> None:
         while True:
@@ -194,7 +194,7 @@ def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
     started = time.monotonic()
     with (
         pytest.raises(KeyboardInterrupt),
-        begun(lambda: time.sleep(60), files, participant="S1", declared=lambda file, who: 0),
+        start_reading(lambda: time.sleep(60), files, participant="S1", declared=lambda file, who: 0),
     ):
         raise KeyboardInterrupt
     assert time.monotonic() - started < 30
@@ -204,8 +204,12 @@ def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
 def test_two_are_read_at_the_same_time(files: list[Path]) -> None:
     large = np.random.default_rng(0).standard_normal(10**6)  # more than a pipe holds
     with (
-        begun(lambda: (os.getpid(), large), files, participant="S1", declared=lambda f, who: 0) as one,
-        begun(lambda: (os.getpid(), -large), files, participant="S1", declared=lambda f, who: 0) as other,
+        start_reading(
+            lambda: (os.getpid(), large), files, participant="S1", declared=lambda f, who: 0
+        ) as one,
+        start_reading(
+            lambda: (os.getpid(), -large), files, participant="S1", declared=lambda f, who: 0
+        ) as other,
     ):
         second, first = other(), one()
     assert len({first[0], second[0], os.getpid()}) == 3
@@ -216,7 +220,7 @@ def test_a_reader_ends_with_the_job_that_started_it(files: list[Path]) -> None:
     code = """
 import os, sys, time
 from pathlib import Path
-from shortloop.eeg.formats.read_in_process import read_apart
+from shortloop.eeg.formats.files.process import read_apart
 from shortloop.units.parent_death import forks_end_with_this
 forks_end_with_this()
 def read():
@@ -264,7 +268,7 @@ def test_files_of_other_matlab_versions_say_how_to_save_them(tmp_path: Path) -> 
 def test_what_unpacks_to_far_more_than_it_is_is_refused(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_in_process, "FEW_BYTES", 2**20)
+    monkeypatch.setattr(process, "FEW_BYTES", 2**20)
     file = tmp_path / FILES[kind]
     if kind == "mat":
         savemat(file, {"s": np.zeros((1000, 1000))}, do_compression=True)

@@ -14,8 +14,8 @@ from test_formats_fieldtrip import raw_struct
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.formats.read import read_features
-from shortloop.eeg.formats.recognised import recognised
 
 
 def npz(file: Path) -> Path:
@@ -56,7 +56,7 @@ FILES = {
     ),
     "annex": ("", lambda at: text(at / "x", "/annex/objects/MD5E-s1--2.edf\n"), "git-annex"),
     "lfs": ("", lambda at: text(at / "x", "version https://git-lfs.github.com/spec/v1\n"), "Git LFS"),
-    "page": ("", lambda at: text(at / "x", "<!DOCTYPE html><html>404</html>"), "a page of the web"),
+    "page": ("", lambda at: text(at / "x", "<!DOCTYPE html><html>404</html>"), "a web page"),
 }
 NEEDED = {"edf": "edfio", "bdf": "edfio", "vhdr": "pybv", "set": "eeglabio", "fieldtrip": "pymatreader"}
 # Each is taken for some others.

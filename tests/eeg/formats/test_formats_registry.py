@@ -7,8 +7,7 @@ from typing import get_args
 
 import pytest
 
-from shortloop.eeg.formats.base import FilesInput, InputSettings
-from shortloop.eeg.formats.base_features import FeaturesInput
+from shortloop.eeg.formats.base import FeaturesInput, FilesInput, InputSettings
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.testing import FORMAT_CHECKS, Check

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.repeated import refuse_repeated
+from shortloop.eeg.checks.consistency import refuse_repeated
 from shortloop.stages.inputs import File
 
 A1, A2, B1, B2 = (File(f"content of {name}", Path(f"/data/{name}.mat")) for name in ("A1", "A2", "B1", "B2"))

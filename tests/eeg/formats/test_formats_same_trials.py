@@ -139,10 +139,10 @@ def test_features_that_are_there_twice() -> None:
     data = np.random.default_rng(0).standard_normal((5, 8, 3))
     data[:, 4] = 0
     data[:, 6] = 0
-    refuse_same_features(data, participant="S1", phase="study", file="a.mat")
+    refuse_same_features(data, "study")
     data[:, 7] = data[:, 1]
     with pytest.raises(InputError, match="there twice") as caught:
-        refuse_same_features(np.asfortranarray(data), participant="S1", phase="study", file="a.mat")
+        refuse_same_features(np.asfortranarray(data), "study")
     assert "trial 8, as trial 2" in str(caught.value.found)
     assert feature_digests(data)[0][4] is None
 

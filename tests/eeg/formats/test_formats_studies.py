@@ -15,7 +15,7 @@ from shortloop.eeg.checks.consistency import check_alike, check_trials
 from shortloop.eeg.checks.summary import RecordingSummary, summarize
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.base import RecordedInput
-from shortloop.eeg.formats.files import find_files
+from shortloop.eeg.formats.files.find import find_files
 from shortloop.eeg.formats.read import read_epochs, read_features
 from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import data_folder, read_study

@@ -90,7 +90,7 @@ def test_voltages_of_gdf_1_are_understood(tmp_path: Path, unit: bytes, factor: f
 
 @pytest.mark.parametrize(("code", "factor"), [(4256, 1.0), (4274, 1e-3), (4275, 1e-6), (4276, 1e-9)])
 def test_codes_of_gdf_2_are_read_as_written(tmp_path: Path, code: int, factor: float) -> None:
-    from shortloop.eeg.formats.header_units import _units_of_gdf, _volts
+    from shortloop.eeg.headers.units import _units_of_gdf, _volts
 
     head = b"GDF 2.20".ljust(252) + struct.pack("<HH", 2, 0)
     (tmp_path / "S1.gdf").write_bytes(head + bytes(2 * 102) + struct.pack("<HH", code, 4275) + bytes(400))

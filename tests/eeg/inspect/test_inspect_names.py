@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.eeg.formats.files import find_files
+from shortloop.eeg.formats.files.find import find_files
 from shortloop.eeg.inspect.names import NamedFiles, read_names
 
 FOLDERS = {

@@ -109,7 +109,7 @@ def test_values_are_taken_over(tmp_path: Path) -> None:
     assert study.features.amplitude.start == 0.0
     assert isinstance(study.input, EdfInput)
     assert study.input.files == {"study": ("{participant}*",), "test": ("x", "y")}
-    assert study.input.events_of("a") == ("T1", "T2")
+    assert study.input.class_of_event(("a",)) == {"T1": 0, "T2": 0}
     assert study.phases.names == ("study", "test")
     assert (study.decoding.folds, study.decoding.scaling) == (4, "training")
     assert isinstance(study.estimator, SklearnSettings)
@@ -126,7 +126,7 @@ def test_ready_made_features_need_no_decoded_phase(tmp_path: Path) -> None:
 def test_class_is_its_own_event_unless_named(tmp_path: Path) -> None:
     study = read_study(written(tmp_path, HEAD + INPUTS["fif"][1]))
     assert isinstance(study.input, FifInput)
-    assert study.input.events_of("b") == ("b",)
+    assert study.input.class_of_event(("b",)) == {"b": 0}
 
 
 def test_study_survives_its_own_dump() -> None:

@@ -1,4 +1,4 @@
-"""Tables of text as programs write them: encoding, separator, line of names and number format of one file."""
+"""Text tables: encoding, separator, header line and number format of a file."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ from typing import Any
 from shortloop.base.errors import InputError
 
 __all__ = [
-    "ASK",
     "MISSING",
     "Dialect",
     "decimal_of",
+    "decimal_sign",
     "dialect_of",
     "encoding_of",
     "is_of_numbers",
-    "no_decimal",
     "numbers",
     "read_table",
 ]
 
 SEPARATORS = ",;\t|"
-HEAD = 500  # lines that are looked at
-FIRST = 80  # lines that tell the separator, of which one has the names
-SPACES = " '\u2019\u00a0\u2009\u202f"  # between thousands, whatever the decimal sign is
+HEAD = 500  # lines from which the dialect is found
+FIRST = 80  # of these, lines that tell the separator and have the header
+SPACES = " '\u2019\u00a0\u2009\u202f"  # between thousands, with any decimal sign
 NUMBER = re.compile(rf"[+-]?[\d.,{SPACES}]*\d[.,]?(?:[eE][+-]?\d+)?")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2}.*)?")
-MISSING = ("", "nan", "NaN", "n/a", "N/A", "NA", "null", "NULL", "None")  # of those of pandas
+MISSING = ("", "nan", "NaN", "n/a", "N/A", "NA", "null", "NULL", "None")
 ASK = 'write decimal = "." under [input] if the sign is before fractions; else write decimal = ","'
 MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one file is written: `before` are the lines above that of names, `rows` the first ones below it."""
+    """Encoding and layout of one file; `before` are the lines above the header, `rows` the first below."""
 
     encoding: str
     separator: str
@@ -51,12 +50,12 @@ class Dialect:
 
     @property
     def indexed(self) -> bool:
-        """True if each row begins with its number, which has no name, as R writes it."""
+        """True if each row begins with its unnamed number, as R writes it."""
         longer = bool(self.rows) and all(len(row) == len(self.names) + 1 for row in self.rows)
         return longer and [row[0] for row in self.rows[:3]] in (["1", "2", "3"], ["0", "1", "2"])
 
     def column(self, name: str) -> list[str]:
-        """The first values of a column."""
+        """Return the first values of a column."""
         at = self.names.index(name) + self.indexed
         return [row[at] for row in self.rows if at < len(row)]
 
@@ -85,7 +84,7 @@ def _decodes(file: Path, encoding: str) -> bool:
 
 
 def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) -> Dialect | None:
-    """Find how a table is written, from its first `head` lines; None if it is none."""
+    """Find the dialect of a table from its first `head` lines; None if it is no table."""
     encoding = encoding_of(file)
     with file.open(encoding=encoding, newline="", errors="replace") as stream:
         lines = list(itertools.islice(stream, head))
@@ -97,7 +96,7 @@ def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) ->
 
 
 def is_of_numbers(file: Path, rows: int) -> bool:
-    """True if a file has at least so many rows, and nothing but numbers in three columns or more."""
+    """True if a file has at least `rows` rows of three or more columns, and nothing but numbers."""
     with file.open(encoding=encoding_of(file), newline="", errors="replace") as stream:
         lines = list(itertools.islice(stream, rows))
     tables = ([_values(line, separator) for line in lines] for separator in SEPARATORS)
@@ -108,7 +107,7 @@ def is_of_numbers(file: Path, rows: int) -> bool:
 
 
 def _split(lines: Sequence[str], separator: str, encoding: str) -> Dialect | None:
-    """The table that a separator makes of lines; None if it makes none."""
+    """Split lines into a table; None if it has no header."""
     rows = [_values(line, separator) for line in lines]
     widths = Counter(len(row) for row in rows if any(row))
     usual = max(widths, key=lambda width: (widths[width], width), default=0)
@@ -134,13 +133,13 @@ def _values(line: str, separator: str) -> list[str]:
 
 
 def _is_of_names(row: Sequence[str]) -> bool:
-    """True if the first value is a text, and that of a table."""
+    """True if there are several values, and the first is a text."""
     first = next((value for value in row if value), "")
     return len(row) > 1 and bool(first) and not NUMBER.fullmatch(first) and not DATE.fullmatch(first)
 
 
 def _unique(row: Sequence[str]) -> tuple[str, ...]:
-    """Names as pandas makes them of a line; NumPy puts the sign of a comment before the first."""
+    """Make names unique as pandas does; NumPy puts a comment sign before the first."""
     seen: Counter[str] = Counter()
     names = []
     for number, text in enumerate(row):
@@ -151,9 +150,9 @@ def _unique(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
-    """Find the sign before fractions, "." or ","; else the values that contradict, or one that is open.
+    """Find the decimal sign, "." or ","; else return values that contradict each other, or an ambiguous one.
 
-    Nobody who has commas between values writes points between thousands.
+    A file with commas between values is assumed to have no points between thousands.
     """
     sure: dict[str, str] = {}
     open_ = ""
@@ -163,7 +162,7 @@ def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
         if not signs or not NUMBER.fullmatch(number):
             continue
         last, others = signs[-1], signs[:-1]
-        if others:  # the same sign again and again is between thousands
+        if others:  # a sign that is repeated is between thousands
             sure.setdefault(last if last not in others else ".,".replace(last, ""), text)
         elif re.fullmatch(r"[1-9]\d{0,2}[.,]\d{3}", number):
             open_ = open_ or text
@@ -175,21 +174,22 @@ def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
     return next(iter(sure), None) or ((open_,) if is_open else ".")
 
 
-def no_decimal(values: tuple[str, ...], *, field: str | None, hint: str, **where: Any) -> InputError:
-    """What is said of values whose decimal sign is not known."""
-    if len(values) > 1:
-        return InputError(
+def decimal_sign(texts: Iterable[str], separator: str, field: str, hint: str = ASK) -> str:
+    """Find the decimal sign, or raise InputError if it is unknown."""
+    decimal = decimal_of(texts, separator)
+    if isinstance(decimal, str):
+        return decimal
+    if len(decimal) > 1:
+        raise InputError(
             "numbers are written in two formats",
-            **where,
             field=field,
-            found=" and ".join(f"'{each}'" for each in values),
+            found=" and ".join(f"'{each}'" for each in decimal),
             expected="one sign before fractions in all numbers, '.' or ','",
             hint="export the file again in one format",
         )
-    plain = values[0].replace(",", ".")
-    return InputError(
-        f"'{values[0]}' may be {plain} or {re.sub('[.,]', '', values[0])}",
-        **where,
+    (text,) = decimal
+    raise InputError(
+        f"'{text}' may be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}",
         field=field,
         found="no number that tells whether this sign is before fractions or between thousands",
         hint=hint,
@@ -197,7 +197,7 @@ def no_decimal(values: tuple[str, ...], *, field: str | None, hint: str, **where
 
 
 def numbers(texts: Any, decimal: str) -> Any:
-    """Values of a column as float64; NaN for all that is no number in the format."""
+    """Convert a column to float64; NaN for anything but numbers with this decimal sign."""
     import numpy as np
     import pandas as pd
 
@@ -212,13 +212,13 @@ def numbers(texts: Any, decimal: str) -> Any:
     return pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
 
 
-def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = None, **where: Any) -> Any:
-    """Read a table; `texts` are columns whose values stay as they are written, None for all."""
+def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = None) -> Any:
+    """Read a table; columns in `texts` stay text, None for all."""
     import pandas as pd
 
     for number, row in enumerate(dialect.rows):
         if any(row[len(dialect.names) + dialect.indexed :]):
-            raise _longer(file, dialect, len(dialect.before) + 2 + number, len(row), **where)
+            raise _longer(file, dialect, len(dialect.before) + 2 + number, len(row))
     names = [*(["\0"] if dialect.indexed else []), *dialect.names]
     try:
         with warnings.catch_warnings():
@@ -230,7 +230,7 @@ def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = 
                 skiprows=len(dialect.before) + 1,
                 header=None,
                 names=names,
-                index_col=False,  # else pandas takes a value too many for the name of the row
+                index_col=False,  # else pandas takes an extra value for the name of the row
                 skipinitialspace=True,
                 dtype=str if texts is None else dict.fromkeys(texts, str),
                 keep_default_na=texts is not None,
@@ -240,21 +240,18 @@ def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = 
         said = re.search(r"fields in line (\d+), saw (\d+)", str(error))
         if said is None:
             raise
-        raise _longer(file, dialect, int(said[1]), int(said[2]), **where) from None
+        raise _longer(file, dialect, int(said[1]), int(said[2])) from None
     except pd.errors.ParserWarning:
-        raise _longer(file, dialect, 0, 0, **where) from None
+        raise _longer(file, dialect, 0, 0) from None
     return table[list(dialect.names)]
 
 
-def _longer(file: Path, dialect: Dialect, line: int, width: int, **where: Any) -> InputError:
+def _longer(file: Path, dialect: Dialect, line: int, width: int) -> InputError:
     names = len(dialect.names)
     return InputError(
         "a row has more values than the line of names has names",
-        **where,
-        file=file,
-        found=f"{width} values in line {line}, {names} names in line {len(dialect.before) + 1}"
-        if line
-        else f"more than {names} values, {names} names in line {len(dialect.before) + 1}",
+        found=(f"{width} values in line {line}" if line else f"more than {names} values")
+        + f", {names} names in line {len(dialect.before) + 1} of {file.name}",
         expected="a name for each value",
         hint="add the names that are missing to that line, and take separators from the ends of rows",
     )

@@ -1,31 +1,35 @@
-"""What a MAT file says it holds, from the tags of its variables: SciPy believes anything that a file says."""
+"""MAT files of any version: sizes that their tags declare, names of variables, and structs.
+
+SciPy trusts the sizes in a file; `declared` checks them first.
+"""
 
 from __future__ import annotations
 
 import struct
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.headers.mat73 import is_hdf5
 
-__all__ = ["declared"]
+__all__ = ["declared", "is_hdf5", "load_variables", "read_struct", "variables"]
 
 HEADER_BYTES = 128
 LEVEL_5 = 1  # version in the header
 TAG_BYTES = 8
 MATRIX, COMPRESSED = 14, 15  # types of variables
 PEEK = 4096  # bytes; the codes of a compressed variable come before its first bytes
+HDF5_AT, HDF5_SIGNATURE = (0, 512), b"\x89HDF\r\n\x1a\n"
+HIDDEN = ("#", "__")  # prefixes of names in a file that are no variables
 
 
-def declared(file: Path, participant: str) -> int:
-    """Bytes of all variables when they are decompressed, after they were found to lie in the file."""
+def declared(file: Path) -> int:
+    """Return the bytes of all variables when decompressed, after checking that they lie in the file."""
     size = file.stat().st_size
     if is_hdf5(file):
         return _declared_by_hdf5(file)
     with file.open("rb") as stream:
-        order = _order(stream, size, file, participant)
+        order = _order(stream, size)
         total, at = 0, HEADER_BYTES
         while at < size:
             stream.seek(at)
@@ -35,8 +39,6 @@ def declared(file: Path, participant: str) -> int:
             if kind not in (MATRIX, COMPRESSED) or at > size:
                 raise InputError(
                     "the file cannot be read",
-                    participant=participant,
-                    file=file,
                     found=f"{size} bytes, of which the last variable needs {at} or is damaged",
                     hint="copy the file again from its source",
                 )
@@ -58,8 +60,8 @@ def _declared_by_hdf5(file: Path) -> int:
     return sum(sizes)
 
 
-def _order(stream: IO[bytes], size: int, file: Path, participant: str) -> str:
-    """Order of the bytes in a file of level 5, for `struct`."""
+def _order(stream: IO[bytes], size: int) -> str:
+    """Return the byte order of a file of level 5, for `struct`."""
     header = stream.read(HEADER_BYTES)
     order = ">" if header[126:] == b"MI" else "<"
     version = header[125 if order == "<" else 124 :][:1]
@@ -73,9 +75,43 @@ def _order(stream: IO[bytes], size: int, file: Path, participant: str) -> str:
         return order
     raise InputError(
         "the file cannot be read",
-        participant=participant,
-        file=file,
         found=found,
         expected="a .mat file of MATLAB's versions 5 to 7.3",
         hint=hint,
     )
+
+
+def is_hdf5(file: Path) -> bool:
+    """True if a file is of version 7.3."""
+    with file.open("rb") as stream:
+        start = stream.read(max(HDF5_AT) + len(HDF5_SIGNATURE))
+    return any(start[at:].startswith(HDF5_SIGNATURE) for at in HDF5_AT)
+
+
+def variables(file: Path) -> list[str]:
+    """Return the names of the variables in a file."""
+    if is_hdf5(file):
+        import h5py
+
+        with h5py.File(file) as content:
+            names = list(content)
+    else:
+        from scipy.io import whosmat
+
+        names = [name for name, _, _ in whosmat(str(file), appendmat=False)]
+    return [name for name in names if not name.startswith(HIDDEN)]
+
+
+def load_variables(file: Path) -> dict[str, Any]:
+    """Load all variables of a file before version 7.3."""
+    from scipy.io import loadmat
+
+    content = loadmat(file, appendmat=False)
+    return {name: value for name, value in content.items() if not name.startswith(HIDDEN)}
+
+
+def read_struct(file: Path, name: str) -> Any:
+    """Return one variable as plain Python: lists, arrays and dicts."""
+    from pymatreader import read_mat
+
+    return read_mat(file, variable_names=[name], ignore_fields=["previous", "cfg"])[name]

@@ -1,5 +1,7 @@
-"""Which files hold a participant's recordings: patterns of the study file in, paths out.
-Light, because it is asked on every run, before anything is read."""
+"""Find a participant's recordings from patterns of the study file.
+
+Light, because every run does it before anything is read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,6 @@ import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.base.errors import InputError
@@ -21,17 +22,16 @@ __all__ = [
     "files_in",
     "find_files",
     "is_recording",
+    "linked",
     "may_be_recording",
-    "placed",
-    "whole",
+    "recording_of",
 ]
 
 PLACE = "{participant}"
 ACCENTED = re.compile(r"[^\x00-\x7f]+")
 Named = list[tuple[str, Path]]
-"""The files of one recording, itself first, each with the name by which the others know it; a name that is
-empty does not matter."""
-PLAIN = "recording"  # what the folder is called where it is read: its own name says nothing
+"""Files of one recording, itself first, each with the name by which the others refer to it, or no name."""
+PLAIN = "recording"  # name of a folder where it is read, in place of its own
 
 
 def find_files(
@@ -43,10 +43,10 @@ def find_files(
     field: str | None = None,
     folders: Collection[str] = (),
 ) -> list[Path]:
-    """Files of one participant in one phase.
+    """Find the files of one participant in one phase.
 
-    ``{participant}*`` of participant S1 does not match files of S10: a digit at the end (or the start)
-    of the name is the last (the first) of its number where a wildcard adjoins it.
+    ``{participant}*`` of participant S1 does not match files of S10: where a wildcard adjoins the name, a
+    number at its end (or start) must end (or start) there.
     """
     field = field or f"input.files.{phase}"
     if isinstance(patterns, str):
@@ -111,7 +111,7 @@ def _is_there(path: Path, folders: Collection[str]) -> bool:
 
 
 def _instead(path: Path, folders: Collection[str]) -> dict[str, str]:
-    """What is there in place of a file."""
+    """Describe what is in place of a file."""
     usual = "correct the name in the study file, or leave the participant out"
     if not path.is_dir():
         return {"found": "nothing", "hint": usual}
@@ -126,8 +126,7 @@ def _instead(path: Path, folders: Collection[str]) -> dict[str, str]:
 
 
 def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]) -> list[Path]:
-    # Only * and ? are wildcards to the user: a bracket in a name is a bracket. A letter with an accent may be
-    # two characters there.
+    # For users, only * and ? are wildcards, not brackets. An accented letter may be two characters on disk.
     named = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
     escaped = ACCENTED.sub("*", composed(named))
     paths = glob.glob(str(Path(glob.escape(str(folder))) / escaped), recursive=True)
@@ -136,7 +135,7 @@ def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]
 
 
 def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
-    """The pattern as a regular expression in which, with `numbers`, the participant's must not go on."""
+    """Convert a pattern; with `numbers`, a number in the participant's name must end or start there."""
     before = r"(?<!\d)" if numbers and participant[:1].isdigit() else ""
     after = r"(?!\d)" if numbers and participant[-1:].isdigit() else ""
     wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -154,8 +153,8 @@ def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
 
 
 @contextmanager
-def placed(recordings: Sequence[Named]) -> Iterator[list[Path]]:
-    """Put recordings where they can be read."""
+def linked(recordings: Sequence[Named]) -> Iterator[list[Path]]:
+    """Link the files of recordings under the names by which they refer to each other."""
     with tempfile.TemporaryDirectory(prefix="shortloop-") as folder:
         yield [_place(Path(folder) / str(number), each) for number, each in enumerate(recordings)]
 
@@ -167,71 +166,54 @@ def _place(folder: Path, recording: Named) -> Path:
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path.absolute())
-    return whole(folder / recording[0][0])
+    return recording_of(folder / recording[0][0])
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A format whose recordings are folders.
-
-    header: pattern of the name of the one file that every such folder has.
-    files: pattern of the names of all files that are read; ``STEM`` stands for the name of the header.
-    """
-
-    header: str
-    files: str
-
-
-KINDS = {
-    ".mff": _Kind(
-        r"info\.xml",
-        r"(info\d*|epochs|sensorLayout|coordinates|pnsSet|categories|Events.*)\.xml|signal\d+\.bin",
-    ),
-    ".ds": _Kind(
-        r"[^.].*\.res4",
-        r"STEM\.(res4|meg4|[1-9]\d*_meg4|hc|eeg)|[^.].*\.pos|MarkerFile\.mrk|BadChannels|bad\.segments",
-    ),
+# Recordings that are folders, by their endings: EGI and CTF, as MNE reads them. HEADERS are patterns of the
+# one file that every such folder has, FILES of all that are read; STEM stands for the name of the header.
+HEADERS = {".mff": r"info\.xml", ".ds": r"[^.].*\.res4"}
+FILES = {
+    ".mff": r"(info\d*|epochs|sensorLayout|coordinates|pnsSet|categories|Events.*)\.xml|signal\d+\.bin",
+    ".ds": r"STEM\.(res4|meg4|[1-9]\d*_meg4|hc|eeg)|[^.].*\.pos|MarkerFile\.mrk|BadChannels|bad\.segments",
 }
-"""By the ending of the folder: of EGI, and of CTF, as MNE reads them."""
-ENDINGS = frozenset(KINDS)
+ENDINGS = frozenset(HEADERS)
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a path is a folder that is a recording."""
-    return path.suffix.lower() in KINDS and path.is_dir() and _header(path) is not None
+    """True if a path is a folder that is a recording."""
+    return path.suffix.lower() in ENDINGS and path.is_dir() and _header(path) is not None
 
 
 def may_be_recording(path: Path) -> bool:
-    """Whether a path is a folder with some files of a recording."""
-    kind = KINDS.get(path.suffix.lower())
-    if kind is None or not path.is_dir():
+    """True if a path is a folder with some files of a recording."""
+    if path.suffix.lower() not in ENDINGS or not path.is_dir():
         return False
-    wanted = re.compile(kind.files.replace("STEM", r"[^.].*"))
+    wanted = re.compile(FILES[path.suffix.lower()].replace("STEM", r"[^.].*"))
     try:
         return any(wanted.fullmatch(each.name) for each in path.iterdir())
     except PermissionError:
-        return True  # and what is in it cannot be read
+        return True  # its files are unknown
 
 
 def files_in(folder: Path) -> Named:
-    """The files of a recording that is a folder."""
+    """List the files of a recording that is a folder."""
     header = _header(folder)
     assert header is not None
-    stem = header.stem if folder.suffix.lower() == ".ds" else PLAIN  # CTF's files are called as the folder
-    wanted = KINDS[folder.suffix.lower()].files.replace("STEM", re.escape(header.stem))
+    stem = header.stem if folder.suffix.lower() == ".ds" else PLAIN  # CTF names files like the folder
+    wanted = FILES[folder.suffix.lower()].replace("STEM", re.escape(header.stem))
     others = sorted(path for path in folder.iterdir() if re.fullmatch(wanted, path.name) and path.is_file())
     files = [header, *(path for path in others if path != header)]
     return [(f"{stem}{folder.suffix.lower()}/{path.name}", path) for path in files]
 
 
-def whole(file: Path) -> Path:
-    """The recording that a file stands for."""
-    kind = KINDS.get(file.parent.suffix.lower())
-    return file.parent if kind is not None and re.fullmatch(kind.header, file.name) else file
+def recording_of(file: Path) -> Path:
+    """Return the recording of a file: the folder of a header, else the file."""
+    header = HEADERS.get(file.parent.suffix.lower())
+    return file.parent if header is not None and re.fullmatch(header, file.name) else file
 
 
 def _header(folder: Path) -> Path | None:
-    """The file that makes a folder a recording, if there is one and no other."""
-    header = KINDS[folder.suffix.lower()].header
+    """Find the header in a folder, if there is exactly one."""
+    header = HEADERS[folder.suffix.lower()]
     found = [path for path in folder.iterdir() if re.fullmatch(header, path.name) and path.is_file()]
     return found[0] if len(found) == 1 else None

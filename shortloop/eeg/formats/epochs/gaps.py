@@ -1,17 +1,24 @@
-"""Times of the records of EDF+ and BDF+: MNE takes them to follow each other, whatever they say."""
+"""Gaps in continuous recordings: pauses between records of EDF+ and BDF+, and boundaries of joined pieces.
+
+MNE takes records of EDF+ and BDF+ to follow each other, whatever their times are.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shortloop.base.errors import InputError
-from shortloop.eeg.headers.edf_header import READERS, EdfHeader
+import mne
+import numpy as np
 
-__all__ = ["MOVED", "at_samples"]
+from shortloop.base.errors import InputError
+from shortloop.eeg.headers.edf import READERS, EdfHeader
+
+__all__ = ["MOVED", "align_to_samples", "is_mark", "mark_gaps", "prepare_pieces"]
 
 MOVED = "times of records are not those of the samples"
 
@@ -19,26 +26,24 @@ ANNOTATIONS = (b"EDF Annotations", b"BDF Annotations")
 DISCONTINUOUS = (b"EDF+D", b"BDF+D")
 TIME = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14\x14")
 EVENT = re.compile(rb"([+-]\d+(?:\.\d*)?)(?:\x15(\d+(?:\.\d*)?))?\x14(.*?)\x14\x00", re.DOTALL)
-# s; clocks of computers are read in steps of up to 16 ms, and some exporters round to hundredths.
-OFF = 0.02
+OFF = 0.02  # s; clocks of computers have steps of up to 16 ms, and some exporters round to hundredths
+# The first sample of a piece, as EEGLAB and BrainVision call it; EEGLAB has -99 where events are numbers.
+MEETS = re.compile(r"(?i:boundary)|New Segment/.*")
+NUMBER, WORD = re.compile(r"\s*-99(\.0*)?\s*"), "boundary"
+OF_EEGLAB = (".set", ".fdt")
 
 
-def at_samples(raw: Any, file: Path, participant: str, *, table: Path | None) -> None:
+def align_to_samples(raw: Any, table: Path | None) -> None:
     """Move annotations from clock time to sample time, and mark pauses of the recording."""
-    import mne
-    import numpy as np
-
     if type(raw).__name__ not in READERS:
         return
     (read,) = map(Path, raw.filenames)
     header = EdfHeader.read(read)
-    where: dict[str, Any] = {"participant": participant, "file": file}
     times = np.array([_begin(record) for record in _annotations(read, header)])
     if not len(times) or not np.isfinite(times).all() or (len(times) > 1 and np.ptp(times) == 0):
         if header.kind in DISCONTINUOUS:
             raise InputError(
                 "the recording is discontinuous (EDF+D or BDF+D), and its records have no times",
-                **where,
                 hint="export it again, without gaps",
             )
         return
@@ -50,7 +55,6 @@ def at_samples(raw: Any, file: Path, participant: str, *, table: Path | None) ->
         at = int(np.argmax(np.diff(times) <= 0))
         raise InputError(
             "times of records go back",
-            **where,
             found=f"record {at + 2} at {times[at + 1]:g} s, after one at {times[at]:g} s",
             expected=f"a record every {header.seconds:g} s, or later",
             hint="export the recording again",
@@ -62,7 +66,6 @@ def at_samples(raw: Any, file: Path, participant: str, *, table: Path | None) ->
     if table is not None:
         raise InputError(
             "the recording has pauses, and a table of events: its onsets may count the pauses or not",
-            **where,
             field="input.event_source",
             found=f"{told}; {table.name}",
             hint="if the recording has annotations, say event_source = 'annotations'; else export it without "
@@ -81,14 +84,11 @@ def at_samples(raw: Any, file: Path, participant: str, *, table: Path | None) ->
     moved.append(meet, 0.0, ["BAD boundary", "EDGE boundary"] * len(pauses))
     raw.set_annotations(moved)
     lost = f", and {np.count_nonzero(~kept)} in pauses or after the end were left out" * bool((~kept).any())
-    warnings.warn(
-        f"{participant}, {file.name}: {MOVED} ({told}): events were moved to their samples{lost}",
-        stacklevel=2,
-    )
+    warnings.warn(f"{MOVED} ({told}): events were moved to their samples{lost}", stacklevel=2)
 
 
 def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
-    """What the channels of annotations have in each record; nothing of plain EDF."""
+    """Yield the annotation channels of each record; nothing for plain EDF."""
     named = [number for number, name in enumerate(header.names) if name in ANNOTATIONS]
     places = [
         (header.width * sum(header.samples[:each]), header.width * header.samples[each]) for each in named
@@ -104,13 +104,13 @@ def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
 
 
 def _begin(record: list[bytes]) -> float:
-    """When a record began, s; NaN if it does not say."""
+    """Return the start of a record, s; NaN if unknown."""
     said = TIME.match(record[0])
     return float(said[1]) if said else float("nan")
 
 
 def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:
-    """Onset, duration and text of each annotation in a record."""
+    """Yield onset, duration and text of each annotation in a record."""
     for channel in record:
         for onset, duration, texts in EVENT.findall(channel):
             for text in filter(None, texts.split(b"\x14")):
@@ -119,3 +119,40 @@ def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:
                 except UnicodeDecodeError:
                     named = text.decode("latin-1")
                 yield float(onset), float(duration or 0), named
+
+
+def prepare_pieces(raw: Any) -> None:
+    """Mark boundaries between pieces as MNE does, so that filters end there, and no trial is across one.
+
+    Recordings whose channels have several rates are loaded as a whole: MNE resamples each stretch that it
+    reads, and stretches as short as a trial come out wrong.
+    """
+    mark_gaps(raw)
+    if any(_rates(extra) > 1 for extra in raw._raw_extras):  # noqa: SLF001  no public access
+        raw.load_data()
+
+
+def mark_gaps(raw: Any) -> None:
+    """Mark boundaries between pieces where annotations have them."""
+    if any(Path(file).suffix in OF_EEGLAB for file in filter(None, raw.filenames)):
+        names = {str(name) for name in raw.annotations.description if NUMBER.fullmatch(str(name))}
+        raw.annotations.rename(dict.fromkeys(names, WORD))
+    rate, start = raw.info["sfreq"], raw.first_time
+    for onset, name in list(zip(raw.annotations.onset, raw.annotations.description, strict=True)):
+        sample = math.ceil((onset - start) * rate - 1e-3)
+        if MEETS.fullmatch(str(name)) and 0 < sample < raw.n_times:
+            raw.annotations.append([start + sample / rate] * 2, 0.0, ["BAD boundary", "EDGE boundary"])
+
+
+def is_mark(name: str) -> bool:
+    """True if this marks a stretch or a boundary, and is no event."""
+    return bool(MEETS.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge")))
+
+
+def _rates(extra: Any) -> int:
+    """Count the rates of the channels of a file, which only EDF and its kin tell apart."""
+    samples = extra.get("n_samps") if isinstance(extra, dict) else None
+    if samples is None:
+        return 1
+    others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
+    return len({int(each) for number, each in enumerate(samples) if number not in others})

@@ -1,4 +1,4 @@
-"""Where channels are, on the head or in the helmet, as far as a recording says it."""
+"""Positions of channels, on the head or in the helmet; apart, because the report needs them, too."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from shortloop.base.types import FloatArray
 
 __all__ = ["mean_positions", "positions_of"]
 
-# What FIFF calls coordinates; keys of other formats hold no MNE.
+# Coordinate frames of FIFF as numbers: importing MNE would put it into the keys of all formats.
 HELMET, HEAD = 1, 4
 FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 
 
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
-    """Positions of channels of EEG, and of sensors of MEG.
+    """Return positions of EEG channels and MEG sensors, (channels, 3), NaN where unknown; None without any.
 
-    returns: float, (channels, 3), or None. Metres to the right, to the front and upwards, from between the
-        ears, of sensors of MEG from the middle of the helmet; NaN where it is not known.
+    They are in m to the right, front and top, from between the ears or, for MEG, the middle of the helmet.
     """
     found = np.full((len(channels), 3), np.nan)
     by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
@@ -34,11 +33,7 @@ def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
 
 
 def mean_positions(every: Sequence[FloatArray | None]) -> FloatArray | None:
-    """The mean of positions in several recordings.
-
-    every: sequence of array of float, (channels, 3), or of None. Of the same channels, as of `positions_of`.
-    returns: float, (channels, 3), or None. Of each channel over the recordings that know it.
-    """
+    """Average positions of the same channels, each over the recordings that know it."""
     known = [each for each in every if each is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""From a recording, as MNE has it, to epochs of the study's classes, and an account of what became of it."""
+"""Cut a recording that MNE has opened into epochs of the study's classes, and account for each step."""
 
 from __future__ import annotations
 
@@ -14,63 +14,64 @@ import numpy as np
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.quality import refuse_other_units, warn_of_codes
-from shortloop.eeg.checks.same_trials import tell_of_twins
-from shortloop.eeg.formats.dropped_trials import Log, dropped_trials, tell_of_dropped
-from shortloop.eeg.formats.event_columns import by_columns
-from shortloop.eeg.formats.events import Found, find_events, labels_of
-from shortloop.eeg.formats.joined_pieces import as_one
-from shortloop.eeg.formats.positions import positions_of
-from shortloop.eeg.formats.preprocessing import filtered, marked, not_finite, referenced, refuse_spread
-from shortloop.eeg.formats.sections import events_within
-from shortloop.eeg.formats.selection import class_of_event, kept_channels
-from shortloop.eeg.formats.sessions import Part
+from shortloop.eeg.checks.same_trials import warn_of_twins
+from shortloop.eeg.formats.epochs.dropped import Log, dropped_trials, warn_of_dropped
+from shortloop.eeg.formats.epochs.event_columns import select_by_columns
+from shortloop.eeg.formats.epochs.events import Found, events_within, find_events, labels_of
+from shortloop.eeg.formats.epochs.gaps import prepare_pieces
+from shortloop.eeg.formats.epochs.positions import positions_of
+from shortloop.eeg.formats.epochs.preprocessing import (
+    SIGNALS,
+    apply_filters,
+    apply_reference,
+    mark_channels,
+    not_finite,
+    refuse_spread,
+)
+from shortloop.eeg.formats.sessions import Part, kept_channels, refuse_unknown
 
 if TYPE_CHECKING:
-    from shortloop.eeg.formats.epoching import EpochedInput
+    from shortloop.eeg.formats.epochs.settings import EpochedInput
 
 __all__ = ["part_of"]
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
+UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of MNE; V for other types
 LITTLE = 0.1  # of an epoch
-SOME = 20  # trials that are looked at before all of them are
+SOME = 20  # trials in which units and codes are checked
 
 
 def part_of(
     settings: EpochedInput, signal: Any, file: Path, participant: str, classes: Sequence[str]
 ) -> Part:
-    """Cut a recording as MNE has it, a Raw or Epochs; raise InputError if it lacks what the study names."""
-    wanted = class_of_event(settings, classes)
-    signal = by_columns(signal, settings, file, participant)
+    """Cut a Raw or Epochs of MNE; raise InputError if it lacks what the study names."""
+    wanted = settings.class_of_event(classes)
+    signal = select_by_columns(signal, settings, file)
     continuous = isinstance(signal, mne.io.BaseRaw)
+    rate = float(signal.info["sfreq"])
     recorded: dict[str, Any] = {
-        "rate": float(signal.info["sfreq"]),
+        "rate": rate,
         "channels_in_file": len(signal.ch_names),
-        "seconds": float(signal.n_times / signal.info["sfreq"]) if continuous else None,
+        "seconds": float(signal.n_times / rate) if continuous else None,
     }
     check_rate(
-        recorded["rate"],
+        rate,
         recorded["seconds"] or float(signal.times[-1] - signal.times[0]),
         continuous=continuous,
         believed=getattr(settings, "time_unit", None) is not None,
-        participant=participant,
-        file=file,
     )
-    marked(signal, settings.preprocessing, file, participant)
-    channels = _channels(signal, settings, file, participant)
+    mark_channels(signal, settings.preprocessing, participant)
+    channels = _channels(signal, settings)
     bads = list(signal.info["bads"])
     if continuous:
-        as_one(signal)
-        found = find_events(signal, settings, wanted, file, participant)
+        prepare_pieces(signal)
+        found = find_events(signal, settings, wanted, file)
         if settings.sections:
             phase = next(iter(settings.sections))
-            found, recorded["sections"] = events_within(
-                found, signal, settings.sections, phase, file, participant
-            )
+            found, recorded["sections"] = events_within(found, signal, settings.sections, phase)
     elif settings.sections:
         raise InputError(
             "sections are of continuous recordings, and these are epochs",
-            participant=participant,
-            file=file,
             field="input.sections",
             hint="leave them out; phases that have events of their own are told apart by input.phase_events",
         )
@@ -78,53 +79,49 @@ def part_of(
         names = {number: name for name, number in signal.event_id.items()}
         seen = Counter(names[number] for number in signal.events[:, 2])
         found = Found("epochs", signal.events, dict(signal.event_id), seen)
-    labels = labels_of(found.ids, wanted, classes, file, participant)
-    some = _as_recorded(signal, found.events[np.isin(found.events[:, 2], list(labels))], channels)
+    labels = labels_of(found.ids, wanted, classes)
+    events = found.events[np.isin(found.events[:, 2], list(labels))]  # of the classes
+    some = _as_recorded(signal, events, channels)
     warn_of_codes(some, channels)
-    of_name = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
-    refuse_other_units(
-        some, channels, [of_name[name] for name in channels], participant=participant, file=file
-    )
-    odd = _prepare(signal, settings, channels, file, participant)
+    refuse_other_units(some, channels, _types(signal, channels))
+    odd = _prepare(signal, settings, channels)
     if continuous:
-        epochs, log, of = _cut(signal, found, labels, settings, file, participant)
+        epochs, log, of = _cut(signal, found, events, labels, settings)
+        recorded["fits_until"] = _fits_until(signal, events, epochs)
     else:
-        epochs, log, of = _cropped(signal, labels, settings, file, participant)
+        epochs, log, of = _cropped(signal, labels, settings)
+    thresholds = {"reject": settings.preprocessing.reject, "flat": settings.preprocessing.flat}
+    dropped, rejected_by = dropped_trials(epochs, log, of, thresholds)
+    warn_of_dropped(dropped, of, recorded.get("fits_until"))
     if continuous:
-        recorded["fits_until"] = _fits_until(
-            signal, found.events[np.isin(found.events[:, 2], list(labels))], epochs
-        )
-    dropped, rejected_by = dropped_trials(epochs, log, of, settings)
-    tell_of_dropped(dropped, of, file, participant, recorded.get("fits_until"))
-    if continuous:
-        tell_of_twins(epochs.events, [labels[number] for number in epochs.events[:, 2]], recorded["rate"])
+        warn_of_twins(epochs.events, [labels[number] for number in epochs.events[:, 2]], rate)
     wanted_rate = settings.preprocessing.resample
-    if wanted_rate is not None and not same_rate(wanted_rate, recorded["rate"]):
+    if wanted_rate is not None and not same_rate(wanted_rate, rate):
         epochs = _resampled(epochs, wanted_rate)
     numbers = epochs.events[:, 2]
     by_number = {number: name for name, number in found.ids.items()}
     info: dict[str, np.ndarray] = {"event": np.array([by_number[number] for number in numbers], dtype=str)}
     if continuous:
-        info["onset"] = (epochs.events[:, 0] - signal.first_samp) / recorded["rate"]
+        info["onset"] = (epochs.events[:, 0] - signal.first_samp) / rate
     elif epochs.metadata is not None:
         info = {**_columns(epochs.metadata), **info}
     positions = positions_of(epochs, channels)
-    by_name = dict(zip(epochs.ch_names, epochs.get_channel_types(), strict=True))
-    types = [by_name[name] for name in channels]
+    types = _types(epochs, channels)
+    units = {UNITS.get(each, "V") for each in types}
     none = np.empty((0, len(channels), len(epochs.times)))
     data = epochs.get_data(picks=channels) if len(epochs) else none
-    refuse_spread(data, odd, file, participant)
+    refuse_spread(data, odd, participant)
     return Part(
         file=file,
         data=data,
         labels=np.array([labels[number] for number in numbers], dtype=np.int64),
-        times=_nominal_times(epochs, recorded["rate"]),
+        times=_nominal_times(epochs, rate),
         sfreq=float(epochs.info["sfreq"]),
         channels=tuple(channels),
         seen=found.seen,
         info=info,
         moments=epochs.events[:, 0],
-        unit=_unit(types),
+        unit=units.pop() if len(units) == 1 else "a.u.",
         account={
             **recorded,
             "events_from": found.source,
@@ -147,41 +144,29 @@ def part_of(
     )
 
 
-def _channels(signal: Any, settings: EpochedInput, file: Path, participant: str) -> list[str]:
-    """Channels that are decoded."""
+def _types(signal: Any, channels: Sequence[str]) -> list[str]:
+    by_name = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
+    return [by_name[name] for name in channels]
+
+
+def _channels(signal: Any, settings: EpochedInput) -> list[str]:
     names, bads = signal.ch_names, signal.info["bads"]
     if settings.picks:
         types = dict(zip(names, signal.get_channel_types(), strict=True))
-        unknown = [pick for pick in settings.picks if pick not in {*names, *types.values()}]
-        if unknown:
-            raise InputError(
-                "a channel to decode is not in the file",
-                participant=participant,
-                file=file,
-                field="input.picks",
-                found=", ".join(unknown),
-                expected=f"names among {', '.join(names)}, or types among {_sorted(types)}",
-            )
+        expected = f"names among {', '.join(names)}, or types among {_sorted(types)}"
+        problem = "a channel to decode is not in the file"
+        refuse_unknown(settings.picks, {*names, *types.values()}, problem, "input.picks", expected)
         chosen = [name for name in names if not {name, types[name]}.isdisjoint(settings.picks)]
         chosen.sort(key=lambda name: settings.picks.index(name if name in settings.picks else types[name]))
     else:
-        picks = mne.pick_types(
-            signal.info, meg=True, eeg=True, seeg=True, ecog=True, dbs=True, ref_meg=False, exclude=()
-        )
-        chosen = [names[index] for index in picks]
+        chosen = [names[index] for index in mne.pick_types(signal.info, **SIGNALS)]
     if not settings.preprocessing.interpolate:
         chosen = [name for name in chosen if name not in bads]
-    return kept_channels(chosen, settings.drop, known=names, file=file, participant=participant)
-
-
-def _unit(types: list[str]) -> str:
-    """Unit of the samples, as MNE has them."""
-    units = {{"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}.get(each, "V") for each in types}
-    return units.pop() if len(units) == 1 else "a.u."
+    return kept_channels(chosen, settings.drop, known=names)
 
 
 def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:
-    """A second of some trials, before anything is done to them."""
+    """Return a second of some trials, before any preprocessing."""
     if not isinstance(signal, mne.io.BaseRaw):
         return signal[:SOME].get_data(picks=channels)
     second = round(signal.info["sfreq"])
@@ -190,36 +175,27 @@ def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:
     return np.array(found) if found else np.empty((0, len(channels), second))
 
 
-def _prepare(
-    signal: Any, settings: EpochedInput, channels: list[str], file: Path, participant: str
-) -> list[str]:
-    """All that comes before cutting, of all channels that are not dropped; then those that are needed.
+def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[str]:
+    """Preprocess all channels that are not dropped, then pick those that are needed.
 
-    Channels with values that are not finite numbers are returned, where a reference spreads them.
+    Returned are channels with NaN or infinite values, which a reference spreads.
     """
     steps = settings.preprocessing
     reference = steps.reference if isinstance(steps.reference, tuple) else ()
     dropped = [name for name in settings.drop if name not in reference]
     if dropped:
         signal.drop_channels(dropped)
-    filtered(signal, steps, [*channels, *reference], file, participant)
+    apply_filters(signal, steps, [*channels, *reference])
     odd = not_finite(signal, steps)
-    referenced(signal, steps, file, participant)
+    apply_reference(signal, steps)
     types = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
     decoded = {types[name] for name in channels}
     others = {*steps.reject, *steps.flat} - decoded
-    unknown = others - {*types.values()}
-    if unknown:
-        raise InputError(
-            "there are no channels of a type that trials are rejected by",
-            participant=participant,
-            file=file,
-            field="input.preprocessing.reject",
-            found=", ".join(sorted(unknown)),
-            expected=f"types among {_sorted(types)}",
-        )
+    problem = "there are no channels of a type that trials are rejected by"
+    expected = f"types among {_sorted(types)}"
+    refuse_unknown(sorted(others), types.values(), problem, "input.preprocessing.reject", expected)
     if signal.info["projs"]:
-        signal.load_data().apply_proj()  # here, where all channels are that it is of, and not again
+        signal.load_data().apply_proj()  # here, with all channels that they are made of, and only once
         with signal.info._unlock():  # noqa: SLF001  MNE has no other way to set these
             signal.info["projs"] = []
     signal.pick([name for name in signal.ch_names if name in channels or types[name] in others])
@@ -227,32 +203,29 @@ def _prepare(
 
 
 def _cut(
-    raw: Any, found: Found, labels: dict[int, int], settings: EpochedInput, file: Path, participant: str
+    raw: Any, found: Found, events: Any, labels: dict[int, int], settings: EpochedInput
 ) -> tuple[Any, Log, list[int]]:
-    """Epochs around events of the classes, why some are not there, and the class of each event."""
+    """Return epochs around events of the classes, why some are missing, and the class of each event."""
     tmin = TMIN if settings.tmin is None else settings.tmin
     tmax = TMAX if settings.tmax is None else settings.tmax
     if tmax <= tmin:
         raise InputError(
             "the epochs end before they begin",
-            participant=participant,
-            file=file,
             field="input.tmax",
             found=f"{tmax} s",
             expected=f"later than input.tmin, {tmin} s",
             hint="correct input.tmin or input.tmax in the study file",
         )
     _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
-    events = found.events[np.isin(found.events[:, 2], list(labels))]
     if not len(events):
         return _none(raw, tmin, tmax), (), []
-    events = _each_once(raw, events, found, labels, file, participant)
+    events = _without_doubles(raw, events, found, labels)
     first, last = (_at_sample(each, raw.info["sfreq"]) for each in (tmin, tmax))
     epochs = mne.Epochs(
         raw,
         events,
         {name: number for name, number in found.ids.items() if number in labels},
-        tmin=min(first, 0.0),  # nothing may lie between an event and its epoch either
+        tmin=min(first, 0.0),  # no gap may lie between an event and its epoch either
         tmax=max(last, 0.0),
         baseline=settings.preprocessing.baseline,
         on_missing="ignore",
@@ -265,10 +238,8 @@ def _cut(
     return epochs, log, [labels[number] for number in events[:, 2]]
 
 
-def _each_once(
-    raw: Any, events: Any, found: Found, labels: dict[int, int], file: Path, participant: str
-) -> Any:
-    """One event of each sample: the same trial may be marked twice, but not as two classes."""
+def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]) -> Any:
+    """Keep one event per sample: a trial may be marked twice, but not as two classes."""
     classes: dict[int, set[int]] = {}
     for sample, _, number in events.tolist():
         classes.setdefault(sample, set()).add(labels[number])
@@ -280,8 +251,6 @@ def _each_once(
         ]
         raise InputError(
             "events of different classes are at one sample",
-            participant=participant,
-            file=file,
             field="input.events",
             found=f"{' and '.join(named)} at {at:g} s, the first of {len(several)} such samples",
             expected="one class for each trial",
@@ -289,15 +258,15 @@ def _each_once(
         )
     if len(classes) < len(events):
         warnings.warn(
-            f"{participant}, {file.name}: {len(events) - len(classes)} of {len(events)} events are at the "
-            "sample of another one of their class: each trial is counted once",
+            f"{len(events) - len(classes)} of {len(events)} events are at the sample of another one of their "
+            "class: each trial is counted once",
             stacklevel=2,
         )
     return events[np.sort(np.unique(events[:, 0], return_index=True)[1])]
 
 
 def _fits_until(raw: Any, events: Any, epochs: Any) -> float | None:
-    """Where epochs, s, had to end for none to be cut off by a gap or the end; None if none is, or by more."""
+    """Return the end of epochs, s, that makes all fit before gaps; None if it is far off, or all fit."""
     rate = raw.info["sfreq"]
     first, last = round(epochs.tmin * rate), round(epochs.tmax * rate)
     meets = [each["onset"] for each in raw.annotations if each["description"] == "BAD boundary"]
@@ -311,13 +280,13 @@ def _fits_until(raw: Any, events: Any, epochs: Any) -> float | None:
 
 
 def _at_sample(time: float, rate: float) -> float:
-    """A time at the sample that it has at the nominal rate, so that epochs of one device have one length."""
+    """Round a time to its sample at the nominal rate, so that epochs of one device have one length."""
     usual = nominal(rate)
     return time if usual == rate else round(time * usual) / rate
 
 
 def _nominal_times(epochs: Any, rate: float) -> Any:
-    """Times of samples as at the nominal rate, so that bins have the same samples in all files."""
+    """Return times of samples at the nominal rate, so that bins have the same samples in all files."""
     usual, sfreq = nominal(rate), epochs.info["sfreq"]
     if usual == rate:
         return epochs.times
@@ -326,7 +295,7 @@ def _nominal_times(epochs: Any, rate: float) -> Any:
 
 
 def _none(raw: Any, tmin: float, tmax: float) -> Any:
-    """No epochs, with the times that some would have."""
+    """Return empty epochs with the right times."""
     sfreq = raw.info["sfreq"]
     first, last = (round(_at_sample(each, sfreq) * sfreq) for each in (tmin, tmax))
     one = mne.EpochsArray(np.zeros((1, len(raw.ch_names), last - first + 1)), raw.info, tmin=first / sfreq)
@@ -334,7 +303,7 @@ def _none(raw: Any, tmin: float, tmax: float) -> Any:
 
 
 def _resampled(epochs: Any, rate: float) -> Any:
-    """Epochs at another rate, also if there are none, which MNE refuses."""
+    """Resample epochs, also empty ones, which MNE refuses."""
     if len(epochs):
         return epochs.resample(rate, n_jobs=1)
     shape = (1, len(epochs.ch_names), len(epochs.times))
@@ -342,10 +311,8 @@ def _resampled(epochs: Any, rate: float) -> Any:
     return one.drop([0])
 
 
-def _cropped(
-    epochs: Any, labels: dict[int, int], settings: EpochedInput, file: Path, participant: str
-) -> tuple[Any, Log, list[int]]:
-    """The same of a file that holds epochs."""
+def _cropped(epochs: Any, labels: dict[int, int], settings: EpochedInput) -> tuple[Any, Log, list[int]]:
+    """As `_cut`, of a file that holds epochs."""
     first, last = float(epochs.times[0]), float(epochs.times[-1])
     tmin = first if settings.tmin is None else settings.tmin
     tmax = last if settings.tmax is None else settings.tmax
@@ -353,8 +320,6 @@ def _cropped(
     if tmin < first - half or tmax > last + half or tmax <= tmin:
         raise InputError(
             "the epochs in the file are shorter",
-            participant=participant,
-            file=file,
             field="input.tmin" if tmin < first - half else "input.tmax",
             found=f"{first:g} to {last:g} s",
             expected=f"{tmin:g} to {tmax:g} s",
@@ -386,7 +351,7 @@ def _sorted(types: dict[str, str]) -> str:
 
 
 def _columns(metadata: Any) -> dict[str, np.ndarray]:
-    """Columns as arrays that need no pickle: numbers as they are, all else as text."""
+    """Return columns as arrays that need no pickle: numbers as they are, anything else as text."""
     columns = {}
     for name in metadata.columns:
         values = metadata[name].to_numpy()

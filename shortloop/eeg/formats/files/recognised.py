@@ -1,4 +1,4 @@
-"""What a file is, from its first bytes and not from its name."""
+"""Recognise what a file is from its first bytes, not from its name."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.files import is_recording
-from shortloop.eeg.headers.mat73 import is_hdf5, variables
+from shortloop.eeg.formats.files.find import is_recording
+from shortloop.eeg.headers.mat import is_hdf5, variables
 
-__all__ = ["ONE_ARRAY", "Kind", "named_for_what_it_is", "recognised"]
+__all__ = ["ONE_ARRAY", "Kind", "explain_other_format", "recognised"]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file.
-
-    name: what it is called.
-    format: format of a study that reads it; empty: none.
-    hint: what to do, where the format is not all.
-    vague: whether formats that read such files, too, can say more.
-    """
+    """A kind of file."""
 
     name: str
-    format: str = ""
-    hint: str = ""
-    vague: bool = False
+    format: str = ""  # format of a study that reads it; empty: none
+    hint: str = ""  # what to do, if the format alone does not help
+    vague: bool = False  # True if other formats that read such files can explain more
 
 
 POINTER = "fetch its content: git annex get, datalad get or git lfs pull"
@@ -36,6 +30,7 @@ ONE_ARRAY = "one array of NumPy"
 SAVED_TOGETHER = (
     'save X, y, t and ch together with numpy.savez; if these are ready-made features, write format = "arrays"'
 )
+PICKLE = Kind("a Python pickle", hint="save X, y, t and ch with numpy.savez")
 ARCHIVE = b"PK\3\4"
 STARTS = (
     (b"0       ", Kind("EDF", "edf")),
@@ -50,21 +45,16 @@ STARTS = (
     (b"GDF ", Kind("GDF", "mne")),
     (b"XDF:", Kind("XDF", "xdf")),
     (b"Version 3.", Kind("Neuroscan CNT", "mne")),
-    (b"RIFF", Kind("ANT CNT", "mne")),
-    (b"RF64", Kind("ANT CNT", "mne")),
+    ((b"RIFF", b"RF64"), Kind("ANT CNT", "mne")),
     (b"[FileInfo]", Kind("Persyst", "mne")),
-    (b"BCI2000V=", Kind("BCI2000", "mne")),
-    (b"HeaderLen=", Kind("BCI2000", "mne")),
+    ((b"BCI2000V=", b"HeaderLen="), Kind("BCI2000", "mne")),
     (b"version https://git-lfs", Kind("a pointer of Git LFS", hint=POINTER)),
-    (b"/annex/objects/", Kind("a pointer of git-annex", hint=POINTER)),
-    (b"../.git/annex", Kind("a pointer of git-annex", hint=POINTER)),
-    (b"<!DOCTYPE", Kind("a page of the web", hint="download the file itself")),
-    (b"<html", Kind("a page of the web", hint="download the file itself")),
+    ((b"/annex/objects/", b"../.git/annex"), Kind("a pointer of git-annex", hint=POINTER)),
+    ((b"<!DOCTYPE", b"<html"), Kind("a web page", hint="download the file itself")),
     (b"\x1f\x8b", Kind("packed by gzip", hint="unpack it")),
-    (b"\x80\x04\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
-    (b"\x80\x05\x95", Kind("a pickle of Python", hint="save X, y, t and ch with numpy.savez")),
+    ((b"\x80\x04\x95", b"\x80\x05\x95"), PICKLE),
 )
-# First bytes do not tell these: ending of the name, that of a file that is always beside it, and what it is.
+# Kinds that first bytes do not tell: endings of the file and of one that is always beside it.
 PAIRS = (
     (".eeg", ".pnt", Kind("Nihon Kohden", "mne")),
     (".data", ".head", Kind("Nicolet", "mne")),
@@ -79,15 +69,15 @@ EEGLAB = {"nbchan", "srate", "chanlocs", "pnts"}
 
 
 def recognised(file: Path) -> Kind | None:
-    """What a file is."""
+    """Recognise a file; None if it is unknown."""
     if is_recording(file):
         return Kind(f"a folder {file.suffix.lower()}", "mne")
     with file.open("rb") as stream:
         start = stream.read(64)
     if start.startswith(ARCHIVE) and _is_of_features(file):
         return Kind("ready features in arrays", "arrays", vague=True)
-    for bytes_, kind in STARTS:
-        if start.startswith(bytes_):
+    for prefixes, kind in STARTS:
+        if start.startswith(prefixes):
             return kind
     if start.startswith(b"MATLAB ") or is_hdf5(file):
         return _of_matlab(file)
@@ -97,13 +87,13 @@ def recognised(file: Path) -> Kind | None:
 
 
 def _begins_with_folders(start: bytes) -> bool:
-    """True if a file begins with a table of 16 bytes for each part, as those of KIT do."""
+    """True if a file begins with a table of 16 bytes per part, as in KIT."""
     size, room, count = (int.from_bytes(start[at : at + 4], "little") for at in (4, 8, 12))
     return size == 16 and 9 < count <= room <= 1024
 
 
 def _is_of_features(file: Path) -> bool:
-    """Whether an archive has features and classes, and not all that epochs have."""
+    """True if an archive has features and classes, but not all arrays of epochs."""
     with contextlib.suppress(zipfile.BadZipFile, ValueError, OSError):
         names = {name.removesuffix(".npy") for name in zipfile.ZipFile(file).namelist()}
         return {"X", "y"} <= names and not {"t", "ch"} <= names
@@ -134,45 +124,37 @@ def _of_matlab(file: Path) -> Kind:
 
 
 def _fields(file: Path, names: list[str]) -> set[str]:
-    """Fields of the first struct."""
     if is_hdf5(file):
         import h5py
 
         with h5py.File(file) as content:
-            return next(
-                (set(content[name]) for name in names if isinstance(content[name], h5py.Group)), set()
-            )
+            groups = [content[name] for name in names if isinstance(content[name], h5py.Group)]
+            return set(groups[0]) if groups else set()
     from scipy.io import loadmat, whosmat
 
     structs = [name for name, _, kind in whosmat(str(file), appendmat=False) if kind == "struct"]
-    return (
-        set(loadmat(file, variable_names=structs[:1], appendmat=False)[structs[0]].dtype.names)
-        if structs
-        else set()
-    )
+    if not structs:
+        return set()
+    return set(loadmat(file, variable_names=structs[:1], appendmat=False)[structs[0]].dtype.names)
 
 
 @contextlib.contextmanager
-def named_for_what_it_is(file: Path, participant: str, wanted: str) -> Iterator[None]:
-    """If reading fails, say what the file is, where that is something else than what the study says."""
+def explain_other_format(file: Path, wanted: str) -> Iterator[None]:
+    """If reading fails, say what the file is, if the study names another format."""
     try:
         yield
     except MemoryError:
         raise
     except Exception:
         kind = None
-        with contextlib.suppress(Exception):  # then it is what it was
+        with contextlib.suppress(Exception):  # then the first error counts
             kind = recognised(file)
-        if (
-            kind is None
-            or kind.format == wanted
-            or (kind.vague and wanted in (OF_NUMPY if kind.format in OF_NUMPY else OF_MATLAB))
-        ):
+        if kind is None or kind.format == wanted:
+            raise
+        if kind.vague and wanted in (OF_NUMPY if kind.format in OF_NUMPY else OF_MATLAB):
             raise
         raise InputError(
             "the file is not of the format that the study says",
-            participant=participant,
-            file=file,
             field="input.format",
             found=kind.name,
             expected=wanted,

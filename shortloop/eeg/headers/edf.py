@@ -1,4 +1,4 @@
-"""What the header of an EDF or BDF recording says of its size: MNE would read what there is of it."""
+"""EDF and BDF headers: layout and size. MNE would read truncated files without an error."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from shortloop.base.errors import InputError
 
 __all__ = ["READERS", "EdfHeader", "declared", "in_its_encoding", "is_bdf"]
 
-READERS = ("RawEDF", "RawBDF")  # what MNE calls recordings that it read from such files
+READERS = ("RawEDF", "RawBDF")  # MNE's classes of recordings from such files
 
 BYTES_OF_SAMPLE = 4  # in memory, for each byte in the file
-EDF, BDF = b"0       ", b"\xffBIOSEMI"  # what files begin with; samples are of two and of three bytes
+EDF, BDF = b"0       ", b"\xffBIOSEMI"  # first bytes; samples have two and three bytes
 LATIN = "latin1"
 NAMES = 256  # where the names of channels begin
 UNITS, SAMPLES = 96, 216  # bytes of each channel before its unit, and before its samples in a record
@@ -22,29 +22,20 @@ UNITS, SAMPLES = 96, 216  # bytes of each channel before its unit, and before it
 
 @dataclass(frozen=True)
 class EdfHeader:
-    """Header of an EDF or BDF file.
-
-    bdf: whether samples have three bytes.
-    kind: ``b"EDF+C"`` and the like; of plain EDF anything.
-    start: bytes of the header.
-    records: number of records; -1: the recorder did not know.
-    seconds: length of a record.
-    names, units: of each channel, without the space around.
-    samples: of each channel in a record.
-    """
+    """Header of an EDF or BDF file."""
 
     bdf: bool
-    kind: bytes
-    start: int
-    records: int
-    seconds: float
-    names: list[bytes]
+    kind: bytes  # b"EDF+C" and the like; anything in plain EDF
+    start: int  # bytes of the header
+    records: int  # -1: the recorder did not know
+    seconds: float  # of a record
+    names: list[bytes]  # of each channel, stripped
     units: list[bytes]
-    samples: list[int]
+    samples: list[int]  # of each channel in a record
 
     @classmethod
     def read(cls, file: Path) -> EdfHeader:
-        """Read the header of a file that is EDF or BDF."""
+        """Read the header of a file."""
         with file.open("rb") as stream:
             header = stream.read(NAMES)
             signals = int(header[252:256])
@@ -70,16 +61,14 @@ class EdfHeader:
         return 3 if self.bdf else 2
 
 
-def declared(file: Path, participant: str) -> int:
-    """Bytes of all samples in memory, after the size of the file was found to be what its header says."""
+def declared(file: Path) -> int:
+    """Return the bytes of all samples in memory, after checking the file's size against its header."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = stream.read(8)
     if size < NAMES or first not in (EDF, BDF):
         raise InputError(
             "the file is not EDF, nor BDF",
-            participant=participant,
-            file=file,
             found=f"{size} bytes that begin with {first!r}",
             expected="a header that begins with '0' or 'BIOSEMI'",
             hint="check that the file is whole and of the format that the study names",
@@ -87,13 +76,11 @@ def declared(file: Path, participant: str) -> int:
     header = EdfHeader.read(file)
     per_record = header.width * sum(header.samples)
     whole, rest = divmod(size - header.start, per_record)
-    # -1: the recorder did not know; all that is there counts if it is whole.
+    # -1: the recorder did not know; any number of whole records is right.
     if rest or whole < 1 or header.records not in (whole, -1):
         short = rest or whole < max(header.records, 1)
         raise InputError(
             "the file is truncated" if short else "the file is longer than its header says",
-            participant=participant,
-            file=file,
             found=f"{size} bytes: {whole} records" + (f" and {rest} bytes" if rest else ""),
             expected=f"{header.start + header.records * per_record} bytes: {header.records} records"
             if header.records > 0
@@ -104,16 +91,16 @@ def declared(file: Path, participant: str) -> int:
 
 
 def is_bdf(file: Path) -> bool:
-    """Whether a file is BDF."""
+    """True if a file is BDF."""
     with file.open("rb") as stream:
         return stream.read(8) == BDF
 
 
 def in_its_encoding(read: Callable[..., Any]) -> Any:
-    """Read annotations in UTF-8, as EDF+ has it, or else in Latin-1, as some recorders write them."""
+    """Read annotations as UTF-8, the encoding of EDF+, or else as Latin-1, which some recorders write."""
     try:
         return read()
-    except Exception as error:  # MNE raises no other
+    except Exception as error:  # MNE has no more specific class
         if f"encoding='{LATIN}'" not in str(error):
             raise
     return read(encoding=LATIN)

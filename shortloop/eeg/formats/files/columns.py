@@ -1,4 +1,4 @@
-"""Columns of a recording in text: which are times, markers and channels, and at which rate rows follow."""
+"""Columns of a recording in text: times, markers and channels, and the sampling rate of the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, nominal
-from shortloop.eeg.formats.delimited import numbers
+from shortloop.eeg.formats.files.delimited import numbers
 
 __all__ = [
     "NOTHING",
@@ -17,8 +17,8 @@ __all__ = [
     "is_no_channel",
     "marker_columns",
     "rate_of",
-    "said_rate",
     "seconds_of",
+    "stated_rate",
     "time_columns",
     "unit_of_times",
 ]
@@ -31,14 +31,13 @@ TIMES = (
 )
 MARKERS = ("marker", "event", "trigger", "stim", "code", "label", "annotation", "condition", "status")
 COUNTERS = ("sample index", "sample_index", "sampleindex", "counter", "eeg.counter", "packet_num")
-NO_CHANNEL = re.compile(
+NO_CHANNEL = re.compile(  # names of columns that no electrode has
     r"(?i)unnamed: \d+|(row_?|sample[ _.]?|packet_?)?(index|number|num|nr|no|counter|count)"
     r"|(eeg\.)?(counter|interpolated|rawcq|battery\w*)|sample|row|packet"
     r"|[ec]q[_. ].*|hsi_.*|headbandon|batt(ery)?.*|acc(el(erometer)?)?([ _.\d]?[xyz\d]|[ _.].*|)"
     r"|gyro(scope)?([ _.]?[xyz\d]|[ _.].*|)|(digital|analog|accel|marker|resistance) ?channel.*"
     r"|not used.*|other(\.\d+)?|.*timestamp.*|date.*|time|time[ _(\[].*|uhrzeit|datum"
 )
-"""Names of columns that no electrode has."""
 NAMED_UNIT = re.compile(r"(?i)(?:^|[ _.(\[/])(ms|us|µs|ns)[)\]]?$")
 SINCE_1970 = 1e9, 4e9  # s: from 2001 on
 SAID = re.compile(r"(?i)sampl\w*[ _-]*(?:rate|freq\w*)\W{1,4}([\d.]+) *(k?)(?:hz)?")
@@ -46,8 +45,8 @@ DATES = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?"
 CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d+)?"
 DAY = 86_400.0  # s
 OFF = 0.5  # samples that a time may be off
-CLOCKS = 0.01  # by which two clocks may differ; more are samples that were lost
-PACKETS = 3.0  # a gap between packets this many times as long as most has lost one
+CLOCKS = 0.01  # share by which two clocks may differ; beyond it, samples were lost
+PACKETS = 3.0  # a gap between packets that is so many times the usual one has lost a packet
 
 
 def _plain(name: str) -> str:
@@ -55,12 +54,12 @@ def _plain(name: str) -> str:
 
 
 def time_columns(names: Sequence[str]) -> list[str]:
-    """Columns that may be the times, by their names; the likeliest first."""
+    """Return columns named like times, the likeliest first."""
     return [name for word in TIMES for name in names if _plain(name) == word]
 
 
 def marker_columns(names: Sequence[str]) -> list[str]:
-    """Columns that may be the markers, by their names; `marker` alone if there is one."""
+    """Return columns named like markers; `marker` alone if there is one."""
     if "marker" in names:
         return ["marker"]
     return [
@@ -72,23 +71,23 @@ def marker_columns(names: Sequence[str]) -> list[str]:
 
 
 def is_no_channel(name: str) -> bool:
-    """True if no electrode has that name."""
+    """True if no electrode has this name."""
     return NO_CHANNEL.fullmatch(name.strip()) is not None or name in marker_columns([name])
 
 
 def counter_in(names: Iterable[str]) -> str | None:
-    """The column that counts samples, if there is one."""
+    """Return the column that counts samples, if any."""
     return next((name for name in names if name.strip().lower() in COUNTERS), None)
 
 
-def said_rate(lines: Iterable[str]) -> float | None:
-    """Samples per second, as lines above the table say it."""
+def stated_rate(lines: Iterable[str]) -> float | None:
+    """Return the sampling rate (Hz) that lines above the table state, if any."""
     found = SAID.search("\n".join(lines))
     return float(found[1]) * (1000 if found[2] else 1) if found else None
 
 
 def unit_of_times(name: str, first: float) -> str:
-    """The unit that a column's name says, or times since 1970; else s."""
+    """Return the unit in a column's name, or of times since 1970; else s."""
     said = NAMED_UNIT.search(name.strip())
     if said:
         return said[1].lower()
@@ -96,8 +95,8 @@ def unit_of_times(name: str, first: float) -> str:
     return next((unit for unit, scale in SECONDS.items() if low <= first * scale <= high), "s")
 
 
-def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int, **where: Any) -> Any:
-    """Times of rows in s after the first, of a column of numbers or of dates in ISO 8601."""
+def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int) -> Any:
+    """Return times of rows, s after the first, from numbers, ISO 8601 dates or clock times."""
     import numpy as np
     import pandas as pd
 
@@ -118,39 +117,31 @@ def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int, 
     if len(wrong):
         raise InputError(
             "rows have no time",
-            **where,
             field="input.time",
             found=f"'{texts.iloc[wrong[0]]}' in line {first_line + wrong[0]}, column '{column.name}'"
             + f", and {len(wrong) - 1:,} more" * (len(wrong) > 1),
             expected="a number in each row, or a date in each, as 2024-03-01 10:00:00.125",
             hint="write times so, or name another column (input.time)",
         )
-    # The first one is taken off before they are scaled: times since 1970 have few digits to lose.
+    # Subtract the first before scaling: times since 1970 have few digits to lose.
     scale = SECONDS[unit or unit_of_times(str(column.name), float(values[0]) if len(values) else 0.0)]
     return (values - values[:1]) * scale
 
 
 def rate_of(
-    times: Any,
-    rows: int,
-    *,
-    given: float | None,
-    said: float | None,
-    counter: Any,
-    first_line: int,
-    **where: Any,
+    times: Any, rows: int, *, given: float | None, said: float | None, counter: Any, first_line: int
 ) -> float:
-    """Samples per second, by evenly spaced `times` (s) or, of those of packets, as study or file say."""
+    """Return the rate of evenly spaced `times` (s) or, if packets share times, that of study or file."""
     import numpy as np
 
     if counter is not None and (given or said):
-        _refuse_jumps(counter, first_line, **where)
+        _refuse_jumps(counter, first_line)
     if times is None:
         return float(given or said or np.nan)
     steps = np.diff(times)
     usual = float(np.median(steps)) if len(steps) else np.nan
     if given:
-        _check_given(times, given, first_line, **where)
+        _check_given(times, given, first_line)
         return given
     sfreq = (
         float(f"{(rows - 1) / (times[-1] - times[0]):.12g}") if rows > 1 and times[-1] > times[0] else np.nan
@@ -160,7 +151,6 @@ def rate_of(
     if not usual > 0 or not sfreq > 0:
         raise InputError(
             "times do not increase",
-            **where,
             field="input.time",
             found=f"{rows} rows, most steps {usual:g} s",
             expected="a time in each row, each later than the one before",
@@ -171,7 +161,6 @@ def rate_of(
         worst = int(np.argmax(np.abs(steps - usual)))
         raise InputError(
             "times are not evenly spaced: samples are lost, or times are those of packets",
-            **where,
             field="input.time",
             found=f"{steps[worst]:g} s between rows {worst + 1} and {worst + 2}; {off.max():.3g} samples off",
             expected=f"steps of {usual:g} s, each time at most {OFF:g} samples off",
@@ -186,7 +175,7 @@ def _of_packets(sfreq: float) -> str:
 
 
 def _are_packets(times: Any, rate: float) -> bool:
-    """True if samples came in packets, some of one time, of which none is lost."""
+    """True if samples came in packets with shared times, and none is lost."""
     import numpy as np
 
     steps = np.diff(times)
@@ -197,19 +186,18 @@ def _are_packets(times: Any, rate: float) -> bool:
     return bool(lasts and gaps.max() <= PACKETS * np.median(gaps))
 
 
-def _check_given(times: Any, rate: float, first_line: int, **where: Any) -> None:
-    """Refuse a rate that is not that of the times; tell of a jump in them."""
+def _check_given(times: Any, rate: float, first_line: int) -> None:
+    """Refuse a rate that contradicts the times; warn of a jump in them."""
     import numpy as np
 
     steps = np.diff(times)
     gaps = steps[steps > 0]
-    if not len(gaps) or (steps == 1).all():  # numbers of samples are no times
+    if not len(gaps) or (steps == 1).all():  # sample numbers, not times
         return
     measured = len(steps) / (times[-1] - times[0])
     if abs(measured - rate) > CLOCKS * rate + 2 * np.median(gaps) / (times[-1] - times[0]) * rate:
         raise InputError(
             "the rate that the study says is not that of the times",
-            **where,
             field="input.sfreq",
             found=f"{len(times):,} rows in {times[-1] - times[0]:.6g} s, {measured:.6g} Hz",
             expected=f"{rate:g} Hz, but for {CLOCKS:.0%}",
@@ -218,14 +206,14 @@ def _check_given(times: Any, rate: float, first_line: int, **where: Any) -> None
     at = int(np.argmax(steps))
     if steps[at] > PACKETS * np.median(gaps) + 2 / rate:
         warnings.warn(
-            f"{where['participant']}, {where['file'].name}: times jump by {steps[at]:.3g} s after line "
-            f"{first_line + at}: if samples are lost there, events after it are off",
+            f"times jump by {steps[at]:.3g} s after line {first_line + at}: if samples are lost there, "
+            "events after it are off",
             stacklevel=2,
         )
 
 
-def _refuse_jumps(counter: Any, first_line: int, **where: Any) -> None:
-    """Refuse a counter of samples that leaves any out; it may begin again at its smallest value."""
+def _refuse_jumps(counter: Any, first_line: int) -> None:
+    """Refuse a sample counter with gaps; it may restart at its smallest value."""
     import numpy as np
 
     steps = np.diff(counter)
@@ -236,7 +224,6 @@ def _refuse_jumps(counter: Any, first_line: int, **where: Any) -> None:
         at = int(jumps[0])
         raise InputError(
             "samples are lost",
-            **where,
             found=f"line {first_line + at + 1} counts {counter[at + 1]:g} after {counter[at]:g}"
             + f", and jumps {len(jumps) - 1:,} times more" * (len(jumps) > 1),
             expected=f"steps of {usual:g}",

@@ -1,24 +1,105 @@
-"""Settings of epochs that are cut from recordings: their times, channels, events, sections, preprocessing."""
+"""Settings of epochs cut from recordings: times, channels, events, sections and preprocessing."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from shortloop.eeg.checks.participants import Participant
 from shortloop.eeg.checks.plausible import in_seconds
 from shortloop.eeg.formats.base import Patterns, RecordedInput, all_named, none_other
-from shortloop.eeg.formats.preprocessing import Preprocessing
 from shortloop.settings.base import Settings
 
-__all__ = ["Edge", "EpochedInput", "Section", "events_beside"]
+__all__ = ["Edge", "EpochedInput", "Preprocessing", "Section", "events_beside"]
 
+MOST = 0.1  # V, T or T/m
+THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g."
 Edge = str | float
 
 
+class Preprocessing(Settings):
+    """Steps between a recording and its epochs, in their order.
+
+    Continuous recordings are filtered before they are cut, epochs as they are. Filters are MNE's default:
+    FIR, of zero phase, with a Hamming window and automatic widths.
+    """
+
+    montage: str | None = Field(
+        None,
+        description="MNE's name for positions of channels by their names, e.g. 'easycap-M1'; default: the "
+        "positions in the file",
+    )
+    bads: dict[Participant, Patterns] = Field(
+        default_factory=dict,
+        description="bad channels of each participant, besides those that a file marks; default: none",
+    )
+    highpass: float | None = Field(
+        None, gt=0, description="lower edge of the pass band, Hz; default: no filter"
+    )
+    lowpass: float | None = Field(
+        None, gt=0, description="upper edge of the pass band, Hz; default: no filter"
+    )
+    notch: float | tuple[float, ...] | None = Field(
+        None, description="frequencies to take out, Hz, e.g. 50 or [50, 100]; default: none"
+    )
+    interpolate: bool = Field(
+        False,
+        description="whether bad channels are interpolated from the others, which needs positions, by "
+        "spherical splines, or left out; default false",
+    )
+    reference: Literal["average"] | Patterns | None = Field(
+        None,
+        description="new reference of the EEG: 'average', or names of channels whose mean it is; default: as "
+        "recorded",
+    )
+    baseline: tuple[float, float] | None = Field(
+        None,
+        description="interval whose mean is subtracted from each epoch, s relative to the event; "
+        "default: none",
+    )
+    reject: dict[str, float] = Field(
+        default_factory=dict,
+        description=f"largest peak-to-peak amplitude that a trial may have {THRESHOLDS} {{ eeg = 150e-6 }}; "
+        "default: any",
+    )
+    flat: dict[str, float] = Field(
+        default_factory=dict,
+        description=f"smallest peak-to-peak amplitude that a trial must have {THRESHOLDS} {{ eeg = 1e-6 }}; "
+        "default: any",
+    )
+    resample: float | None = Field(
+        None,
+        gt=0,
+        description="new sampling rate, Hz, of epochs after they are cut, by the FFT; default: as recorded",
+    )
+
+    _in_seconds = field_validator("baseline")(in_seconds)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Preprocessing:
+        if self.highpass is not None and self.lowpass is not None and self.highpass >= self.lowpass:
+            raise ValueError(f"highpass: {self.highpass:g} Hz is not below the lowpass, {self.lowpass:g} Hz")
+        if self.baseline is not None and self.baseline[0] > self.baseline[1]:
+            raise ValueError("baseline: it ends before it begins")
+        for field in ("reject", "flat"):
+            for kind, value in getattr(self, field).items():
+                if value <= 0:
+                    raise ValueError(f"{field}.{kind}: {value:g} is not above 0")
+                if value > MOST:
+                    hint = f"for {value:g} µV, write {value:g}e-6"
+                    raise ValueError(f"{field}.{kind}: {value:g} V is more than any brain gives; {hint}")
+        return self
+
+    def of(self, participant: str) -> Preprocessing:
+        """Return the settings without bad channels of other participants."""
+        bads = {name: bads for name, bads in self.bads.items() if name == participant}
+        return self.model_copy(update={"bads": bads})
+
+
 class Section(Settings):
-    """Where a phase is in a recording."""
+    """Place of a phase in a recording."""
 
     start: Edge | None = Field(
         None,
@@ -33,15 +114,14 @@ class Section(Settings):
 
 
 class EpochedInput(RecordedInput):
-    """Settings of recordings that are cut into epochs, or are epochs."""
+    """Recordings that are cut into epochs, or are epochs."""
 
     tmin: float | None = Field(
         None,
         description="start of the epochs, s relative to the event; default: -0.5 s, of epochs as they are",
     )
     tmax: float | None = Field(
-        None,
-        description="end of the epochs, s relative to the event; default: 1.5 s, of epochs as they are",
+        None, description="end of the epochs, s relative to the event; default: 1.5 s, of epochs as they are"
     )
     picks: Patterns = Field(
         (),
@@ -90,7 +170,7 @@ class EpochedInput(RecordedInput):
             raise ValueError(f"tmax: the epochs end before they begin, at {self.tmin:g} s")
 
     def of_phase(self, phase: str) -> Self:
-        """The same; its section comes first."""
+        """Return the settings of a phase, with its section first."""
         own = {phase: self.sections[phase]} if phase in self.sections else {}
         return super().of_phase(phase).model_copy(update={"sections": {**own, **self.sections}})
 
@@ -105,7 +185,7 @@ class EpochedInput(RecordedInput):
 
 
 def events_beside(file: Path) -> list[Path]:
-    """The table of events beside a recording, named as in BIDS, if there is one."""
+    """Return the table of events beside a recording, named as in BIDS, if there is one."""
     stem = Path(file.name.removesuffix(".gz")).stem
     name, _, suffix = stem.rpartition("_")
     names = [stem, name] if name and suffix in ("eeg", "ieeg", "meg") else [stem]

@@ -1,4 +1,4 @@
-"""The table of events beside a recording: onsets in s, whatever they are written in."""
+"""The table of events beside a recording, with onsets converted to s."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.delimited import Dialect, decimal_of, dialect_of, no_decimal, numbers, read_table
+from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["COLUMNS", "NOTHING", "Rows", "likely_unit", "read_events"]
+__all__ = ["COLUMNS", "NOTHING", "Rows", "read_events"]
 
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a", "N/A", "nan", "NaN")
 SHOWN = 3  # rows in a message
+FIELD = "input.event_column"
 
 
 @dataclass(frozen=True)
@@ -29,29 +30,27 @@ class Rows:
     onsets: np.ndarray
     durations: np.ndarray
     names: np.ndarray
-    texts: pd.DataFrame
-    """All columns, as they are written."""
+    texts: pd.DataFrame  # all columns, as written
 
     def typed(self) -> pd.DataFrame:
-        """All columns, with numbers and truth values as such."""
+        """Return all columns, with numbers and truth values converted."""
         import pandas as pd
 
         return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NOTHING)
 
     def only(self, rows: np.ndarray) -> Rows:
-        """The events for which `rows` is true."""
+        """Select events."""
         return Rows(self.onsets[rows], self.durations[rows], self.names[rows], self.texts[rows])
 
 
 def read_events(
-    path: Path, *, column: str | None, unit: str | None, sfreq: float, seconds: float, **where: Any
+    path: Path, *, column: str | None, unit: str | None, sfreq: float, seconds: float
 ) -> Rows | None:
     """Read the table of a recording of `seconds`; None if it has no events."""
     import numpy as np
 
     if not path.read_bytes().strip():
         return None
-    where["field"] = "input.event_column"
     dialect = dialect_of(path)
     columns = [column] if column else [*COLUMNS]
     there = [name for name in columns if dialect is not None and name in dialect.names]
@@ -59,45 +58,42 @@ def read_events(
         has = "no table" if dialect is None else f"the columns {', '.join(dialect.names)}"
         raise InputError(
             "the table of events cannot be read",
-            **where,
+            field=FIELD,
             found=f"{path.name} with {has}",
             expected=f"a line of names, with onset (s) and {' or '.join(columns)}",
             hint="rename its columns so, or name the one with events (input.event_column)",
         )
-    table = read_table(path, dialect, participant=where["participant"]).fillna("")
+    table = read_table(path, dialect).fillna("")
     named = [name for name in there if not table[name].isin(NOTHING).all()] or there
     table = table[~table[named[0]].isin(NOTHING)]
-    onsets = _onsets(table, path, dialect, named[0], **where)
+    onsets = _onsets(table, path, dialect, named[0])
     kept = np.isfinite(onsets)
     table, onsets = table[kept], onsets[kept]
     if not len(table):
         return None
-    scale = _scale(unit or "s", sfreq)
-    _refuse_another_unit(onsets, path, unit or "s", sfreq, seconds, **{**where, "field": "input.event_unit"})
+    scales = {"s": 1.0, "ms": 1e-3, "samples": 1.0 / sfreq}
+    scale = scales[unit or "s"]
+    _refuse_another_unit(onsets, path, unit or "s", scales, seconds)
     lasting = numbers(table["duration"], ".") if "duration" in table else np.zeros(len(table))
     lasting = np.nan_to_num(lasting, nan=0.0).clip(min=0) * scale
     return Rows(onsets * scale, lasting, table[named[0]].to_numpy(dtype=str), table)
 
 
-def _onsets(table: Any, path: Path, dialect: Dialect, column: str, **where: Any) -> Any:
-    """Onsets as they are written; NaN for rows that have none, which are told of."""
+def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
+    """Return onsets as written; NaN for rows without one, with a warning."""
     import numpy as np
 
     texts = table["onset"]
-    decimal = decimal_of(texts, dialect.separator)
-    if isinstance(decimal, tuple) and len(decimal) == 1 and "." in decimal[0]:
-        decimal = "."  # as BIDS has it
-    if isinstance(decimal, tuple):
-        raise no_decimal(
-            decimal, **where, hint=f"write onsets in {path.name} with a point before fractions, as 1.5"
-        )
+    hint = f"write onsets in {path.name} with a point before fractions, as 1.5"
+    # As if commas were between values: a point is before fractions, as in BIDS.
+    decimal = decimal_sign(texts, ",", FIELD, hint)
     onsets = numbers(texts, decimal)
     missing = texts.str.strip().isin(NOTHING).to_numpy()
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):
         raise InputError(
             "onsets of events are no numbers",
-            **where,
+            field=FIELD,
             found=f"{path.name}: {_lines(table, dialect, wrong, 'onset')}",
             expected="a number (s) in each row with an event, or n/a",
             hint="correct these rows",
@@ -105,49 +101,39 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str, **where: Any)
     lost = np.flatnonzero(missing)
     if len(lost):
         warnings.warn(
-            f"{where['participant']}, {where['file'].name}: events without an onset were left out: "
-            f"{path.name}, {_lines(table, dialect, lost, column)}; if they took place, write their onsets",
+            f"events without an onset were left out: {path.name}, {_lines(table, dialect, lost, column)}; if "
+            "they took place, write their onsets",
             stacklevel=2,
         )
     return onsets
 
 
 def _lines(table: Any, dialect: Dialect, rows: Any, column: str) -> str:
-    """Lines of the file with what they have in a column."""
+    """Describe lines of the file by their values in a column."""
     first = len(dialect.before) + 2
     some = [f"line {first + table.index[at]} ('{table[column].iloc[at]}')" for at in rows[:SHOWN]]
     return ", ".join(some) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
 
 
-def _scale(unit: str, sfreq: float) -> float:
-    return {"s": 1.0, "ms": 1e-3, "samples": 1.0 / sfreq}[unit]
-
-
-def likely_unit(last: float, unit: str, sfreq: float, seconds: float) -> list[str]:
-    """Units that put the last onset into the recording, the one that reaches furthest first."""
-    reach = {each: last * _scale(each, sfreq) for each in ("s", "ms", "samples") if each != unit}
-    fits = [each for each in reach if reach[each] <= seconds]
-    return sorted(fits, key=lambda each: -reach[each])
-
-
 def _refuse_another_unit(
-    onsets: Any, path: Path, unit: str, sfreq: float, seconds: float, **where: Any
+    onsets: Any, path: Path, unit: str, scales: dict[str, float], seconds: float
 ) -> None:
     """Refuse a table most of whose events are after the end of the recording."""
     import numpy as np
 
-    late = onsets * _scale(unit, sfreq) > seconds
+    late = onsets * scales[unit] > seconds
     if 2 * np.count_nonzero(late) <= len(onsets):
         return
-    last = float(onsets.max())
-    fits = likely_unit(last, unit, sfreq, seconds)
-    where_last = [f"{last * _scale(each, sfreq):.6g} s if onsets are in {each}" for each in fits]
+    last = {each: float(onsets.max()) * scale for each, scale in scales.items()}
+    fits = [each for each in last if each != unit and last[each] <= seconds]
+    fits.sort(key=lambda each: -last[each])
+    where_last = [f"{last[each]:.6g} s if onsets are in {each}" for each in fits]
     seem = f": onsets seem to be in {fits[0]}" if fits else ""
     raise InputError(
         f"events are after the end of the recording{seem}",
-        **where,
+        field="input.event_unit",
         found=f"{path.name}: {np.count_nonzero(late):,} of {len(late):,} events; the last at "
-        f"{last * _scale(unit, sfreq):.6g} s, or at {' or '.join(where_last)}".removesuffix(", or at "),
+        f"{last[unit]:.6g} s, or at {' or '.join(where_last)}".removesuffix(", or at "),
         expected=f"onsets within the {seconds:.6g} s of the recording",
         hint=f'write event_unit = "{fits[0]}" under [input] if they are'
         + f'; "{fits[-1]}" is possible, too' * (len(fits) > 1)

@@ -1,5 +1,4 @@
-"""What a header of BrainVision says of its recording: which files, and how many samples. MNE would read what
-there is of them."""
+"""BrainVision headers: files and number of samples. MNE would read truncated files without an error."""
 
 from __future__ import annotations
 
@@ -16,16 +15,14 @@ FIELD = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 MARKER = re.compile(r"^Mk\d+=[^,]*,[^,]*,\s*(\d+)", re.MULTILINE)
 
 
-def declared(file: Path, participant: str) -> int:
-    """Bytes of the header, after the size of the samples was found to be what it and the markers say."""
+def declared(file: Path) -> int:
+    """Return the bytes of the header, after checking the samples against header and markers."""
     said = _fields(file)
     pointed = pointed_to(file)
     away = [said[each] for each in pointed if len(Path(said[each]).parts) > 1]
-    if away:  # MNE would look there, and no key of a job would hold what it finds
+    if away:  # MNE would read it there, and no job key would cover it
         raise InputError(
             "the header names a file in another folder",
-            participant=participant,
-            file=file,
             found=", ".join(away),
             expected="files beside it",
             hint="put them there, and name them in the header without a folder",
@@ -36,8 +33,6 @@ def declared(file: Path, participant: str) -> int:
             renamed = own.is_file()
             raise InputError(
                 "a file of the recording is missing",
-                participant=participant,
-                file=file,
                 found=f"no {path.name} beside it" + f", but {own.name}" * renamed,
                 hint=f"if it was renamed, write {own.name} in place of {path.name} in the header, or "
                 "give all three files their old name"
@@ -53,8 +48,6 @@ def declared(file: Path, participant: str) -> int:
         if size % width or size // width < max(samples, last, 1):
             raise InputError(
                 "the samples are truncated",
-                participant=participant,
-                file=file,
                 found=f"{pointed['DataFile'].name} with {size / width:.10g} samples",
                 expected=f"{samples}" if samples else f"whole ones, and one for the last marker, at {last}",
                 hint="copy the files again from their source",
@@ -63,19 +56,19 @@ def declared(file: Path, participant: str) -> int:
 
 
 def pointed_to(file: Path) -> dict[str, Path]:
-    """Files that a header names, whether they are there or not."""
+    """Return the files a header names, existing or not."""
     said = _fields(file)
     names = {each: said[each].replace("$b", file.stem) for each in POINTERS if said.get(each)}
-    # A damaged header may name a folder, as "/" does.
+    # A damaged header may name a folder, such as "/".
     found = {each: file.with_name(Path(name).name) for each, name in names.items() if Path(name).name}
-    renamed = file.with_suffix(".vmrk")  # which MNE takes, too, where the marker file has another name
+    renamed = file.with_suffix(".vmrk")  # MNE falls back to it if the marker file has another name
     if "MarkerFile" in found and not found["MarkerFile"].is_file() and renamed.is_file():
         found["MarkerFile"] = renamed
     return found
 
 
 def units_of(file: Path) -> list[str]:
-    """Units of the channels, as they are written."""
+    """Return the units of the channels, as written."""
     said = _fields(file)
     fields = [
         said.get(f"Ch{number}", "").split(",") for number in range(1, int(said["NumberOfChannels"]) + 1)
@@ -89,5 +82,5 @@ def _text(file: Path) -> str:
 
 
 def _fields(file: Path) -> dict[str, str]:
-    """What the header says; of several fields of a name the first."""
+    """Parse the header; the first of several fields with one name counts."""
     return dict(reversed(FIELD.findall(_text(file).replace("\r", ""))))

@@ -1,0 +1,361 @@
+"""Read recordings in a process of their own, within limits that follow from the file.
+
+A damaged file can make a library crash, hang or take all memory; here that becomes one message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import fcntl
+import io
+import math
+import mmap
+import os
+import pickle
+import resource
+import signal
+import struct
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from shortloop.base.errors import InputError, TransientError
+
+__all__ = ["Declared", "located", "read_apart", "reading", "start_reading"]
+
+T = TypeVar("T")
+Declared = Callable[[Path, str], int]
+"""Unpacked bytes that a file declares; InputError if the file is too short for them."""
+
+# Limits of a reader: a constant for the libraries, and the rest in proportion to the file. Samples are copied
+# a few times, as eight bytes each, in epochs that may overlap.
+MEMORY, MEMORY_PER_BYTE = 512 * 2**20, 32
+SECONDS, SECONDS_PER_BYTE = 3, 1e-6  # processor time, which a busy machine does not change
+# Wall time: a reader that takes longer waits for something outside the file.
+CLOCK, CLOCK_PER_SECOND = 60, 10
+# Compression does not shrink samples below a few hundredths, unless there are hardly any.
+PACKED, FEW_BYTES = 100, 2**28
+
+NO_MEMORY = 3  # exit status
+# Index of the file that is being read, and the limits of memory (bytes) and time (s).
+STATE = struct.Struct("=3q")
+FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM}
+
+SMALL = 2**12  # bytes; smaller arrays are pickled with the rest
+PIPE_BYTES = 2**20
+LENGTH = struct.Struct("=Q")
+
+# In the reading process: the memory in which it reports its state, and the files.
+_shared: tuple[mmap.mmap, Sequence[Path]] | None = None
+
+
+def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared) -> T:
+    """Read files in a separate process."""
+    with start_reading(read, files, participant=participant, declared=declared) as wait:
+        return wait()
+
+
+@contextlib.contextmanager
+def start_reading(
+    read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared
+) -> Iterator[Callable[[], T]]:
+    """Start to read files in a separate process, which ends with the context at the latest."""
+    child, state = 0, mmap.mmap(-1, STATE.size)  # shared with the child
+    outcome, answer = os.pipe()
+    try:
+        # The child inherits this process's handlers; it takes no signal before it has reset them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_OUTSIDE)
+        try:
+            child = os.fork()
+            if not child:
+                _run(read, files, participant, declared, state, answer)
+        finally:
+            os.close(answer)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+        def wait() -> T:
+            nonlocal child
+            with located(participant, ", ".join(map(str, files))):
+                try:
+                    found = _receive(outcome)
+                except EOFError:
+                    found = None
+                except Exception as lost:  # a file to be mapped is gone
+                    raise _unreadable(lost) from lost
+                ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
+                if found is None:
+                    raise _end(ended, state, files)
+                value, problem, said = found
+                for message, category, filename, line in said:
+                    warnings.warn_explicit(message, category, filename, line)
+                if problem is not None:
+                    raise problem
+            result: T = value
+            return result
+
+        yield wait
+    finally:
+        if child:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        os.close(outcome)
+
+
+@contextlib.contextmanager
+def located(participant: str | None, file: str | None) -> Iterator[None]:
+    """Add participant and file to an `InputError` that lacks them."""
+    try:
+        yield
+    except InputError as error:
+        error.where.setdefault("participant", participant)
+        error.file = error.file or file
+        error.args = (error.message,)
+        raise
+
+
+@contextlib.contextmanager
+def reading(file: Path, participant: str | None, place: Path | None = None) -> Iterator[None]:
+    """Turn errors into an `InputError` that names participant and file.
+
+    Messages do not show `place`, the link under which the file is read, nor links beside it.
+    """
+    _report(file)
+    links = None if place is None or place == file else place.parent
+    with located(participant, str(file)):
+        try:
+            yield
+        except MemoryError:
+            raise
+        except InputError as error:
+            if links and error.file and Path(error.file).is_relative_to(links):
+                error.file = str(file)
+            raise
+        except Exception as error:
+            raise _unreadable(error, place) from error
+    _report(None)
+
+
+def _report(file: Path | None) -> None:
+    if _shared is not None:
+        state, files = _shared
+        struct.pack_into("=q", state, 0, files.index(file) if file in files else -1)
+
+
+def _unreadable(error: Exception, place: Path | None = None) -> InputError:
+    said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
+    return InputError(
+        "the file cannot be read",
+        found=f"{type(error).__name__}: {' '.join(said.split())[:300]}",
+        hint="check that the file is whole and of the format that the study names",
+    )
+
+
+def _run(
+    read: Callable[[], Any],
+    files: Sequence[Path],
+    participant: str,
+    declared: Declared,
+    state: mmap.mmap,
+    answer: int,
+) -> NoReturn:
+    """Run the child process; never returns."""
+    global _shared
+    status = 1
+    try:
+        _detach()
+        STATE.pack_into(state, 0, -1, 0, 0)
+        _shared = state, files
+        found = _attempt(read, files, participant, declared)
+        signal.alarm(0)
+        _send(found, answer)
+        status = 0
+    except MemoryError:
+        status = NO_MEMORY
+    finally:
+        os._exit(status)
+
+
+def _attempt(read: Callable[[], Any], files: Sequence[Path], participant: str, declared: Declared) -> Any:
+    """Return the value or the problem, and the warnings."""
+    value, problem = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            _limit(*_sizes(files, participant, declared))
+            value = read()
+        except InputError as error:
+            problem = error
+        except MemoryError:
+            raise
+        except Exception as error:
+            problem = _unreadable(error)
+    said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
+    return value, problem, said
+
+
+def _detach() -> None:
+    """Silence output, restore default signal handlers and forbid core dumps."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    faulthandler.disable()
+    for number in (*FROM_OUTSIDE - {signal.SIGKILL}, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):  # limits that the user has set hold
+        resource.setrlimit(kind, (resource.getrlimit(kind)[0],) * 2)
+
+
+def _sizes(files: Sequence[Path], participant: str, declared: Declared) -> tuple[int, int]:
+    """Return the bytes of the files, and of what they unpack to."""
+    sizes, unpacked = [], []
+    for file in files:
+        with reading(file, participant):
+            size = file.stat().st_size
+            _limit(size, size)
+            says = declared(file, participant)
+            if says > FEW_BYTES + PACKED * size:
+                raise InputError(
+                    "the file cannot be read",
+                    found=f"{says / 1e6:.0f} MB of arrays in a file of {size / 1e6:.3g} MB",
+                    expected=f"at most {PACKED} times the size of the file",
+                    hint="the file is damaged, or holds next to nothing; if it is fine, save it uncompressed",
+                )
+        sizes.append(size)
+        unpacked.append(max(size, says))
+    return sum(sizes), sum(unpacked)
+
+
+def _limit(size: int, unpacked: int) -> None:
+    """Limit memory and time of this process; `size` bytes may be mapped besides."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * page
+    memory = min(MEMORY + MEMORY_PER_BYTE * unpacked, os.sysconf("SC_PHYS_PAGES") * page)
+    seconds = SECONDS + round(SECONDS_PER_BYTE * unpacked)
+    until = math.ceil(time.process_time()) + seconds
+    for kind, most in ((resource.RLIMIT_AS, mapped + size + memory), (resource.RLIMIT_CPU, until)):
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    signal.alarm(CLOCK + CLOCK_PER_SECOND * seconds)
+    assert _shared is not None
+    struct.pack_into("=2q", _shared[0], 8, memory, seconds)
+
+
+def _end(ended: int, state: mmap.mmap, files: Sequence[Path]) -> InputError:
+    """Explain why the child returned nothing."""
+    at, memory, seconds = STATE.unpack(state)
+    outside = -ended in FROM_OUTSIDE
+    if ended == NO_MEMORY:
+        found = f"its reader needs more than {memory / 1e6:.0f} MB of memory"
+    elif ended == -signal.SIGXCPU:
+        found = f"its reader takes longer than {seconds} s"
+    elif ended < 0:  # SIGALRM: it waited for something outside the file
+        name = signal.Signals(-ended).name if -ended in set(signal.Signals) else f"signal {-ended}"
+        found = f"its reader {'was killed' if outside else 'crashed'} ({name})"
+    else:
+        found = f"its reader ended without a result (status {ended})"
+    damaged = "the file is probably damaged: copy it again from its source, or save it again"
+    # Limits of this machine, and signals from outside, are not facts about the file: do not cache them.
+    kind = TransientError if outside or ended in (NO_MEMORY, -signal.SIGXCPU) else InputError
+    return kind(
+        "the file cannot be read",
+        file=files[at] if 0 <= at < len(files) else None,
+        found=found,
+        hint="run again" if outside else damaged,
+    )
+
+
+def _send(value: object, pipe: int) -> None:
+    """Write an object to a pipe: arrays as raw bytes, maps of files as their place in the file."""
+    with contextlib.suppress(OSError):  # only for speed
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    stream = io.BytesIO()
+    packer = _Packer(stream)
+    packer.dump(value)
+    _write(pipe, LENGTH.pack(len(stream.getbuffer())))
+    _write(pipe, stream.getbuffer())
+    for array in packer.arrays:
+        _write(pipe, array.reshape(-1).view(np.uint8).data)
+
+
+def _receive(pipe: int) -> Any:
+    """Read an object from a pipe."""
+    (length,) = LENGTH.unpack(_read(pipe, LENGTH.size))
+    return _Unpacker(io.BytesIO(_read(pipe, length)), pipe).load()
+
+
+class _Packer(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, protocol=5)
+        self.arrays: list[np.ndarray] = []  # in the order in which they are unpickled
+
+    def persistent_id(self, obj: object) -> tuple[Any, ...] | None:
+        if not isinstance(obj, np.ndarray):
+            return None
+        whole = _map_of(obj)
+        if whole is not None:
+            offset = whole.offset + _address(obj) - _address(whole)
+            return str(whole.filename), whole.mode, obj.shape, obj.dtype, offset, obj.strides
+        if obj.nbytes < SMALL or obj.dtype.hasobject:
+            return None
+        # With axes in the order of their strides it is contiguous, unless it is a slice.
+        order = sorted(range(obj.ndim), key=lambda axis: -abs(obj.strides[axis]))
+        packed = np.ascontiguousarray(obj.transpose(order))
+        self.arrays.append(packed)
+        return None, order, packed.shape, obj.dtype
+
+
+class _Unpacker(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, pipe: int) -> None:
+        super().__init__(stream)
+        self._pipe = pipe
+
+    def persistent_load(self, pid: Any) -> np.ndarray:
+        name, *rest = pid
+        if name is None:
+            order, shape, dtype = rest
+            packed = np.empty(shape, dtype)
+            _fill(self._pipe, packed.reshape(-1).view(np.uint8).data)
+            return packed.transpose(np.argsort(order))
+        mode, shape, dtype, offset, strides = rest
+        content = np.memmap(name, np.uint8, "r" if mode == "r" else "r+")
+        return np.ndarray(shape, dtype, content, offset, strides)
+
+
+def _write(pipe: int, values: bytes | memoryview) -> None:
+    left = memoryview(values)
+    while len(left):
+        left = left[os.write(pipe, left) :]
+
+
+def _read(pipe: int, length: int) -> bytearray:
+    values = bytearray(length)
+    _fill(pipe, memoryview(values))
+    return values
+
+
+def _fill(pipe: int, values: memoryview) -> None:
+    while len(values):
+        done = os.readv(pipe, [values])
+        if not done:
+            raise EOFError
+        values = values[done:]
+
+
+def _map_of(array: np.ndarray) -> np.memmap | None:
+    """Return the memory map an array is part of, if writes to it go to the file."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    if not isinstance(array, np.memmap):
+        return None
+    return array if array.filename is not None and array.mode != "c" else None
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,178 @@
+"""Units of signals: as people and headers write them, in one spelling, and scaled to volts.
+
+Of the units in EDF, BDF, GDF and BrainVision files MNE knows few, and takes the others for volts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from shortloop.eeg.headers.brainvision import units_of
+from shortloop.eeg.headers.edf import READERS, EdfHeader
+
+__all__ = ["VOLTS", "Unit", "VoltUnit", "scale_to_volts", "unit_named", "voltages"]
+
+VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
+
+BASES = {"v": "V", "volt": "V", "volts": "V", "t": "T", "tesla": "T"}
+WORDS = {"milli": "m", "micro": "µ", "mikro": "µ", "nano": "n", "pico": "p", "femto": "f"}
+OTHERS = ("µM", "mM", "M", "mm", "°", "%", "dB", "1", "z", "a.u.")
+SAME = {
+    "au": "a.u.",
+    "arbitrary": "a.u.",
+    "arbitraryunits": "a.u.",
+    "zscore": "z",
+    "zscores": "z",
+    "db": "dB",
+}
+SIGNAL = re.compile(
+    rf"({'|'.join(WORDS)}|[muµnpf]?)({'|'.join(sorted(BASES, key=len, reverse=True))})(/m|/cm|/m2|/mm2|/cm2)?"
+)
+EXAMPLES = f"V, mV, µV, nV, T, fT, T/m, fT/cm, µV/m², {', '.join(OTHERS)} (arbitrary: any other)"
+OF_MNE = {"\u03bcV": 1e-6, "\u00b5V": 1e-6, "\x83\xcaV": 1e-6, "uV": 1e-6, "mV": 1e-3}  # factors of MNE
+OF_GDF = {4256: b"V", 4274: b"mV", 4275: b"uV", 4276: b"nV", 0: b"", 512: b""}  # codes of GDF
+DATA = frozenset({"eeg", "seeg", "ecog", "dbs"})
+# The letter µ of Shift JIS and of the DOS and Greek code pages, read as Latin-1.
+MICRO = {"\x83\xca": "µ", "\xe6": "µ", "\xec": "µ", "\xc2": ""}
+NUMBERED = 1.9  # version of GDF from which on units are codes
+NO_VOLTAGE = {
+    *("degc", "°c", "c", "degf", "celsius", "mmhg", "cmh2o", "kpa", "l/min", "l/s", "ml"),
+    *("bpm", "1/min", "hz", "g", "m/s2", "m/s^2", "rpm", "lx", "ohm", "kohm"),
+}
+
+
+def unit_named(text: str) -> str:
+    """Return the standard spelling of a unit, or raise ValueError."""
+    plain = text.strip().replace("\u03bc", "µ").replace("²", "2")
+    if plain in OTHERS:
+        return plain
+    if re.match(r"M\W*(?i:v|t)", plain):  # case tells mega from milli
+        raise ValueError(f"{text!r} would be mega, a million; for thousandths, write 'm{plain[1:]}'")
+    short = re.sub(r"[\s_^-]+", "", plain).casefold().replace("\u03bc", "µ")  # as casefold writes the sign
+    if (same := SAME.get(short.replace(".", ""))) is not None:
+        return same
+    matched = SIGNAL.fullmatch(short)
+    if matched is None:
+        raise ValueError(f"unknown unit {text!r}; write one of {EXAMPLES}")
+    prefix, base, surface = matched.groups()
+    return WORDS.get(prefix, prefix.replace("u", "µ")) + BASES[base] + (surface or "").replace("2", "²")
+
+
+def voltages(texts: Iterable[str]) -> set[str]:
+    """Return the units of voltage among texts of a header."""
+    found = set()
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.add(unit_named(text))
+    return found & VOLTS.keys()
+
+
+def _unit(value: object) -> object:
+    return unit_named(value) if isinstance(value, str) else value
+
+
+def _volt_unit(value: object) -> object:
+    named = _unit(value)
+    if isinstance(named, str) and named not in VOLTS:
+        raise ValueError(f"{value!r} is no unit of voltage; write one of {', '.join(VOLTS)}")
+    return named
+
+
+Unit = Annotated[str, BeforeValidator(_unit)]
+VoltUnit = Annotated[str, BeforeValidator(_volt_unit)]
+
+
+def scale_to_volts(raw: Any, file: Path) -> None:
+    """Scale channels to volts by their units, and take channels of other units out of the EEG."""
+    kind = type(raw).__name__
+    if kind not in (*READERS, "RawGDF", "RawBrainVision"):
+        return
+    (read,) = map(Path, raw.filenames)
+    own = _written(raw, kind, file if kind == "RawBrainVision" else read)
+    written = {name: unit for name, (unit, _) in zip(raw.ch_names, own, strict=True)}
+    types = dict(zip(raw.ch_names, raw.get_channel_types(), strict=True))
+    volts = {name: _volts(text) for name, text in written.items() if types[name] != "stim"}
+    for name, (_, of_mne) in zip(raw.ch_names, own, strict=True):
+        factor = volts.get(name)
+        if factor is not None and factor != of_mne:
+            by = factor / of_mne
+            raw.load_data().apply_function(lambda signal, by=by: signal * by, picks=[name])
+        if factor is not None and kind == "RawBrainVision" and types[name] == "misc":
+            raw.set_channel_types({name: "eeg"}, on_unit_change="ignore")
+            types[name] = "eeg"
+    aside = {"misc"} if kind == "RawBrainVision" else set()
+    data = [name for name in volts if types[name] in DATA | aside]
+    known = 2 * sum(volts[name] is not None for name in data) > len(data)
+    others = [name for name in data if volts[name] is None and (known or _is_no_voltage(written[name]))]
+    if others:
+        raw.set_channel_types(dict.fromkeys(others, "misc"), on_unit_change="ignore")
+        named = ", ".join(f"{name} ({_text(written[name]) or 'no unit'})" for name in others)
+        warnings.warn(
+            f"channels whose unit is no voltage were left out: {named}; if they are EEG, correct their units "
+            "in the file",
+            stacklevel=2,
+        )
+
+
+def _written(raw: Any, kind: str, file: Path) -> list[tuple[bytes, float]]:
+    """Return each channel's unit as the header has it, and the factor that MNE used."""
+    if kind == "RawBrainVision":
+        units = units_of(file)
+        units += ["V"] * (len(raw.ch_names) - len(units))  # MNE adds a channel of an accelerometer
+        return [
+            (unit.encode(), float(each["range"])) for unit, each in zip(units, raw.info["chs"], strict=True)
+        ]
+    chosen = [raw._raw_extras[0]["sel"][each["logno"] - 1] for each in raw.info["chs"]]  # noqa: SLF001  no public access
+    if kind in READERS:
+        texts = EdfHeader.read(file).units
+        return [(texts[at], OF_MNE.get(texts[at].decode("latin-1"), 1.0)) for at in chosen]
+    return [_units_of_gdf(file)[at] for at in chosen]
+
+
+def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
+    with file.open("rb") as stream:
+        start = stream.read(256)
+        new = float(start[4:8]) >= NUMBERED
+        signals = int.from_bytes(start[252 : 254 if new else 256], "little")
+        stream.seek(256 + (102 if new else 96) * signals)
+        fields = [stream.read(2 if new else 8) for _ in range(signals)]
+    if not new:
+        texts = [each.strip(b" \0") for each in fields]
+        return [(text, 1e-6 if text.startswith(b"uV") else 1.0) for text in texts]
+    codes = [int.from_bytes(each, "little") for each in fields]
+    return [(OF_GDF.get(code, b"code %d" % code), {4274: 1e-3, 4275: 1e-6}.get(code, 1.0)) for code in codes]
+
+
+def _text(unit: bytes) -> str:
+    """Decode a unit of unknown encoding."""
+    try:
+        text = unit.decode("utf-8")
+    except UnicodeDecodeError:
+        text = unit.decode("latin-1")
+    for sign, meant in MICRO.items():
+        text = text.replace(sign, meant)
+    return text.strip(" \0")
+
+
+def _volts(unit: bytes) -> float | None:
+    """Return the factor of a unit; None if it is no voltage."""
+    try:
+        return VOLTS.get(unit_named(_text(unit)))
+    except ValueError:
+        return None
+
+
+def _is_no_voltage(unit: bytes) -> bool:
+    """True if a unit is known and no voltage."""
+    text = _text(unit).casefold().replace(" ", "")
+    try:
+        return text in NO_VOLTAGE or unit_named(text) not in VOLTS
+    except ValueError:
+        return False

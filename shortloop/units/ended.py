@@ -12,42 +12,36 @@ from shortloop.base.errors import TransientError
 
 __all__ = ["Computed", "how_ended", "job_lost", "unit_lost"]
 
-CRASHES = {
-    signal.SIGABRT,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGILL,
-    signal.SIGSEGV,
-}
+CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 MEMORY = "if memory ran out, which `dmesg` would say: use less of it, or fewer slices or workers"
 CRASHED = "compiled code crashed: on slices, the log of the job has the line that called it"
 EXIT = "have code raise an exception, and end no process"
 
 
 class Computed:
-    """The unit that each slice of a job computes, for whoever sees the slice end; made before slices fork."""
+    """The unit that each slice of a job computes, to be named if the slice ends; made before slices fork."""
 
     def __init__(self, what: str, name: Callable[[int], str], slices: int) -> None:
         self._what, self._name = f"{Path.cwd().name} ({what})", name
         self._units = multiprocessing.get_context("fork").RawArray("q", slices)
 
     def begin(self, slice_: int, unit: int) -> None:
-        """A slice computes a unit from now on."""
+        """Note that a slice computes a unit."""
         self._units[slice_] = unit + 1
 
     def end(self, slice_: int) -> None:
-        """A slice computes none any more."""
+        """Note that a slice computes none."""
         self._units[slice_] = 0
 
     def lost(self, status: int, slice_: int | None = None) -> TransientError:
-        """The error of the unit of a slice that ended; of all that are computed, if nobody knows which."""
+        """The error for the unit of a slice that ended, or for all current ones if the slice is not known."""
         found = [*self._units] if slice_ is None else [self._units[slice_]]
         names = ", ".join(self._name(each - 1) for each in found if each)
         return unit_lost(names, how_ended(status), self._what)
 
 
 def how_ended(status: int) -> str:
-    """How a process ended."""
+    """Describe how a process ended, given its status."""
     if status >= 0:
         return f"exit with status {status}"
     try:
@@ -57,23 +51,21 @@ def how_ended(status: int) -> str:
 
 
 def unit_lost(unit: str, found: str, job: str | None = None) -> TransientError:
-    """The error of a unit whose process ended."""
-    return TransientError(
-        "the process that computed a unit ended", job=job, unit=unit, found=found, hint=_hint(found, job)
-    )
+    """The error for a unit whose process ended."""
+    return _lost("the process that computed a unit ended", job, unit, found)
 
 
 def job_lost(job: str, found: str, unit: str | None = None) -> TransientError:
-    """The error of a job whose process ended."""
-    return TransientError(
-        "the process of a job ended", job=job, unit=unit, found=found, hint=_hint(found, job)
-    )
+    """The error for a job whose process ended."""
+    return _lost("the process of a job ended", job, unit, found)
 
 
-def _hint(found: str, job: str | None) -> str:
+def _lost(problem: str, job: str | None, unit: str | None, found: str) -> TransientError:
+    hint = EXIT
     if signal.SIGKILL.name in found:
         hint = MEMORY
-    else:
-        hint = CRASHED if any(each.name in found for each in CRASHES) else EXIT
-    named = re.match(r"(\S+-\d+) \(", job or "")
-    return f"{hint}. `shortloop logs {named[1]}` shows what it printed" if named else hint
+    elif any(each.name in found for each in CRASHES):
+        hint = CRASHED
+    if named := re.match(r"(\S+-\d+) \(", job or ""):
+        hint += f". `shortloop logs {named[1]}` shows what it printed"
+    return TransientError(problem, job=job, unit=unit, found=found, hint=hint)

@@ -14,16 +14,16 @@ PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
 def ends_with_this() -> Callable[[], None]:
-    """For ``preexec_fn``: the new process is asked to end when this one has ended."""
+    """For ``preexec_fn``: have the new process end when this one does."""
     follow, parent = _follower(), os.getpid()
     return lambda: follow(parent)
 
 
 def forks_end_with_this() -> None:
-    """From now on, a process forked from this one, or from one of its forks, ends when its parent does.
+    """From now on, have forks of this process, and their forks, end when their parent does.
 
-    A server that is killed takes the process that loads methods with it, and so a job and its slices,
-    which would else go on, and write, for nobody.
+    A server that is killed thus ends the process that loads methods, and so a job and its slices, which would
+    otherwise go on and write for nobody.
     """
     follow, parent = _follower(), os.getpid()
 

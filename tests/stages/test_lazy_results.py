@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortloop.stages.axes import Described
 from shortloop.stages.lazy_results import Arrays
+from shortloop.stages.records import Described
 
 DESCRIBED: Described = {"shape": [3], "dtype": "float64", "axes": "rows", "description": "", "unit": ""}
 

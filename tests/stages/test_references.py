@@ -18,7 +18,7 @@ import pyarrow.dataset
 import pytest
 from in_process import do_job
 
-from shortloop.stages import references, state
+from shortloop.stages import references
 from shortloop.stages.function import stage_of_function
 from shortloop.stages.inputs import File
 from shortloop.stages.references import References
@@ -149,7 +149,7 @@ PLAIN: dict[str, tuple[Give, Use]] = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     # Modules of other tests in this process are none of the stage's.
-    monkeypatch.setattr(state, "_own_modules", lambda: [(__name__, sys.modules[__name__])])
+    monkeypatch.setattr(references, "_users_modules", lambda: [(__name__, sys.modules[__name__])])
     FOLDERS[:] = [tmp_path / "data"]
     FOLDERS[0].mkdir()
     yield FOLDERS[0]

@@ -23,8 +23,7 @@ import shortloop
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.keys.closure import closure
-from shortloop.stages.axes import axes_of
-from shortloop.stages.records import Array, save_array, write_record
+from shortloop.stages.records import Array, axes_of, save_array, write_record
 from shortloop.stages.results import open_result
 from shortloop.store.loaded import LoadedJob
 

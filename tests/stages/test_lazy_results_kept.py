@@ -13,9 +13,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shortloop.stages import kept_frames, lazy_results
+from shortloop.stages import lazy_results
 from shortloop.stages.function import UnitsStage, stage_of_function
-from shortloop.stages.kept_frames import KeptFrames
+from shortloop.stages.lazy_results import KeptFrames
 from shortloop.stages.output import compute_row
 from shortloop.stages.records import ROWS
 from shortloop.stages.results import Result, open_result
@@ -99,7 +99,7 @@ def test_objects_that_could_be_changed_are_read_anew(odd: Any) -> None:
 
 
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_frames, "KEPT", 20_000)
+    monkeypatch.setattr(lazy_results, "KEPT", 20_000)
     kept, reads = KeptFrames(), []
 
     def read() -> pd.DataFrame:

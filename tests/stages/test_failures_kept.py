@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from shortloop.base.errors import InputError
-from shortloop.stages.kept_failures import failed_units, objects_with_failed, with_failed
+from shortloop.stages.failures import failed_units, objects_with_failed, with_failed
 from shortloop.stages.objects import Objects
 from shortloop.stages.rows import stacked
 from shortloop.stages.tables import read_table, save_table

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shortloop.stages.state import changed, state_of_process
+from shortloop.stages.references import changed, state_of_process
 
 MODULE = """
 class Lazy:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shortloop.base.errors import InputError
+from shortloop.stages.failures import Tried, check_missing, text_of, tried
 from shortloop.stages.needs import Needs
-from shortloop.stages.retries import Tried, check_missing, text_of, tried
 
 
 def failing(*errors: BaseException) -> Callable[[], str]:
@@ -44,7 +44,7 @@ def test_an_error_that_is_kept_has_a_traceback() -> None:
     assert kept.values is None
     assert kept.errors == ["ValueError", "InputError: a bad file file: x"]
     assert "in compute" in kept.traceback
-    assert "stages/retries.py" not in kept.traceback
+    assert "stages/failures.py" not in kept.traceback
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), GeneratorExit()])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.stages.content import SIZE
-from shortloop.units.row_files import HEAD, RowFiles
+from shortloop.units.checkpoints import HEAD, RowFiles
 
 
 def key(name: str) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.units.batches import MOMENT, Batches
+from shortloop.units.queue import WORKER_MOMENT, Batches
 
 Seconds = Callable[[int], float]
 
@@ -65,7 +65,7 @@ def test_every_unit_is_computed_once(
 def test_small_units_are_sent_together_and_leave_no_worker_waiting() -> None:
     handed, ended, busy = simulated(batches_of([1.0] * 100_000, 2), 2, lambda unit: 1e-3)
     assert len(handed) < 400  # 100 s
-    assert max(map(len, handed)) <= MOMENT / 1e-3 + 1
+    assert max(map(len, handed)) <= WORKER_MOMENT / 1e-3 + 1
     assert ended < busy / 2 + 0.01
 
 
@@ -75,7 +75,7 @@ def test_costs_that_say_nothing_of_seconds_do_no_harm(workers: int) -> None:
         return 0.001 + 0.02 * (unit % 7 == 0)
 
     _, ended, busy = simulated(batches_of([0.0] * 20_000, workers), workers, seconds)
-    assert ended < busy / workers + 2 * MOMENT
+    assert ended < busy / workers + 2 * WORKER_MOMENT
 
 
 def test_large_units_come_first_and_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shortloop.stages.names import check_array_name, check_file_name
+from shortloop.stages.records import check_array_name, check_file_name
 
 ELSEWHERE = ["", ".", "..", "../a", "a/../../b", "/a", "a/", "a//b", "./a", ".hidden", "a/.hidden", "a\0b"]
 OF_OTHERS = ["record.json", "manifest.json", "setup.json", "post.json", "method.tar.gz", "a.npy", "OUTPUT/a"]

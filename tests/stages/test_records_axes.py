@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from shortloop.base.plain import Plain
-from shortloop.stages.axes import Described, axes_of
-from shortloop.stages.records import Array, save_array, write_record
+from shortloop.stages.records import Array, Described, axes_of, save_array, write_record
 from shortloop.stages.results import open_result
 
 FACTS: dict[str, Plain] = {"names": ["x", "y", "z"], "text": "xyz", "of": {"names": ["x", "y", "z"]}}

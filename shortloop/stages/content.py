@@ -69,8 +69,9 @@ class Hasher:
         self.update(f"{kind} {len(data)} ".encode())
         self.update(data if len(data) < BULK else blake3(data).digest())
 
-    def add(self, value: Any) -> None:
+    def add(self, given: object) -> None:
         """Add a value."""
+        value: Any = given
         kind = type(value)
         if kind is str:
             self.add_text(value)
@@ -90,7 +91,7 @@ class Hasher:
         else:
             self._add_data(value, kind)
 
-    def add_parts(self, kind: str, parts: Sequence[Any]) -> None:
+    def add_parts(self, kind: str, parts: Sequence[object]) -> None:
         """Add parts of a value."""
         self.put(kind, str(len(parts)).encode())
         for each in parts:
@@ -135,7 +136,7 @@ class Hasher:
             self._add_name(name)
             self._add_column(column)
 
-    def add_object(self, value: Any, kind: type) -> None:
+    def add_object(self, value: object, kind: type) -> None:
         """Add an object of an unknown type."""
         name = f"{kind.__module__}.{kind.__qualname__}"
         if not self.takes_objects:
@@ -244,7 +245,7 @@ def _parts_of(value: Any, kind: type) -> list[Any] | None:
     if kind in (complex, range, slice, bytearray) or kind.__module__ in PICKLED:
         return [pickle.dumps(value, protocol=5)]
     library = kind.__module__.partition(".")[0]
-    parts, module = PARTS_OF.get(library), sys.modules.get(library)
+    parts, module = _PARTS_OF.get(library), sys.modules.get(library)
     return None if parts is None or module is None else parts(value, module)
 
 
@@ -298,7 +299,7 @@ def _parts_of_xarray(value: Any, _xarray: Any) -> list[Any] | None:
     return [value.to_dict(data="array")] if all(each._in_memory for each in columns) else None  # noqa: SLF001  public nowhere
 
 
-PARTS_OF: dict[str, Callable[[Any, Any], list[Any] | None]] = {
+_PARTS_OF: dict[str, Callable[[Any, Any], list[Any] | None]] = {
     "numpy": _parts_of_numpy,
     "pandas": _parts_of_pandas,
     "polars": lambda value, polars: [value.to_frame()] if type(value) is polars.Series else None,

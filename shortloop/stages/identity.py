@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortloop.stages.content import Hasher, content_of
 from shortloop.stages.fields import fields_of
@@ -76,19 +76,19 @@ class _StateHasher(Hasher):
     def part(self) -> Hasher:
         return _StateHasher(self._files, self._own)
 
-    def add(self, value: Any) -> None:
-        if isinstance(value, str | PurePath):
-            self.add_text(str(value))
-        elif isinstance(value, Result):
-            self.put("job", value.job.encode())
-        elif type(value).__module__.startswith("numpy.random."):  # its state may differ
-            self.add_object(value, type(value))
-        elif id(value) not in self._inside:  # else it is part of itself
-            self._inside.add(id(value))
-            super().add(value)
-            self._inside.remove(id(value))
+    def add(self, given: object) -> None:
+        if isinstance(given, str | PurePath):
+            self.add_text(str(given))
+        elif isinstance(given, Result):
+            self.put("job", given.job.encode())
+        elif type(given).__module__.startswith("numpy.random."):  # its state may differ
+            self.add_object(given, type(given))
+        elif id(given) not in self._inside:  # else it is part of itself
+            self._inside.add(id(given))
+            super().add(given)
+            self._inside.remove(id(given))
 
-    def add_parts(self, kind: str, parts: Sequence[Any]) -> None:
+    def add_parts(self, kind: str, parts: Sequence[object]) -> None:
         if len(parts) > MANY and {*map(type, parts)} == {str}:
             self.put(kind, repr([*map(self._anywhere, parts)]).encode(errors="surrogatepass"))
         else:
@@ -116,7 +116,7 @@ class _StateHasher(Hasher):
             for start in range(0, array.size, step) if step > 1 else (0,):
                 self.update(flat[start : start + 64 if step > 1 else None].tobytes())
 
-    def add_object(self, value: Any, kind: type) -> None:
+    def add_object(self, value: object, kind: type) -> None:
         super().add_object(value, kind)
         if kind.__module__.partition(".")[0] == self._own:
             self.add(getattr(value, "__dict__", None))

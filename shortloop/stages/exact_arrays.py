@@ -30,7 +30,7 @@ def exact_array(value: object, name: str) -> np.ndarray:
         array = np.asarray(value)
         if not array.dtype.hasobject and not _is_same(value, array):
             raise ValueError(
-                f"{name} has values that would be others in an array of {array.dtype}: give each type its own"
+                f"{name} has values that an array of {array.dtype} would change: give each type its own"
             )
     else:
         raise ValueError(

@@ -13,7 +13,7 @@ import sys
 import typing
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ BEFORE = "before"
 REQUIRED = inspect.Parameter.empty
 """In place of the default of an option that has none."""
 ONE, MANY, OPTIONAL = "one", "many", "optional"
-"""How many jobs or datasets an input is: one, a list, or one or None."""
+"""Number of jobs or datasets of an input: one, a list, or one or None."""
 # Annotations of inputs as they are written, and as they are without `from __future__ import annotations`.
 FORMS: tuple[tuple[str, str, str, object], ...] = (
     ("jobs", ONE, "Job", Job),
@@ -65,14 +65,14 @@ _ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # validators of 
 class Fields:
     """Fields of a stage: default of each option, and number of each input (`ONE`, `MANY` or `OPTIONAL`)."""
 
-    options: dict[str, object] = field(default_factory=dict)
-    jobs: dict[str, str] = field(default_factory=dict)
-    datasets: dict[str, str] = field(default_factory=dict)
+    options: dict[str, object]
+    jobs: dict[str, str]
+    datasets: dict[str, str]
 
 
 def fields_of(stage: type[Stage]) -> Fields:
     """The fields of a stage and of its base classes, in the order in which they are written."""
-    fields = Fields()
+    fields = Fields({}, {}, {})
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
             if str(annotation).startswith(("ClassVar", "typing.ClassVar")):

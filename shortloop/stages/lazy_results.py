@@ -116,7 +116,7 @@ def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]
             "a file that holds data of a job is gone, or not what it was",
             file=getattr(error, "file", None) or outside["name"],
             field=what,
-            found=getattr(error, "problem", "nobody says where it is"),
+            found=getattr(error, "problem", "its place is not known"),
             expected=f"{outside['name']}, content {outside['content']}",
             hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
         ) from None

@@ -125,7 +125,7 @@ class _UnitObjects(Mapping[object, object]):
 def refusal(file: Path) -> str:
     """Reason not to read a pickle of this machine unless told to; empty if there is none.
 
-    Whoever wrote a pickle decides what the process that reads it does.
+    Reading a pickle runs the code of its writer.
     """
     owner = file.stat().st_uid
     if owner in (os.geteuid(), 0):
@@ -185,15 +185,13 @@ def _version(library: str) -> str:
         return ""
 
 
-class _Short(reprlib.Repr):
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = SHOWN
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = SHOWN
 
 
 def _text(value: object) -> str:
     try:
-        return _without_addresses(one_line(" ".join(_Short().repr(value).split())))[:SHOWN]
+        return _without_addresses(one_line(" ".join(_short.repr(value).split())))[:SHOWN]
     except Exception:  # whatever the type says
         return f"<{type(value).__name__}>"
 
@@ -277,7 +275,7 @@ class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in Python
         super().save_global(obj, name)  # type: ignore[misc]
         module = pickle.whichmodule(obj, name or obj.__qualname__)  # type: ignore[attr-defined]
         if not _is_importable(module):
-            raise pickle.PicklingError(f"nobody else can import {obj.__qualname__} from {module}")
+            raise pickle.PicklingError(f"no other process can import {obj.__qualname__} from {module}")
         self.modules.add(module)
 
     def save_set(self, obj: Any) -> None:

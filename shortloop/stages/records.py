@@ -63,8 +63,8 @@ EARLIER = "_earlier"
 RETRIED = "_retried"
 """Option that the frame adds: id of a job of the same key, whose failed units are to be computed."""
 FORMAT = 4
-"""Number of the format of records and manifests. Whoever changes one of them raises it: jobs of another
-number are not used, and are built again."""
+"""Number of the format of records and manifests, raised with each change of these: jobs of another number
+are built again."""
 # Of exax, then of this package.
 RESERVED = {"setup.json", "post.json", "method.tar.gz", "result.pickle"}
 RESERVED |= {"manifest.json", RECORD, ROWS, FAILED_UNITS}

@@ -133,7 +133,7 @@ _here = References()
 
 
 def here() -> References:
-    """Those of the stage that this process has opened."""
+    """References of the stage that this process has opened."""
     return _here
 
 

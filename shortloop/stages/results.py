@@ -195,7 +195,7 @@ class Result:
             )
 
     def _refusal(self, pickle: Path) -> str:
-        """Reason why a pickle is not of this project; a stage is given no job of another one."""
+        """Reason why a pickle is not of this project; stages are given jobs of their project alone."""
         return ""
 
     def _fact(self, name: str) -> Any:

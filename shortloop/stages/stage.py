@@ -8,7 +8,7 @@ results are named arrays, files and facts.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -118,7 +118,7 @@ class Finished:
     coordinates: Mapping[str, str] = field(default_factory=dict)
 
 
-class Outputs(Mapping[str, "np.ndarray"]):
+class Outputs(dict[str, "np.ndarray"]):
     """The arrays that units have filled, by name, as `Stage.finish` is given them.
 
     Parameters
@@ -139,18 +139,9 @@ class Outputs(Mapping[str, "np.ndarray"]):
         rows: Sequence[bytes] = (),
         errors: Mapping[int, str] | None = None,
     ) -> None:
-        self._arrays = arrays
+        super().__init__(arrays)
         self.rows = rows
         self.errors = errors or {}
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
 
     def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         """Make a further array, mapped for writing, that is too large to be in memory twice.

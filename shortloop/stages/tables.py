@@ -273,7 +273,7 @@ def _is_simple_type(kind: Any, keeps_categories: bool) -> bool:
 
 
 def _beside_parquet(frame: pd.DataFrame) -> Restored:
-    """What `_restore` needs."""
+    """Properties of a frame that Parquet does not keep, for `_restore`."""
     more: Restored = {}
     for place, kind in enumerate(frame.dtypes):
         if str(kind) == "object" or str(kind).endswith("64[s]"):

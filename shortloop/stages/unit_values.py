@@ -18,7 +18,7 @@ __all__ = ["check_coverage", "indices_of", "keep_nothing", "keep_unit"]
 
 
 def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:
-    """Where the values of a unit belong, in each output that it fills."""
+    """Index of a unit into each output that it fills."""
     index = stage.index(unit)
     return index if isinstance(index, Mapping) else dict.fromkeys(outs, index)
 

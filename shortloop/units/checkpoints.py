@@ -211,7 +211,7 @@ def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
     options = {name: each for name, each in setup["options"].items() if name not in (EARLIER, RETRIED)}
-    method = setup["method"], code or setup["hash"]  # of one's own code, comments do not count
+    method = setup["method"], code or setup["hash"]  # in the user's code, comments do not count
     name = digest([*method, options, setup["jobs"], setup.get("datasets"), code])
     folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)

@@ -189,7 +189,7 @@ class Computing:
             raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
-        """The error for a unit that is another one in a worker."""
+        """The error for a unit that differs in a worker."""
         only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process looks for units"
         return TransientError(
             "the units of a stage are not the same in each process that looks for them",

@@ -182,7 +182,7 @@ class NodeCache:
             for place, (content, _) in files.items():
                 (part / place).parent.mkdir(parents=True, exist_ok=True)
                 os.link(self._place(content), part / place)
-            if folder.exists():  # of a content that was damaged: whoever has it open goes on with that
+            if folder.exists():  # of a damaged content: processes that have it open keep it
                 folder.rename(old)
             part.rename(folder)
         except FileNotFoundError:
@@ -282,7 +282,7 @@ def _hash(text: str) -> str:
 
 
 def _remove(lock: Path) -> None:
-    """Remove the mirror of a lock if nobody uses it."""
+    """Remove the mirror of a lock unless it is in use."""
     with lock.open("rb") as stream, contextlib.suppress(BlockingIOError):
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(lock.with_suffix(""), ignore_errors=True)

@@ -113,7 +113,7 @@ def _shared(task: Task, name: str, file: Path) -> UnitFile | None:
     folder = folder_of_node(above / f"shortloop-units-{os.geteuid()}")
     place = folder / name
     with (folder / f"{name}.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # until whoever came first has written it
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the first process has written it
         if not place.exists():
             _sweep(folder)
             made = file.absolute() if _in_fork(lambda: _write(task, file)) else Path(os.devnull)

@@ -67,8 +67,7 @@ class Checkpoint:
         if units is None:
             self._done[:] = bytes(len(self._done))
         self._done[:] = self._done[:].replace(FAILED, b"\0")
-        self._started: tuple[Units, list[int]] | None = None
-        self._numbers: dict[int, int] | None = None  # of those that are left, among them
+        self._units: Units | None = None  # when handing out has begun
 
     def create_array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
         """An array of the job with values of units that are done; none is if its shape or type changed."""
@@ -127,8 +126,7 @@ class Checkpoint:
 
     def start(self) -> None:
         """Begin to hand out units that are left, when all arrays are made, before the slices fork."""
-        left = self.left()
-        self._started, self._numbers = (Units([self.costs[unit] for unit in left]), left), None
+        self._units = Units(self.costs, self.left())
 
     def __iter__(self) -> Iterator[int]:
         for (unit,) in self._drawn(lambda units: ([each] for each in units)):
@@ -139,10 +137,8 @@ class Checkpoint:
         return self._drawn(Units.batches)
 
     def _drawn(self, draw: Callable[[Units], Iterable[list[int]]]) -> Iterator[list[int]]:
-        assert self._started is not None, "start() comes first"
-        units, left = self._started
-        for drawn in draw(units):
-            batch = [left[each] for each in drawn]
+        assert self._units is not None, "start() comes first"
+        for batch in draw(self._units):
             yield batch
             for unit in batch:
                 self._done[unit] = 1
@@ -153,12 +149,9 @@ class Checkpoint:
 
     def mark(self, unit: int, failed: bool = False) -> None:
         """Count a unit as done that was computed elsewhere, and whose values are kept."""
-        assert self._started is not None, "start() comes first"
-        units, left = self._started
-        if self._numbers is None:
-            self._numbers = {each: number for number, each in enumerate(left)}
+        assert self._units is not None, "start() comes first"
         self._done[unit] = FAILED[0] if failed else 1
-        units.finished(self._numbers[unit])
+        self._units.finished(unit)
 
     def finish(self) -> list[str]:
         """Link arrays and files of units into the current folder; list the files. All units must be done."""

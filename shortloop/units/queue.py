@@ -36,11 +36,12 @@ class Units:
     exax job, a small file tells others the progress.
     """
 
-    def __init__(self, costs: int | Sequence[float]) -> None:
+    def __init__(self, costs: int | Sequence[float], left: Sequence[int] | None = None) -> None:
         costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        self._order = sorted(range(len(costs)), key=lambda unit: (-costs[unit], unit))
-        total = sum(costs)
-        self._shares = [float(cost / total) for cost in costs] if total else [1 / len(costs) for _ in costs]
+        left = range(len(costs)) if left is None else left
+        self._order = sorted(left, key=lambda unit: (-costs[unit], unit))
+        total = sum(costs[unit] for unit in left)
+        self._shares = {unit: float(costs[unit] / total) if total else 1 / len(left) for unit in left}
         fork = multiprocessing.get_context("fork")
         self._next = fork.Value("q", 0)
         self._done = fork.RawValue("d", 0.0)

@@ -294,7 +294,16 @@ def test_what_is_not_along_an_axis_is_refused(tmp_path: Path, axis: str, name: s
 
 
 ELSEWHERE = ["", ".", "..", "../a", "a/../../b", "/a", "a/", "a//b", "./a", ".hidden", "a/.hidden", "a\0b"]
-OF_OTHERS = ["record.json", "manifest.json", "setup.json", "post.json", "method.tar.gz", "a.npy", "OUTPUT/a"]
+OF_OTHERS = [
+    "record.json",
+    "failed_units.json",
+    "manifest.json",
+    "setup.json",
+    "post.json",
+    "method.tar.gz",
+    "a.npy",
+    "OUTPUT/a",
+]
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a/b/c.svg", "a b", "ü.txt", "a/record.json", "a/b.npy", "a..b"])

@@ -34,9 +34,8 @@ from shortloop.exax.job_process import serve  # noqa: E402
 from shortloop.exax.patches.preload import import_all  # noqa: E402
 from shortloop.keys.file_state import State, states_of_files  # noqa: E402
 from shortloop.keys.hashing import hash_file  # noqa: E402
-from shortloop.units.ended import how_ended  # noqa: E402
 from shortloop.units.messages import STALE, JobWork  # noqa: E402
-from shortloop.units.parent_death import ends_with_this  # noqa: E402
+from shortloop.units.process_ends import ends_with_this, how_ended  # noqa: E402
 from shortloop.units.sandbox import sandboxed  # noqa: E402
 
 __all__ = ["serve_worker"]

@@ -52,8 +52,8 @@ from shortloop.store.inputs import check_located
 from shortloop.store.lookup import here
 from shortloop.store.notes import are_taken
 from shortloop.units.checkpoints import Checkpoint, take_good_units
-from shortloop.units.ended import Computed
 from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
+from shortloop.units.process_ends import Computed
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
 __all__ = ["STAGE", "exax_method"]

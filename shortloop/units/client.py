@@ -20,9 +20,9 @@ from shortloop.keys.code import Code
 from shortloop.keys.hashing import digest
 from shortloop.stages.threads import Pool
 from shortloop.store.notes import put_notes
-from shortloop.units.ended import unit_lost
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
+from shortloop.units.process_ends import unit_lost
 
 __all__ = ["Computing", "Received", "UnitFailed"]
 

@@ -33,7 +33,7 @@ from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, folders_of, kind_of, open_stage
 from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import folder_of_node
-from shortloop.units.parent_death import ends_with_this
+from shortloop.units.process_ends import ends_with_this
 from shortloop.units.sandbox import check_refused
 
 __all__ = ["UnitFile", "Written", "can_be_written", "open_shared", "withdraw", "write_units"]

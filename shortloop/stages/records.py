@@ -69,9 +69,9 @@ are built again."""
 RESERVED = {"setup.json", "post.json", "method.tar.gz", "result.pickle"}
 RESERVED |= {"manifest.json", RECORD, ROWS, FAILED_UNITS}
 RESERVED_FOLDERS = {"OUTPUT", "DS"}
-TIMES, LETTER = re.compile(r"\s+×\s+"), re.compile(r"\s+x\s+")
+TIMES_SIGN, LETTER_X = re.compile(r"\s+×\s+"), re.compile(r"\s+x\s+")
 """Separators of names of axes; the letter only where there is no sign, as a name may end with it."""
-ANY = "…"
+REST = "…"  # all further axes, without names
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ def axes_of(array: Described) -> tuple[str, ...]:
     """Names of the axes of an array, e.g. of ``"groups × coefficients"``; empty if unknown."""
     ndim = len(array["shape"])
     text = array["axes"].strip()
-    names = (TIMES if "×" in text else LETTER).split(text) if text else []
-    if names and names[-1] == ANY:
+    names = (TIMES_SIGN if "×" in text else LETTER_X).split(text) if text else []
+    if names and names[-1] == REST:
         names = [*names[:-1], *[""] * (ndim - len(names) + 1)]
     return tuple(names) if len(names) == ndim else ("",) * ndim
 

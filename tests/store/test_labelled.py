@@ -45,7 +45,7 @@ def write(
         for name, (_, values) in arrays.items():
             save_array(name, values)
         said = {name: Array(axes, f"all {name}", "V") for name, (axes, _) in arrays.items()}
-        write_record("toy", "A", said, facts=facts, coordinates=coordinates, versions=versions)
+        write_record("toy", "A", said, facts=facts, coordinates=dict(coordinates or {}), versions=versions)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.study.load import read_study
-from shortloop.stages import state
+from shortloop.stages import references
 
 # Machine code of numba is kept by the code that it is made of, so copies of the project may share it.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
@@ -36,7 +36,7 @@ settings.load_profile("any" if os.environ.get("SEED") else "fixed")
 gc.disable()
 
 # Hundreds of test files are imported here, whose variables no stage knows: to compare them takes long.
-state.OURS += (f"{Path(__file__).parent}/",)
+references.NOT_USERS += (f"{Path(__file__).parent}/",)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in the background of a script: all that tests start would not hear Ctrl-C either.

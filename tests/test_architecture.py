@@ -211,7 +211,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/panel/models/statsmodels.py",
         "shortloop/settings/record_by_kind.py",
         "shortloop/stages/fields.py",
-        "shortloop/stages/same_tables.py",
+        "shortloop/stages/tables.py",
         "shortloop/stages/task.py",
     }
 

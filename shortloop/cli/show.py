@@ -13,9 +13,9 @@ from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import amount, print_facts, print_lines, print_table
 from shortloop.plan.explain.differences import option_rows
 from shortloop.project.project import job_directory
-from shortloop.stages.kept_failures import failed_units
+from shortloop.stages.failures import failed_units
+from shortloop.stages.inputs import renamed
 from shortloop.stages.records import EARLIER, RETRIED
-from shortloop.stages.renamed import renamed
 from shortloop.stages.results import Result, Setup
 from shortloop.stages.rows import number_of_rows
 from shortloop.store.inputs import last_place

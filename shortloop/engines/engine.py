@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple, TypeVar
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.supply import Supplies
-from shortloop.units.batches import Batches
 from shortloop.units.messages import Reply
+from shortloop.units.queue import Batches
 
 __all__ = ["CONNECT", "Computed", "Engine", "connected"]
 

@@ -34,10 +34,9 @@ from shortloop.exax.job_process import serve  # noqa: E402
 from shortloop.exax.patches.preload import import_all  # noqa: E402
 from shortloop.keys.file_state import State, states_of_files  # noqa: E402
 from shortloop.keys.hashing import hash_file  # noqa: E402
-from shortloop.units.ended import how_ended  # noqa: E402
 from shortloop.units.messages import STALE, JobWork  # noqa: E402
-from shortloop.units.parent_death import ends_with_this  # noqa: E402
-from shortloop.units.refusing import refusing  # noqa: E402
+from shortloop.units.process_ends import ends_with_this, how_ended  # noqa: E402
+from shortloop.units.sandbox import sandboxed  # noqa: E402
 
 __all__ = ["serve_worker"]
 
@@ -94,7 +93,7 @@ def _forked(
     if not _has_path(work["path"]) or not _is_as_loaded(loaded) or not are_as_loaded():
         asking.send_bytes(STALE)
         return False
-    with refusing(work.get("mirrored")):
+    with sandboxed(work.get("mirrored")):
         import_all(work["imports"])
     _reap(forks)
     follow = ends_with_this()

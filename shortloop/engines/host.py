@@ -23,8 +23,8 @@ from shortloop.engines.engine import Engine
 from shortloop.engines.registry import open_engine
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.batches import Batches
 from shortloop.units.messages import Asked, Needs, Order
+from shortloop.units.queue import Batches
 
 __all__ = ["serve_run"]
 

@@ -17,8 +17,8 @@ from shortloop.engines.engine import Computed, Engine
 from shortloop.engines.supply import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.batches import Batches
 from shortloop.units.messages import HERE, Reply, Work
+from shortloop.units.queue import Batches
 
 __all__ = ["JoblibEngine"]
 

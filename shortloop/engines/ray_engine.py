@@ -24,8 +24,8 @@ from shortloop.engines.mirror import keep_parcel
 from shortloop.engines.supply import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.batches import Batches
 from shortloop.units.messages import HERE, Parcel, Reply, Work
+from shortloop.units.queue import Batches
 
 __all__ = ["RayEngine"]
 

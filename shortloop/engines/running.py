@@ -24,7 +24,7 @@ from shortloop.project.project import cache_directory, project_directory
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.threads import VARIABLES
 from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, Order, note_file
-from shortloop.units.parent_death import ends_with_this
+from shortloop.units.process_ends import ends_with_this
 
 __all__ = ["RunningEngine", "running_engine"]
 

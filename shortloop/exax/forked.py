@@ -16,7 +16,7 @@ from typing import NoReturn
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import FULL
-from shortloop.units.parent_death import ends_with_this
+from shortloop.units.process_ends import ends_with_this
 
 __all__ = ["Forked", "fork_ax", "leave", "let_go"]
 

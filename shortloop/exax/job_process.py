@@ -31,10 +31,10 @@ from shortloop.exax.patches.loading import forget_modules, loaded_modules
 from shortloop.exax.patches.watch import watch_units
 from shortloop.exax.stalled_jobs import note_units
 from shortloop.project.project import project_directory
+from shortloop.stages.failures import Tried, text_of
 from shortloop.stages.identity import ids_of_units
 from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.output import computed
-from shortloop.stages.retries import Tried, text_of
 from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import check_single_thread
@@ -43,7 +43,7 @@ from shortloop.store.notes import NOTED, note, take_notes
 from shortloop.units.facts import facts_here
 from shortloop.units.messages import Failure, JobWork, Printed, UnitsDone
 from shortloop.units.node_cache import INSIDE
-from shortloop.units.refusing import check_refused, explained, refuse_what_is_not_here, translated, where_of
+from shortloop.units.sandbox import check_refused, enter_sandbox, explained, translated, where_of
 from shortloop.units.shared_units import open_shared, withdraw
 from shortloop.units.unit_output import flush_output
 
@@ -213,7 +213,7 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     note_libraries_of(work["closure"])
     watch_units()
     if mirrored is not None:
-        refuse_what_is_not_here(mirrored)
+        enter_sandbox(mirrored)
     os.chdir(project_directory())  # as where exax's jobs import their methods
     with contextlib.suppress(Exception):  # a unit says why, if it cannot be imported
         importlib.import_module(f"{work['package']}.a_{work['task']['name']}")

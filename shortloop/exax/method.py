@@ -37,13 +37,12 @@ from shortloop.keys.key import Parts
 from shortloop.keys.methods import module_of
 from shortloop.keys.typed_options import annotations_of, settled
 from shortloop.stages.content import SIZE
-from shortloop.stages.fields import BEFORE, REQUIRED, fields_of
+from shortloop.stages.failures import Failures, Tried, check_without_units, text_of
+from shortloop.stages.fields import BEFORE, MANY, REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units, ids_of_units
-from shortloop.stages.kept_failures import Failures
 from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.output import computed, lay_out, write_output
 from shortloop.stages.records import EARLIER, RETRIED, create_array, reject
-from shortloop.stages.retries import Tried, check_without_units, text_of
 from shortloop.stages.rows import FOR_THIS_JOB, take_rows
 from shortloop.stages.stage import CollectingStage, Stage
 from shortloop.stages.task import Task, costs_of, open_stage
@@ -53,8 +52,8 @@ from shortloop.store.inputs import check_located
 from shortloop.store.lookup import here
 from shortloop.store.notes import are_taken
 from shortloop.units.checkpoints import Checkpoint, take_good_units
-from shortloop.units.ended import Computed
 from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
+from shortloop.units.process_ends import Computed
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
 __all__ = ["STAGE", "exax_method"]
@@ -74,8 +73,10 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     frame = ["partition", "modules", *([EARLIER] if issubclass(stage, CollectingStage) else [])]
     frame += [RETRIED] if needs_of(stage).on_error == KEEP else []
     options = dict.fromkeys([*frame, *taken.options])
-    jobs: list[Any] = [*taken.jobs, *taken.perhaps, *([name] for name in taken.lists)]
-    datasets = [*taken.datasets, *taken.perhaps_datasets, *([name] for name in taken.dataset_lists)]
+    jobs, datasets = (
+        [[name] if number == MANY else name for name, number in each.items()]
+        for each in (taken.jobs, taken.datasets)
+    )
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,

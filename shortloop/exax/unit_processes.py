@@ -20,9 +20,9 @@ from typing import Any, NoReturn, cast
 
 from shortloop.exax.forked import let_go
 from shortloop.exax.patches.preload import load_client
-from shortloop.units.batches import Batches
-from shortloop.units.ended import how_ended
 from shortloop.units.messages import JobWork, UnitsDone
+from shortloop.units.process_ends import how_ended
+from shortloop.units.queue import Batches
 
 __all__ = ["UnitForks", "computed_in_processes"]
 

@@ -9,8 +9,7 @@ from types import NoneType
 
 from shortloop.plan.pipeline import Built
 from shortloop.project.project import configuration, project_directory
-from shortloop.stages.inputs import File
-from shortloop.stages.renamed import renamed
+from shortloop.stages.inputs import File, renamed
 from shortloop.store.lookup import open_any
 
 __all__ = ["files_of", "named_files", "names_of", "options_of", "problem_of", "unread_in"]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import project_directory
+from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import File
-from shortloop.stages.kept_failures import failed_units
 from shortloop.stages.records import ROWS
 from shortloop.stages.results import Result
 from shortloop.stages.rows import number_of_rows

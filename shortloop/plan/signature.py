@@ -7,7 +7,7 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,7 +21,7 @@ from shortloop.keys.code import code_state
 from shortloop.keys.file_state import moment
 from shortloop.keys.methods import find_method
 from shortloop.keys.typed_options import annotations_of
-from shortloop.stages.fields import BEFORE, fields_of
+from shortloop.stages.fields import BEFORE, MANY, OPTIONAL, fields_of
 from shortloop.stages.stage import CollectingStage, Stage
 
 __all__ = ["Inputs", "Signature", "signature_of"]
@@ -135,10 +135,7 @@ def _read(module: ModuleType) -> Signature:
             None,
         )
     fields = fields_of(stage)
-    # A list that has a default need not be given.
-    jobs = _of_fields(fields.jobs, fields.lists, [*fields.perhaps, *_with_default(stage, fields.lists)])
-    sets = [*fields.perhaps_datasets, *_with_default(stage, fields.dataset_lists)]
-    datasets = _of_fields(fields.datasets, fields.dataset_lists, sets)
+    jobs, datasets = _of_fields(stage, fields.jobs), _of_fields(stage, fields.datasets)
     return Signature(
         fields.options, jobs, datasets, stage.siblings, stage.grows, stage, annotations_of(stage)
     )
@@ -158,12 +155,12 @@ def _check_does_something(module: ModuleType) -> None:
         )
 
 
-def _with_default(stage: type[Stage], lists: list[str]) -> list[str]:
-    return [name for name in lists if hasattr(stage, name)]
-
-
-def _of_fields(single: list[str], lists: list[str], perhaps: list[str]) -> Inputs:
-    return Inputs(frozenset({*single, *lists, *perhaps}), frozenset(lists), frozenset(perhaps))
+def _of_fields(stage: type[Stage], numbers: Mapping[str, str]) -> Inputs:
+    lists = {name for name, number in numbers.items() if number == MANY}
+    # A list that has a default need not be given.
+    optional = {name for name, number in numbers.items() if number == OPTIONAL}
+    optional |= {name for name in lists if hasattr(stage, name)}
+    return Inputs(frozenset(numbers), frozenset(lists), frozenset(optional))
 
 
 def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:

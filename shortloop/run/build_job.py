@@ -21,9 +21,8 @@ from shortloop.keys.file_state import CHANGED, at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
-from shortloop.stages.records import RECORD
+from shortloop.stages.records import FAILED_UNITS, RECORD
 from shortloop.stages.results import Setup
-from shortloop.stages.retries import FAILED_UNITS
 from shortloop.store.formats import is_outdated
 from shortloop.store.job_files import LOGS, content_of_job, hash_outputs, output_files
 from shortloop.store.manifest import MANIFEST, Cost, Manifest

@@ -1,7 +1,7 @@
 """Hash of data in memory, equal if and only if units read equal data.
 
 Equal data of rare types may have hashes that differ; then a unit is computed again, which harms nothing.
-What only refers to data, such as the path of an input file, counts with the content of that file.
+Data that only refer to other data, such as the path of an input file, count with the content of that file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["SIZE", "content_of"]
+__all__ = ["SIZE", "Hasher", "content_of"]
 
 SIZE = references.SIZE
 """Bytes of a hash."""
@@ -43,142 +43,228 @@ CONTAINERS = (dict, collections.OrderedDict, collections.defaultdict, collection
 
 
 def content_of(value: object, name: Callable[[], object] | None = None) -> bytes:
-    """A hash of data."""
-    found = _Hash(name is not None)
-    _feed(found, value)
-    given = references.here()
+    """A hash of data; with a name, also of objects, which may depend on any input of the job."""
+    found = Hasher(name is not None)
+    found.add(value)
     if found.is_open and name is not None:
-        _feed(found, name())
-    if found.is_open or given.changed:
-        _add(found, "inputs", given.all_inputs())
+        found.add(name())
+    if found.is_open or found.given.changed:
+        found.put("inputs", found.given.all_inputs())
     return found.digest()
 
 
-class _Hash:
-    """A hash, and what is known of the value."""
+class Hasher:
+    """A hash of values, each added with its type and size, so that no two values add the same bytes."""
 
     def __init__(self, takes_objects: bool) -> None:
         self.takes_objects = takes_objects
-        self.is_open = False
-        """Whether it may hang on any input."""
-        self.has_words = True
-        """Whether a word may be part of a path, as those of names of columns are not."""
+        self.is_open = False  # True if a value may depend on any input
+        self.has_words = True  # False within names, e.g. of columns: a word of them is no part of a path
         self.given = references.here()
         hash_ = hashlib.blake2b(digest_size=SIZE)
         self.update, self.digest = hash_.update, hash_.digest
 
+    def put(self, kind: str, data: bytes) -> None:
+        """Add bytes."""
+        self.update(f"{kind} {len(data)} ".encode())
+        self.update(data if len(data) < BULK else blake3(data).digest())
 
-def _feed(found: _Hash, value: Any) -> None:
-    """Add a value, with its type and its size, so that no two values add the same bytes."""
-    kind = type(value)
-    if kind is str:
-        _feed_text(found, value)
-    elif kind is bytes:
-        _add(found, "bytes", value)
-    elif kind is float:
-        _add(found, "float", struct.pack("<d", value))
-    elif kind in (bool, int) or value is None:
-        _add(found, "plain", repr(value).encode())
-    elif kind in (list, tuple):
-        _feed_all(found, kind.__name__, value)
-    elif kind in CONTAINERS:
-        _add(found, kind.__name__, str(2 * len(value)).encode())
-        for key, each in value.items():
-            _feed_name(found, key)
-            _feed(found, each)
-    else:
-        _feed_data(found, value, kind)
+    def add(self, given: object) -> None:
+        """Add a value."""
+        value: Any = given
+        kind = type(value)
+        if kind is str:
+            self.add_text(value)
+        elif kind is bytes:
+            self.put("bytes", value)
+        elif kind is float:
+            self.put("float", struct.pack("<d", value))
+        elif kind in (bool, int) or value is None:
+            self.put("plain", repr(value).encode())
+        elif kind in (list, tuple):
+            self.add_parts(kind.__name__, value)
+        elif kind in CONTAINERS:
+            self.put(kind.__name__, str(2 * len(value)).encode())
+            for key, each in value.items():
+                self._add_name(key)
+                self.add(each)
+        else:
+            self._add_data(value, kind)
 
+    def add_parts(self, kind: str, parts: Sequence[object]) -> None:
+        """Add parts of a value."""
+        self.put(kind, str(len(parts)).encode())
+        for each in parts:
+            self.add(each)
 
-def _feed_data(found: _Hash, value: Any, kind: type) -> None:
-    """Add an array, a frame or something rarer."""
-    loaded = sys.modules.get
-    numpy, pandas, polars = loaded("numpy"), loaded("pandas"), loaded("polars")
-    if numpy is not None and isinstance(value, numpy.generic):
-        _feed_all(found, "generic", [numpy.asarray(value)])
-    elif numpy is not None and kind in (numpy.ndarray, numpy.memmap):
-        _feed_array(found, value)
-    elif pandas is not None and kind is pandas.DataFrame:
-        _feed_frame(found, value)
-    elif pandas is not None and kind is pandas.Series:
-        _add(found, "series", b"")
-        _feed_name(found, value.name)
-        _feed_frame(found, value.to_frame())
-    elif polars is not None and kind is polars.DataFrame:
-        _add(found, "polars", value.rechunk().write_ipc(None).getvalue())
-        if found.given.files:
-            _check_texts(found, [_texts_of_polars(each) for each in value.iter_columns()])
-    else:
-        _feed_other(found, value, kind)
+    def add_text(self, text: str) -> None:
+        """Add a text, and the content of files that it names."""
+        named = self.given.named_by(text, self.has_words) if self.given.files else []
+        if named and text.startswith("/"):  # elsewhere, files lie in other folders
+            self.put("path", os.fsencode(os.path.relpath(named[0].path, text)))
+        else:
+            self.put("str", text.encode(errors="surrogatepass"))
+        self._add_named(named)
 
+    def add_path(self, path: PurePath) -> None:
+        """Add a path, and the content of files that it names."""
+        if self.given.named_by_path(os.fspath(path)):
+            self.add_text(str(path))
+        else:
+            self.put("path", path.name.encode() if self.takes_objects else os.fsencode(path))
+            self.is_open = True
 
-def _feed_other(found: _Hash, value: Any, kind: type) -> None:
-    """Add a value that is rarely data of a unit."""
-    what = f"{kind.__module__}.{kind.__qualname__}"
-    if isinstance(value, File):
-        _feed_files(found, [value])
-    elif isinstance(value, PurePath):
-        _feed_path(found, value)
-    elif isinstance(value, Result):
-        _feed_all(found, "job", [value.job, value.setup.get("starttime")])
-    elif kind in (set, frozenset):
-        _feed_all(found, what, sorted(_alone(found, each) for each in value))
-    elif isinstance(value, enum.Enum):
-        _feed_all(found, what, [value.name, value.value])
-    elif isinstance(value, tuple) and hasattr(kind, "_fields"):
-        _feed_all(found, what, [*value])
-    elif kind is SimpleNamespace:
-        _feed_all(found, what, [vars(value)])
-    elif dataclasses.is_dataclass(kind):
-        slots = {each.name: getattr(value, each.name, None) for each in dataclasses.fields(kind)}
-        _feed_all(found, what, [slots | getattr(value, "__dict__", {})])
-    elif kind in (complex, range, slice, bytearray) or kind.__module__ in PICKLED:
-        _add(found, what, pickle.dumps(value, protocol=5))
-    elif (parts := _parts_of(value, kind)) is not None:
-        _feed_all(found, what, parts)
-    elif found.takes_objects:
-        _add(found, what, b"")
-        found.is_open = True
-    else:
-        raise InputError(
-            "what a unit reads cannot be compared with what one read before",
-            found=what,
-            expected="numbers, texts, arrays, frames, input files, and lists, tuples and dicts of these",
-        )
+    def add_array(self, array: np.ndarray) -> None:
+        """Add an array."""
+        dtype = array.dtype
+        name = _name_of_type(dtype) if dtype.isbuiltin == 1 else repr(dtype)
+        self.add_parts("array", [name, array.shape])
+        if dtype.hasobject:
+            self.add(array.ravel().tolist())
+            return
+        self.put("bytes", array.tobytes())
+        if dtype.kind == "U" and self.given.files:
+            self._check_texts(array.ravel().tolist())
+
+    def add_frame(self, frame: pd.DataFrame) -> None:
+        """Add a frame of pandas."""
+        self.add_parts("frame", [*frame.shape, dict(frame.attrs)])
+        self._add_name([list(frame.index.names), list(frame.columns.names)])
+        for level in range(frame.index.nlevels):
+            self._add_column(frame.index.get_level_values(level))
+        for name, column in frame.items():
+            self._add_name(name)
+            self._add_column(column)
+
+    def add_object(self, value: object, kind: type) -> None:
+        """Add an object of an unknown type."""
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if not self.takes_objects:
+            raise InputError(
+                "what a unit reads cannot be compared with what one read before",
+                found=name,
+                expected="numbers, texts, arrays, frames, input files, and lists, tuples and dicts of these",
+            )
+        self.put(name, b"")
+        self.is_open = True
+
+    def part(self) -> Hasher:
+        """A hasher for a part, if parts have no order."""
+        return Hasher(self.takes_objects)
+
+    def _add_data(self, value: Any, kind: type) -> None:
+        numpy, pandas, polars = map(sys.modules.get, ("numpy", "pandas", "polars"))
+        if numpy is not None and isinstance(value, numpy.generic):
+            self.add_parts("generic", [numpy.asarray(value)])
+        elif numpy is not None and kind in (numpy.ndarray, numpy.memmap):
+            self.add_array(value)
+        elif pandas is not None and kind is pandas.DataFrame:
+            self.add_frame(value)
+        elif pandas is not None and kind is pandas.Series:
+            self.put("series", b"")
+            self._add_name(value.name)
+            self.add_frame(value.to_frame())
+        elif polars is not None and kind is polars.DataFrame:
+            self.put("polars", value.rechunk().write_ipc(None).getvalue())
+            if self.given.files:
+                self._check_texts([_texts_of_polars(each) for each in value.iter_columns()])
+        elif isinstance(value, File):
+            self._add_files([value])
+        elif isinstance(value, PurePath):
+            self.add_path(value)
+        elif kind in (set, frozenset):
+            self.add_parts(f"builtins.{kind.__name__}", sorted(map(self._alone, value)))
+        elif (parts := _parts_of(value, kind)) is not None:
+            self.add_parts(f"{kind.__module__}.{kind.__qualname__}", parts)
+        else:
+            self.add_object(value, kind)
+
+    def _alone(self, value: Any) -> bytes:
+        part = self.part()
+        part.has_words = self.has_words
+        part.add(value)
+        self.is_open |= part.is_open
+        return part.digest()
+
+    def _add_name(self, name: Any) -> None:
+        had, self.has_words = self.has_words, False
+        self.add(name)
+        self.has_words = had
+
+    def _add_column(self, column: Any) -> None:
+        import numpy as np
+
+        self.put("dtype", str(column.dtype).encode())
+        if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
+            self.add_array(column.to_numpy())
+        elif hasattr(column.array, "codes"):
+            codes = column.array.codes
+            self.add_array(codes)
+            self.add(bool(column.array.ordered))
+            given, self.given = self.given, references.References()  # also of categories that no row has
+            self._add_column(column.array.categories)
+            self.given = given
+            if given.files:
+                self._check_texts(column.array.categories[np.unique(codes[codes >= 0])].tolist())
+        else:
+            self.add(list(column.array))
+
+    def _add_named(self, named: list[File] | None) -> None:
+        if named is None:
+            self.is_open = True
+        else:
+            self._add_files(named)
+
+    def _add_files(self, files: Iterable[File]) -> None:
+        for each in files:
+            self.put("file", each.option.encode(errors="surrogatepass"))
+            self.given.in_keys.add(each.path)
+
+    def _check_texts(self, values: Any) -> None:
+        """Add the content of files that texts name, within a value that was added already."""
+        if isinstance(values, str):
+            self._add_named(self.given.named_by(values, self.has_words))
+        elif isinstance(values, dict | list | tuple):
+            for each in values.values() if isinstance(values, dict) else values:
+                self._check_texts(each)
 
 
 def _parts_of(value: Any, kind: type) -> list[Any] | None:
-    """What data of a library are made of; None if they are none, or not in memory."""
+    """Parts that a value is made of; None if it is not data, or not in memory."""
+    if isinstance(value, Result):
+        return [value.job, value.setup.get("starttime")]
+    if isinstance(value, enum.Enum):
+        return [value.name, value.value]
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return [*value]
+    if kind is SimpleNamespace:
+        return [vars(value)]
+    if dataclasses.is_dataclass(kind):
+        slots = {each.name: getattr(value, each.name, None) for each in dataclasses.fields(kind)}
+        return [slots | getattr(value, "__dict__", {})]
+    if kind in (complex, range, slice, bytearray) or kind.__module__ in PICKLED:
+        return [pickle.dumps(value, protocol=5)]
     library = kind.__module__.partition(".")[0]
-    module = sys.modules.get(library)
-    if library == "pandas" and module is not None:
-        if isinstance(value, module.Index):
-            return [[*value.names], value.to_frame(index=False, name=[*range(value.nlevels)])]
-        if isinstance(value, module.api.extensions.ExtensionArray):
-            return [module.Series(value)]
-        return [pickle.dumps(value, protocol=5)] if module.api.types.is_scalar(value) else None
-    if library == "numpy" and module is not None:
-        if isinstance(value, module.ma.MaskedArray):
-            return [value.data, module.ma.getmaskarray(value), value.fill_value]
-        if isinstance(value, module.dtype):
-            return [repr(value)]
-        if kind.__module__.startswith("numpy.random."):
-            return [pickle.dumps(value, protocol=5)]
-        return [module.asarray(value)] if isinstance(value, module.ndarray) else None
-    if library == "polars" and module is not None and kind is module.Series:
-        return [value.to_frame()]
-    if library == "pyarrow" and module is not None:
-        return _parts_of_arrow(value, module)
-    if library == "scipy" and hasattr(value, "tocoo"):
-        triples = value.tocoo()
-        return [value.shape, *triples.coords, triples.data]
-    if library == "xarray" and hasattr(value, "to_dict"):
-        columns = [*getattr(value, "variables", {}).values()] or [
-            value.variable,
-            *value.coords.variables.values(),
-        ]
-        return [value.to_dict(data="array")] if all(each._in_memory for each in columns) else None  # noqa: SLF001  public nowhere
-    return None
+    parts, module = _PARTS_OF.get(library), sys.modules.get(library)
+    return None if parts is None or module is None else parts(value, module)
+
+
+def _parts_of_pandas(value: Any, pandas: Any) -> list[Any] | None:
+    if isinstance(value, pandas.Index):
+        return [[*value.names], value.to_frame(index=False, name=[*range(value.nlevels)])]
+    if isinstance(value, pandas.api.extensions.ExtensionArray):
+        return [pandas.Series(value)]
+    return [pickle.dumps(value, protocol=5)] if pandas.api.types.is_scalar(value) else None
+
+
+def _parts_of_numpy(value: Any, numpy: Any) -> list[Any] | None:
+    if isinstance(value, numpy.ma.MaskedArray):
+        return [value.data, numpy.ma.getmaskarray(value), value.fill_value]
+    if isinstance(value, numpy.dtype):
+        return [repr(value)]
+    if type(value).__module__.startswith("numpy.random."):
+        return [pickle.dumps(value, protocol=5)]
+    return [numpy.asarray(value)] if isinstance(value, numpy.ndarray) else None
 
 
 def _parts_of_arrow(value: Any, arrow: Any) -> list[Any] | None:
@@ -198,73 +284,29 @@ def _parts_of_arrow(value: Any, arrow: Any) -> list[Any] | None:
     return [sink.getvalue().to_pybytes(), texts]
 
 
-def _feed_all(found: _Hash, kind: str, parts: Sequence[Any]) -> None:
-    _add(found, kind, str(len(parts)).encode())
-    for each in parts:
-        _feed(found, each)
+def _parts_of_scipy(value: Any, _scipy: Any) -> list[Any] | None:
+    if not hasattr(value, "tocoo"):
+        return None
+    triples = value.tocoo()
+    return [value.shape, *triples.coords, triples.data]
 
 
-def _feed_name(found: _Hash, name: Any) -> None:
-    """Add what a part of the data is called."""
-    had, found.has_words = found.has_words, False
-    _feed(found, name)
-    found.has_words = had
+def _parts_of_xarray(value: Any, _xarray: Any) -> list[Any] | None:
+    if not hasattr(value, "to_dict"):
+        return None
+    columns = [*getattr(value, "variables", {}).values()]
+    columns = columns or [value.variable, *value.coords.variables.values()]
+    return [value.to_dict(data="array")] if all(each._in_memory for each in columns) else None  # noqa: SLF001  public nowhere
 
 
-def _add(found: _Hash, kind: str, data: bytes) -> None:
-    found.update(f"{kind} {len(data)} ".encode())
-    found.update(data if len(data) < BULK else blake3(data).digest())
-
-
-def _alone(found: _Hash, value: Any) -> bytes:
-    """A hash of a part, where parts have no order."""
-    part = _Hash(found.takes_objects)
-    part.has_words = found.has_words
-    _feed(part, value)
-    found.is_open |= part.is_open
-    return part.digest()
-
-
-def _feed_text(found: _Hash, text: str) -> None:
-    named = found.given.of_text(text, found.has_words) if found.given.files else []
-    if named and text.startswith("/"):  # elsewhere, files lie in other folders
-        _add(found, "path", os.fsencode(os.path.relpath(named[0].path, text)))
-    else:
-        _add(found, "str", text.encode(errors="surrogatepass"))
-    if named is None:
-        found.is_open = True
-    elif named:
-        _feed_files(found, named)
-
-
-def _feed_path(found: _Hash, path: PurePath) -> None:
-    named = found.given.of_path(os.fspath(path))
-    if named:
-        _feed_text(found, str(path))
-    else:
-        _add(found, "path", path.name.encode() if found.takes_objects else os.fsencode(path))
-        found.is_open = True
-
-
-def _feed_files(found: _Hash, files: Iterable[File]) -> None:
-    for each in files:
-        _add(found, "file", each.option.encode(errors="surrogatepass"))
-        found.given.joined.add(each.path)
-
-
-def _check_texts(found: _Hash, values: Any) -> None:
-    """Add the content of files that texts name, inside of what was added already."""
-    if isinstance(values, str):
-        named = found.given.of_text(values, found.has_words)
-        if named is None:
-            found.is_open = True
-        elif named:
-            _feed_files(found, named)
-    elif isinstance(values, dict):
-        _check_texts(found, [*values.values()])
-    elif isinstance(values, list | tuple):
-        for each in values:
-            _check_texts(found, each)
+_PARTS_OF: dict[str, Callable[[Any, Any], list[Any] | None]] = {
+    "numpy": _parts_of_numpy,
+    "pandas": _parts_of_pandas,
+    "polars": lambda value, polars: [value.to_frame()] if type(value) is polars.Series else None,
+    "pyarrow": _parts_of_arrow,
+    "scipy": _parts_of_scipy,
+    "xarray": _parts_of_xarray,
+}
 
 
 def _texts_of_polars(column: Any) -> list[Any]:
@@ -280,44 +322,3 @@ def _texts_of_polars(column: Any) -> list[Any]:
 @lru_cache(maxsize=256)
 def _name_of_type(dtype: np.dtype) -> str:
     return repr(dtype)  # those that are equal have the same, if they are not structured
-
-
-def _feed_array(found: _Hash, array: np.ndarray) -> None:
-    dtype = array.dtype
-    name = _name_of_type(dtype) if dtype.isbuiltin == 1 else repr(dtype)
-    _feed_all(found, "array", [name, array.shape])
-    if dtype.hasobject:
-        _feed(found, array.ravel().tolist())
-        return
-    _add(found, "bytes", array.tobytes())
-    if dtype.kind == "U" and found.given.files:
-        _check_texts(found, array.ravel().tolist())
-
-
-def _feed_frame(found: _Hash, frame: pd.DataFrame) -> None:
-    _feed_all(found, "frame", [*frame.shape, dict(frame.attrs)])
-    _feed_name(found, [list(frame.index.names), list(frame.columns.names)])
-    for level in range(frame.index.nlevels):
-        _feed_column(found, frame.index.get_level_values(level))
-    for name, column in frame.items():
-        _feed_name(found, name)
-        _feed_column(found, column)
-
-
-def _feed_column(found: _Hash, column: Any) -> None:
-    import numpy as np
-
-    _add(found, "dtype", str(column.dtype).encode())
-    if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
-        _feed_array(found, column.to_numpy())
-    elif hasattr(column.array, "codes"):
-        codes = column.array.codes
-        _feed_array(found, codes)
-        _feed(found, bool(column.array.ordered))
-        given, found.given = found.given, references.References()  # also of categories that no row has
-        _feed_column(found, column.array.categories)
-        found.given = given
-        if given.files:
-            _check_texts(found, column.array.categories[np.unique(codes[codes >= 0])].tolist())
-    else:
-        _feed(found, list(column.array))

@@ -1,4 +1,7 @@
-"""An exax dataset as a stage input: rows in named columns, split into slices."""
+"""An exax dataset as a stage input: rows in named columns, split into slices.
+
+A module of its own, as a key holds the version of exax if a stage imports this (`shortloop.keys.code`).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ __all__ = ["Dataset"]
 
 
 class Dataset(Protocol):
-    """What a stage has in a field of type ``Dataset``: exax's own; this is the part of it that stages need.
+    """The part of exax's own datasets that stages need.
 
-    Make its slices the units of a stage, and let `Stage.finish` put together what they gave. How many there
-    are, and which rows are in which, was decided when it was written; a result must not hang on that.
+    Make its slices the units of a stage, and combine their results in `Stage.finish`. The number of slices
+    and the rows in each were decided when it was written; a result must not depend on them.
 
     >>> class Mean(Stage):
     ...     rows: Dataset
@@ -28,21 +31,21 @@ class Dataset(Protocol):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """What is known of each column, by its name."""
+        """Properties of each column, by its name."""
 
     @property
     def lines(self) -> Sequence[int]:
-        """How many rows each slice has."""
+        """Number of rows of each slice."""
 
     def chain(self) -> Sequence[Dataset]:
-        """The datasets that it is chained to, the oldest first, and itself."""
+        """The datasets that it is chained to, oldest first, and itself."""
 
     def iterate(
         self, sliceno: int | None, columns: str | Sequence[str] | None = None, **more: object
     ) -> Iterator[Any]:
-        """Rows of a slice; of all, if that is None. See exax's own for what else it takes."""
+        """Rows of a slice, or of all if it is None; see exax for further arguments."""
 
     def iterate_chain(
         self, sliceno: int | None, columns: str | Sequence[str] | None = None, **more: object
     ) -> Iterator[Any]:
-        """The same of all datasets in the chain."""
+        """Rows of all datasets in the chain."""

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
-import decimal
-import enum
-import fractions
-import pathlib
-from collections.abc import Iterable, Mapping
 from itertools import chain
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
@@ -16,30 +9,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["exact_array", "is_exact", "remedy"]
+__all__ = ["exact_array", "is_exact"]
 
 NUMBERS = {bool, int, float, complex}
 SCALARS = {*NUMBERS, str, bytes}
-CUT_OFF = methodcaller("endswith", "\0")
-COMPARED = {str, bytes, list, tuple}  # which NumPy may change
-# The first that fits counts.
-REMEDIES: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((enum.Enum,), "`{0}.name` or `{0}.value`"),
-    ((datetime.timedelta,), "`{0}.total_seconds()` or `np.timedelta64({0})`"),
-    ((datetime.date, datetime.time), "`{0}.isoformat()`"),
-    ((decimal.Decimal, fractions.Fraction), "`float({0})`, or `str({0})` for all its digits"),
-    ((complex,), "`np.complex128({0})`, under a name of its own"),
-    ((pathlib.PurePath,), "`str({0})`"),
-    ((bytes, bytearray, memoryview), '`bytes({0})` under a name with an ending, e.g. "model.pkl"'),
-    ((set, frozenset), "`sorted({0})`"),
-    ((bool, int, float, str), "the plain `{1}({0})`"),
-    ((Mapping,), "`dict({0})`"),
-    ((tuple,), "`tuple({0})`"),
-)
+CUT_OFF = methodcaller("endswith", "\0")  # NumPy drops such ends
+COMPARED = {str, bytes, list, tuple}  # NumPy may change what they hold
 
 
 def exact_array(value: object, name: str) -> np.ndarray:
-    """An array of values that NumPy need not change for it."""
+    """Make an array of values; refuse those that NumPy would change for it."""
     import numpy as np
 
     kind = type(value)
@@ -51,10 +30,13 @@ def exact_array(value: object, name: str) -> np.ndarray:
         array = np.asarray(value)
         if not array.dtype.hasobject and not _is_same(value, array):
             raise ValueError(
-                f"{name} has values that would be others in an array of {array.dtype}: give each type its own"
+                f"{name} has values that an array of {array.dtype} would change: give each type its own"
             )
     else:
-        raise ValueError(f"{name} is of type {kind.__module__}.{kind.__qualname__}; {remedy(value)}")
+        raise ValueError(
+            f"{name} is of type {kind.__module__}.{kind.__qualname__}; give numbers, texts or an array, e.g. "
+            "`np.asarray(x)`"
+        )
     if array.dtype.hasobject:
         raise ValueError(f"{name} is an array of objects; `.astype(…)` makes numbers or texts of them")
     return array
@@ -113,24 +95,3 @@ def _is_same_element(given: Any, kept: Any) -> bool:
         given = given.item()
     kept = kept.item()  # Python compares ints and floats digit by digit
     return bool(kept == given or (kept != kept and given != given))
-
-
-def remedy(value: object, name: str = "x") -> str:
-    """What to do with a value."""
-    if hasattr(value, "to_frame"):
-        return "`.to_frame()` makes a frame of it"
-    if hasattr(value, "filled"):
-        return "`.filled(…)` makes an array of it, with a value in place of each that is masked"
-    if hasattr(value, "toarray"):
-        return f"give `{name}.toarray()`, under a name of its own"
-    if hasattr(value, "tolist"):
-        return f"give `np.asarray({name})` under a name of its own, or `{name}.tolist()`"
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return f"give `dataclasses.asdict({name})`"
-    for kinds, text in REMEDIES:
-        if isinstance(value, kinds):
-            base = next(each for each in kinds if isinstance(value, each))
-            return f"give {text.format(name, base.__name__)}"
-    if isinstance(value, Iterable):
-        return f"give `list({name})`"
-    return "give numbers, texts, lists, dicts, arrays or frames that say the same"

@@ -17,26 +17,24 @@ from shortloop.base.plain import Plain, copied
 __all__ = ["ARRAY", "AS_THEY_ARE", "NotPlain", "as_given", "with_types"]
 
 ARRAY = "array"
-"""The type of an array of no axes, which else comes back as a scalar."""
-
+"""The type of an array of no axes, which would otherwise be read as a scalar."""
 AS_THEY_ARE = {bool, int, str, type(None)}
-"""Types that JSON has, and nobody can change."""
+"""Immutable types that JSON has."""
 SEQUENCES = {"list": list, "tuple": tuple}
 MAPPINGS = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 SETS = {"set": set, "frozenset": frozenset}
-PAIRS = " of pairs"
-"""Follows the name of a mapping whose keys are no texts."""
+PAIRS = " of pairs"  # follows the name of a mapping whose keys are no texts
 MOST = 1000  # bytes that a record holds as text
 NUMPY_KINDS = "biufU"
 FLOAT_BYTES = 8  # of the widest that JSON can hold
 
 
 class NotPlain(TypeError):
-    """A value in a fact that JSON cannot hold, also with types beside it."""
+    """A value in a fact that JSON cannot hold, even with types beside it."""
 
 
 def with_types(value: object) -> tuple[Plain, Plain]:
-    """A fact as JSON, and its types."""
+    """Convert a fact to JSON and its types."""
     try:
         return _with_types(value)
     except RecursionError:
@@ -44,13 +42,13 @@ def with_types(value: object) -> tuple[Plain, Plain]:
 
 
 def as_given(plain: Plain, types: Plain) -> object:
-    """A fact as it was given; nothing in it is shared."""
+    """Restore a fact from JSON and its types; a copy of its own."""
     if types is None:
         return copied(plain) if isinstance(plain, list | dict) else plain
     name, below = cast("tuple[str, dict[str, Plain]]", types)
     if name in SEQUENCES:
         parts = cast("list[Plain]", plain)
-        every = below.get("")  # all of them have the same
+        every = below.get("")  # if all have the same type
         return SEQUENCES[name](
             as_given(each, every or below.get(str(number))) for number, each in enumerate(parts)
         )
@@ -80,7 +78,7 @@ def _with_types(value: Any) -> tuple[Plain, Plain]:
         return _sequence(value)
     if MAPPINGS.get(kind.__name__) is kind:
         return _mapping(value)
-    if SETS.get(kind.__name__) is kind:  # their order is another one in each process
+    if SETS.get(kind.__name__) is kind:  # their order differs between processes
         members = sorted(value, key=lambda each: json.dumps(_with_types(each)))
         plain, types = _sequence(members)
         return plain, [kind.__name__, types]
@@ -95,7 +93,7 @@ def _with_types(value: Any) -> tuple[Plain, Plain]:
 
 
 def _text_of(name: str, value: Any) -> Plain:
-    """What says all of a value of a type of `_readers`; None if nothing does."""
+    """Text or number from which `_readers` restores a value; None if it cannot."""
     if isinstance(value, bytes):
         return value.hex() if len(value) <= MOST else None
     if isinstance(value, datetime.timedelta):
@@ -109,7 +107,7 @@ def _text_of(name: str, value: Any) -> Plain:
 
 @cache
 def _readers() -> dict[str, Callable[[Any], object]]:
-    """What reads the text of a value of the standard library that a text says all of, by the type's name."""
+    """Functions that restore values of the standard library from text, by the type's name."""
     import decimal
     import fractions
     import uuid

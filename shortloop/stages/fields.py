@@ -13,7 +13,7 @@ import sys
 import typing
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,47 +25,54 @@ from shortloop.stages.stage import Job, Stage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["BEFORE", "REQUIRED", "Fields", "fields_of", "hints_of", "make_ready", "typed_options", "warm_up"]
+__all__ = [
+    "BEFORE",
+    "MANY",
+    "ONE",
+    "OPTIONAL",
+    "REQUIRED",
+    "Fields",
+    "fields_of",
+    "hints_of",
+    "make_ready",
+    "typed_options",
+    "warm_up",
+]
 
 BEFORE = "before"
-"""The name that methods have for the job which a job grows from."""
+"""Name that methods have for the job which a job grows from."""
 REQUIRED = inspect.Parameter.empty
 """In place of the default of an option that has none."""
-# As annotations are written, and as they are without `from __future__ import annotations`.
-ONE = ("Job", Job)
-MANY = ("list[Job]", list[Job])
-PERHAPS = ("Job | None", Job | None)
-ONE_DATASET = ("Dataset", Dataset)
-MANY_DATASETS = ("list[Dataset]", list[Dataset])
-PERHAPS_A_DATASET = ("Dataset | None", Dataset | None)
+ONE, MANY, OPTIONAL = "one", "many", "optional"
+"""Number of jobs or datasets of an input: one, a list, or one or None."""
+# Annotations of inputs as they are written, and as they are without `from __future__ import annotations`.
+FORMS: tuple[tuple[str, str, str, object], ...] = (
+    ("jobs", ONE, "Job", Job),
+    ("jobs", MANY, "list[Job]", list[Job]),
+    ("jobs", OPTIONAL, "Job | None", Job | None),
+    ("datasets", ONE, "Dataset", Dataset),
+    ("datasets", MANY, "list[Dataset]", list[Dataset]),
+    ("datasets", OPTIONAL, "Dataset | None", Dataset | None),
+)
 QUALIFIED = re.compile(r"\b(?:\w+\.)+(Job|Dataset)\b")
 
 PLAIN = {each.__name__: each for each in (bool, int, float, str)}
 
-_ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # what validates each option, by its name
+_ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # validators of options, by name
 
 
 @dataclass(frozen=True)
 class Fields:
-    """What a stage is given.
+    """Fields of a stage: default of each option, and number of each input (`ONE`, `MANY` or `OPTIONAL`)."""
 
-    options: default of each option, or `REQUIRED`.
-    jobs, lists, perhaps: names of jobs, of lists of jobs, and of jobs that need not be given.
-    datasets, dataset_lists, perhaps_datasets: the same of datasets.
-    """
-
-    options: dict[str, object] = field(default_factory=dict)
-    jobs: list[str] = field(default_factory=list)
-    lists: list[str] = field(default_factory=list)
-    perhaps: list[str] = field(default_factory=list)
-    datasets: list[str] = field(default_factory=list)
-    dataset_lists: list[str] = field(default_factory=list)
-    perhaps_datasets: list[str] = field(default_factory=list)
+    options: dict[str, object]
+    jobs: dict[str, str]
+    datasets: dict[str, str]
 
 
 def fields_of(stage: type[Stage]) -> Fields:
     """The fields of a stage and of its base classes, in the order in which they are written."""
-    fields = Fields()
+    fields = Fields({}, {}, {})
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
             if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
@@ -76,24 +83,16 @@ def fields_of(stage: type[Stage]) -> Fields:
                     field=f"{kind.__name__}.{name}",
                     expected="no attribute of Stage, not `before` or `datasets`, and no _ in front",
                 )
-            sorts = {
-                ONE: fields.jobs,
-                MANY: fields.lists,
-                PERHAPS: fields.perhaps,
-                ONE_DATASET: fields.datasets,
-                MANY_DATASETS: fields.dataset_lists,
-                PERHAPS_A_DATASET: fields.perhaps_datasets,
-            }
             plain = QUALIFIED.sub(r"\1", annotation) if isinstance(annotation, str) else annotation
-            names = next((names for words, names in sorts.items() if plain in words), None)
-            if names is not None:
-                names.append(name)
+            found = next(((sort, number) for sort, number, *forms in FORMS if plain in forms), None)
+            if found is not None:
+                getattr(fields, found[0])[name] = found[1]
             elif _names_jobs(annotation):
                 raise InputError(
                     "unsupported type for a job or dataset",
                     field=f"{kind.__name__}.{name}",
                     found=str(annotation),
-                    expected=", ".join(str(words[0]) for words in sorts),
+                    expected=", ".join(written for _, _, written, _ in FORMS),
                 )
             else:
                 fields.options[name] = getattr(stage, name, REQUIRED)
@@ -101,7 +100,7 @@ def fields_of(stage: type[Stage]) -> Fields:
 
 
 def _names_jobs(annotation: object) -> bool:
-    """Whether an annotation, as it is written or as it is, has jobs or datasets in it."""
+    """True if an annotation, as text or as type, has jobs or datasets in it."""
     if isinstance(annotation, str):
         parts = ast.walk(ast.parse(annotation, mode="eval"))
         named = {getattr(each, what, "") for each in parts for what in ("id", "attr")}
@@ -115,7 +114,7 @@ def _names_jobs(annotation: object) -> bool:
 def typed_options(
     stage: type[Stage], options: Mapping[str, Plain], files: Mapping[str, Path]
 ) -> dict[str, object]:
-    """The options of a job, made of plain data into what their annotations say."""
+    """Convert the options of a job from plain data to the types of their annotations."""
     from pydantic import ValidationError
 
     expected = fields_of(stage).options
@@ -149,7 +148,7 @@ def typed_options(
 
 
 def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
-    """True for a value of the very type that its annotation says: to make what validates it takes longer."""
+    """True for a value of exactly its annotation's type: making a validator for it takes longer."""
     kind = next(each for each in stage.__mro__ if name in vars(each).get("__annotations__", {}))
     said = vars(kind)["__annotations__"][name]
     if isinstance(said, str) and said not in vars(sys.modules[kind.__module__]):
@@ -158,7 +157,7 @@ def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
 
 
 def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:
-    """A value as it is, if its type holds it; else what is written so: a set as a list, a date as a text.
+    """Validate a value as it is, or as JSON has it: a set as a list, a date as a text.
 
     No text becomes a number, and no number becomes true.
     """
@@ -178,12 +177,12 @@ def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, P
 
 
 def make_ready(stage: type[Stage]) -> None:
-    """Have ready what checks options of a stage, so that processes forked later share it."""
+    """Make the validators of a stage's options, so that processes forked later share them."""
     _adapters(stage)
 
 
 def warm_up() -> None:
-    """Import what all stages need, so that processes forked later share it."""
+    """Import pydantic as all stages need it, so that processes forked later share it."""
     from pydantic import TypeAdapter
 
     TypeAdapter(int)  # it imports most of itself when it is first used
@@ -195,7 +194,7 @@ def hints_of(stage: type[Stage]) -> dict[str, object]:
 
 
 def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
-    """What validates each option, by its name."""
+    """Validators of options, by name."""
     from pydantic import PydanticUserError, TypeAdapter
 
     if stage not in _ready:
@@ -217,9 +216,9 @@ def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
 
 
 class _Deferred(dict[str, object]):
-    """Names that the modules of a stage and of its bases import below ``if TYPE_CHECKING:``.
+    """Names for annotations that modules of a stage and its bases import below ``if TYPE_CHECKING:``.
 
-    Annotations may use them. Each is imported when it is looked up, and not before.
+    Each is imported when it is looked up.
     """
 
     def __init__(self, stage: type[Stage]) -> None:

@@ -6,6 +6,7 @@ import copy
 import inspect
 import math
 import os
+import sys
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
@@ -14,31 +15,33 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
+from shortloop.stages.exact_arrays import is_exact
+from shortloop.stages.failures import objects_with_failed, with_failed
 from shortloop.stages.fields import fields_of
-from shortloop.stages.kept_failures import objects_with_failed, with_failed
-from shortloop.stages.kept_frames import KeptFrames
+from shortloop.stages.lazy_results import KeptFrames
 from shortloop.stages.needs import KEEP, Needs, needs_of
+from shortloop.stages.records import check_array_name, check_file_name
 from shortloop.stages.results import Result
 from shortloop.stages.rows import stacked, unpack
-from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage
-from shortloop.stages.tables import numbered_anew
-from shortloop.stages.values import sorted_out
+from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage, Values
+from shortloop.stages.tables import is_table, numbered_anew
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-__all__ = ["FoundUnits", "FunctionStage", "UnitsStage", "stage_of_function"]
+    from shortloop.stages.tables import Table
 
-UNIT, PARTITION = "unit", "partition"
-"""Parameters that are no fields: the name of the unit, and the part of the data."""
+__all__ = ["FoundUnits", "FunctionStage", "UnitsStage", "sorted_out", "stage_of_function"]
 
+UNIT, PARTITION = "unit", "partition"  # parameters that are no fields
 IMMUTABLE = (str, bytes, int, float, bool, type(None))
 
 Function: TypeAlias = Callable[..., object]
 
 
 class FunctionStage(Stage):
-    """A stage that calls a function once. What this returns, by name, is what the job leaves."""
+    """A stage that calls a function once, whose return value has the results by name."""
 
     function: ClassVar[Function]
 
@@ -51,21 +54,62 @@ class FunctionStage(Stage):
         return {name: getattr(self, name) for name in fields}
 
 
-class FoundUnits(NamedTuple):
-    """Units of a stage.
+def sorted_out(given: object, what: str) -> Finished:
+    """Sort the return value of a stage function into arrays, tables, figures, files and facts."""
+    import numpy as np
 
-    names: their names.
-    costs: what each costs.
-    reads: what each reads.
-    """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{what} returns no values by name",
+            found=type(given).__name__,
+            expected='a dict, e.g. {"table": frame}',
+            hint='give it a name: `return {"model": …}`',
+        )
+    facts: dict[str, object] = {}
+    arrays: dict[str, Values] = {}
+    files: dict[str, bytes] = {}
+    tables: dict[str, Table] = {}
+    figures: dict[str, Figure] = {}
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise InputError(f"{what} returns a value whose name is not a string", found=repr(name))
+        if isinstance(value, Values):
+            arrays[name] = value
+        elif isinstance(value, str | bytes) and "." in name:
+            files[name] = value.encode() if isinstance(value, str) else value
+        elif is_table(value):
+            tables[name] = cast("Table", value)
+        elif _is_figure(value):
+            figures[name] = cast("Figure", value)
+        elif isinstance(value, np.ndarray | np.generic) and is_exact(value):
+            arrays[name] = Values(cast("np.ndarray", value), "", "")
+        else:
+            facts[name] = value
+    try:
+        for name in arrays:
+            check_array_name(name)
+        for name in (*files, *tables, *figures):
+            check_file_name(name)
+    except ValueError as error:
+        raise InputError(f"{what} returns a value with an invalid name", found=str(error)) from None
+    return Finished(facts, arrays, files, tables, figures)
+
+
+def _is_figure(value: object) -> bool:
+    library = sys.modules.get("matplotlib.figure")  # loaded, if the value is one of its figures
+    return library is not None and isinstance(value, library.Figure)
+
+
+class FoundUnits(NamedTuple):
+    """Units of a stage."""
 
     names: list[Plain]
     costs: list[float]
-    reads: Sequence[object]
+    reads: Sequence[object]  # data of each
 
 
 class UnitsStage(CollectingStage, FunctionStage):
-    """A stage that calls a function for each unit, with what this reads; another function gives the units."""
+    """A stage that calls a function for each unit, with its data; another function lists the units."""
 
     units_of: ClassVar[Function]
     allow_empty: ClassVar[bool]
@@ -73,7 +117,7 @@ class UnitsStage(CollectingStage, FunctionStage):
 
     @staticmethod
     def give(found: FoundUnits) -> Callable[[Stage], None]:
-        """For `open_stage`: the stage takes units that another process has found."""
+        """For `open_stage`: have the stage take units that another process has found."""
         return lambda stage: setattr(stage, "_found", found)
 
     @staticmethod
@@ -83,7 +127,7 @@ class UnitsStage(CollectingStage, FunctionStage):
 
     @classmethod
     def read_by_all(cls) -> tuple[str, ...]:
-        """Fields; the function is given a partition if it has a parameter of that name."""
+        """Fields, among which a partition is if the function has a parameter of that name."""
         return cls.unit_fields
 
     def open(self) -> None:
@@ -127,16 +171,16 @@ class UnitsStage(CollectingStage, FunctionStage):
         return FoundUnits(names, costs, reads)
 
     def units(self) -> list[float]:
-        """What each unit costs: the length of what it reads."""
+        """Cost of each unit: the length of its data."""
         return self.found_by(self).costs
 
     def unit_key(self, unit: int) -> bytes:
-        """A hash of what it reads, and of its name if the function asks for that."""
+        """A hash of the data of a unit, and of its name if the function takes it."""
         name = self._names[unit]
         return content_of([name if self._takes_name else None, self._reads[unit]], lambda: name)
 
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
-        """Call the function with copies: what it does to them, no other unit sees."""
+        """Call the function with copies, which no other unit sees."""
         given = self._shared | {name: copy.deepcopy(self._shared[name]) for name in self._options}
         if self._takes_name:
             given[UNIT] = self._names[unit]
@@ -152,7 +196,7 @@ class UnitsStage(CollectingStage, FunctionStage):
         return self._names
 
     def finish(self, out: Outputs) -> Finished:
-        """Put together what the units gave: arrays, their first axis the units, whose names are a fact."""
+        """Combine results of units: arrays, their first axis the units, whose names are a fact."""
         good = [unit for unit in range(len(self._names)) if unit not in out.errors]
         names, rows = [self._names[unit] for unit in good], [unpack(out.rows[unit]) for unit in good]
         arrays, tables, objects = stacked(names, rows, type(self).__name__)
@@ -169,7 +213,7 @@ def stage_of_function(
     allow_empty: bool = False,
     needs: Mapping[str, object] | None = None,
 ) -> type[FunctionStage]:
-    """A stage made of a function. Its parameters are the fields of the stage."""
+    """Make a stage of a function, whose parameters become the fields of the stage."""
     fields = _fields(function, skip_first=units is not None)
     for name, each in (_fields(units) if units is not None else {}).items():
         if name in fields and _said(fields[name]) != _said(each):
@@ -204,14 +248,12 @@ def stage_of_function(
         **{name: each.default for name, each in own.items() if each.default is not each.empty},
         **(needs or {}),
     }
-    if units is None:
-        return types.new_class(
-            function.__name__, (FunctionStage,), exec_body=lambda space: space.update(body)
-        )
-    body["units_of"] = staticmethod(units)
-    body["allow_empty"] = allow_empty
-    body["unit_fields"] = tuple(_fields(function, skip_first=True))
-    return types.new_class(function.__name__, (UnitsStage,), exec_body=lambda space: space.update(body))
+    base: type[FunctionStage] = FunctionStage
+    if units is not None:
+        base = UnitsStage
+        body |= {"units_of": staticmethod(units), "allow_empty": allow_empty}
+        body["unit_fields"] = tuple(_fields(function, skip_first=True))
+    return types.new_class(function.__name__, (base,), exec_body=lambda space: space.update(body))
 
 
 def _fields(function: Function, skip_first: bool = False) -> dict[str, inspect.Parameter]:
@@ -231,9 +273,8 @@ def _said(parameter: inspect.Parameter) -> str:
 
 
 def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
-    pairs = (
-        list(units.items() if isinstance(units, Mapping) else units) if isinstance(units, Iterable) else None
-    )
+    listed = units.items() if isinstance(units, Mapping) else units
+    pairs = [*listed] if isinstance(listed, Iterable) else None
     if pairs is None or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
         raise InputError(
             f"the units of {stage} are not pairs of a name and what the unit reads",

@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-__all__ = ["File", "unquoted"]
+__all__ = ["File", "renamed", "unquoted"]
 
 _QUOTED = re.compile(r"[%\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -42,7 +42,7 @@ class File:
 
     @property
     def option(self) -> str:
-        """What options and keys hold of it; empty if nobody has read it."""
+        """Text for options and keys; empty if nobody has read the file."""
         name = _QUOTED.sub(_quote, self.name)
         return f"{self.content} {name}" if self.content and name else self.content
 
@@ -55,15 +55,14 @@ class File:
             files: Mapping[str, Path] | None = info.context
             assert files is not None
             content, _, name = option.partition(" ")
-            name = unquoted(name)
-            if "/" in content or "." in content:  # no content has that
+            if "/" in content or "." in content:  # no hash has that
                 raise InputError(
                     "an input file was given as a path",
                     found=option,
                     expected="what `run.file(path)` gives",
                     hint="change the build script",
                 )
-            return cls(content, files[option], name)
+            return cls(content, files[option], unquoted(name))
 
         return core_schema.with_info_after_validator_function(found, core_schema.str_schema())
 
@@ -75,3 +74,12 @@ def unquoted(name: str) -> str:
 
 def _quote(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogateescape"))
+
+
+def renamed(text: str, now: Mapping[str, str]) -> str:
+    """Replace old names of files in a text written earlier."""
+    if not now:
+        return text
+    longest = sorted(now, key=len, reverse=True)  # a path before the name in it
+    old = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})(?![\w-]|\.\w)")
+    return old.sub(lambda found: now[found[0]], text)

@@ -1,48 +1,51 @@
-"""Arrays and tables of a finished job, opened on access."""
+"""Arrays and tables of a finished job, opened on access, and a cache of frames for units of one process."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.text import one_line
-from shortloop.stages.axes import Described, DescribedOutside
-from shortloop.stages.tables import read_table
+from shortloop.stages.records import Described, DescribedOutside
+from shortloop.stages.tables import POLARS, load, read_table
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-    from shortloop.stages.kept_frames import KeptFrames
     from shortloop.stages.tables import DescribedTable, Table
 
-__all__ = ["Arrays", "Tables"]
+__all__ = ["Arrays", "KeptFrames", "ResultsByName", "Tables"]
+
+KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
+MASKED = ("Int", "UInt", "Float", "boolean")
+
+Seen = list[tuple[Callable[[], object], object]]
+Value = TypeVar("Value")
 
 
-class Arrays(Mapping[str, "np.ndarray"]):
-    """The arrays of a job by name, as read-only memory maps, opened when asked for."""
+class ResultsByName(Mapping[str, Value]):
+    """Results of a job by name, each read when it is asked for."""
 
-    def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
+    def __init__(self, folder: Path, described: Mapping[str, object]) -> None:
         self._folder = folder
         self._described = described
-        self._files = files
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> Value:
         if name not in self._described:
             raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
-        outside = self._described[name].get("outside")
-        if outside is not None:
-            return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
-        file = f"{self._folder}/{name}.npy"
-        state = os.stat(file)
-        # A view: its shape and type may be set without a change to what others are given.
-        return _mapped(file, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns).view()
+        return self._read(name)
+
+    def _read(self, name: str) -> Value:
+        raise NotImplementedError
 
     def __contains__(self, name: object) -> bool:
-        return name in self._described  # and nothing is opened for it
+        return name in self._described  # without reading it
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._described)
@@ -51,47 +54,52 @@ class Arrays(Mapping[str, "np.ndarray"]):
         return len(self._described)
 
     def __repr__(self) -> str:
-        return one_line(f"Arrays({', '.join(self._described)})")
+        return one_line(f"{type(self).__name__}({', '.join(self._described)})")
 
 
-class Tables(Mapping[str, "Table"]):
-    """The tables of a job by name, each read when it is asked for."""
+class Arrays(ResultsByName["np.ndarray"]):
+    """The arrays of a job by name, as read-only memory maps."""
+
+    def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
+        super().__init__(folder, described)
+        self._outside = {name: each["outside"] for name, each in described.items() if "outside" in each}
+        self._files = files
+
+    def _read(self, name: str) -> np.ndarray:
+        if name in self._outside:
+            return _map_outside(self._outside[name], f"{self._folder.name}, {name}", self._files)
+        # A view: its shape and type may be set without a change to what others are given.
+        return _mapped(*_file_version(f"{self._folder}/{name}.npy")).view()
+
+
+class Tables(ResultsByName["Table"]):
+    """The tables of a job by name, as frames of the library that wrote them."""
 
     def __init__(self, folder: Path, described: Mapping[str, DescribedTable]) -> None:
-        self._folder = folder
-        self._described = described
+        super().__init__(folder, described)
+        self._tables = described
         self._kept: KeptFrames | None = None
 
     def keep(self, kept: KeptFrames) -> None:
         """Read each table once from now on: many units ask for the same."""
         self._kept = kept
 
-    def __getitem__(self, name: str) -> Table:
-        if name not in self._described:
-            raise KeyError(f"{name}; there are {', '.join(self._described) or 'none'}")
-        file, described = f"{self._folder}/{name}.parquet", self._described[name]
+    def _read(self, name: str) -> Table:
+        file, described = f"{self._folder}/{name}.parquet", self._tables[name]
         if self._kept is None:
             return read_table(Path(file), described)
-        state = os.stat(file)
-        key = file, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+        key = _file_version(file)
         return self._kept.get(key, described["library"], lambda: read_table(Path(file), described))
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._described  # and nothing is opened for it
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._described)
-
-    def __len__(self) -> int:
-        return len(self._described)
-
-    def __repr__(self) -> str:
-        return one_line(f"Tables({', '.join(self._described)})")
+def _file_version(file: str) -> tuple[str, int, int, int, int]:
+    state = os.stat(file)
+    return file, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 @lru_cache(maxsize=64)  # each holds a file descriptor
-def _mapped(file: str, *state: int) -> np.ndarray:  # noqa: ARG001  of which the cache has one each
-    """The memory map of a file in some state, opened once per process."""
+def _mapped(file: str, *version: int) -> np.ndarray:  # noqa: ARG001  the cache has one for each
+    """The memory map of a version of a file, opened once per process."""
     import numpy as np
 
     array: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -108,9 +116,77 @@ def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]
             "a file that holds data of a job is gone, or not what it was",
             file=getattr(error, "file", None) or outside["name"],
             field=what,
-            found=getattr(error, "problem", "nobody says where it is"),
+            found=getattr(error, "problem", "its place is not known"),
             expected=f"{outside['name']}, content {outside['content']}",
             hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
         ) from None
     span = outside["span"]
     return Span(span["offset"], tuple(span["shape"]), tuple(span["strides"]), span["dtype"]).map(file)
+
+
+class KeptFrames:
+    """Frames by the version of their file; each unit is given a frame that no other unit can change.
+
+    Copies of pandas and of Polars share their data until somebody writes. What could be written past that, as
+    by ``frame["x"].array[0] = 1``, is read-only here, or is noticed before the frame is given again.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, tuple[Any, int, Seen]] = OrderedDict()
+
+    def get(self, key: Hashable, library: str, read: Callable[[], Table]) -> Table:
+        """Copy a frame, which is read if it is not kept."""
+        frame, size, seen = self._kept.pop(key, (None, 0, []))
+        if frame is None or any(now() is not held for now, held in seen):
+            given: Any = read()
+            made = given if library == POLARS else _read_only(given)
+            if made is None:
+                return given  # type: ignore[no-any-return]
+            frame, seen = made, [] if library == POLARS else _replaceable_parts(made)
+            size = frame.estimated_size() if library == POLARS else int(frame.memory_usage().sum())
+        self._kept[key] = frame, size, seen
+        while len(self._kept) > 1 and sum(each[1] for each in self._kept.values()) - size > KEPT:
+            self._kept.popitem(last=False)
+        return frame.clone() if library == POLARS else frame.copy(deep=False)  # type: ignore[no-any-return]
+
+
+def _read_only(frame: Any) -> Any:
+    """The frame with read-only memory; None if parts of it could still be changed."""
+    pandas = load("pandas")
+    if int(pandas.__version__.partition(".")[0]) < 3:  # copies share nothing before
+        return None
+    levels = [frame.index.get_level_values(level).dtype for level in range(frame.index.nlevels)]
+    if not all(map(_can_be_read_only, [*frame.dtypes, *levels])):
+        return None
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(frame, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[memoryview(each).toreadonly() for each in buffers])
+
+
+def _can_be_read_only(kind: Any) -> bool:
+    if hasattr(kind, "categories"):
+        return _can_be_read_only(kind.categories.dtype)
+    if hasattr(kind, "hasobject"):  # of NumPy
+        return not kind.hasobject
+    name = str(kind)
+    return (
+        getattr(kind, "storage", None) == "pyarrow"
+        or name.startswith((*MASKED, "datetime64["))
+        or name.endswith("[pyarrow]")
+    )
+
+
+def _replaceable_parts(frame: Any) -> Seen:
+    """Parts that copies share and that can be replaced, with their values now; times become read-only."""
+    seen: Seen = []
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place].array
+        if hasattr(column, "categories"):
+            seen.append((partial(getattr, column.categories, "name"), column.categories.name))
+        elif hasattr(column, "__arrow_array__") and "Arrow" in type(column).__name__:
+            seen.append((column.__arrow_array__, column.__arrow_array__()))
+        held: Any = getattr(column, "asi8", None)  # of times; they have been copied on the way
+        while hasattr(held, "flags"):
+            held.flags.writeable = False
+            held = held.base
+    return seen

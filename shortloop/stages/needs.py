@@ -17,20 +17,11 @@ from shortloop.base.errors import InputError
 __all__ = ["KEEP", "NOT_IN_KEY", "STOP", "Hidden", "Needs", "bytes_of", "declared", "needs_of", "seconds_of"]
 
 STOP, KEEP = "stop", "keep"
-"""What becomes of a job with a failing unit: it ends, or the unit leaves an error in place of its values."""
+"""How a job treats a failing unit: it ends, or keeps an error in place of the unit's values."""
 NOT_IN_KEY = ("cores", "memory", "retries", "timeout")
 AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
-SECONDS = {
-    "s": 1,
-    "sec": 1,
-    "second": 1,
-    "min": 60,
-    "minute": 60,
-    "h": 3600,
-    "hour": 3600,
-    "d": 86400,
-    "day": 86400,
-}
+DURATIONS = ((86400, "d day"), (3600, "h hour"), (60, "min minute"), (1, "s sec second"))
+SECONDS = {name: seconds for seconds, names in DURATIONS for name in names.split()}
 BYTES = {
     **{f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))},
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate(("K", "M", "G", "T"), 1)},
@@ -39,7 +30,7 @@ BYTES = {
 
 @dataclass(frozen=True)
 class Needs:
-    """What a stage says of how its jobs are computed; `timeout` in seconds, `memory` in bytes."""
+    """Declared resources and error handling of a stage; `timeout` in seconds, `memory` in bytes."""
 
     cores: int = 1
     memory: int = 0
@@ -56,15 +47,13 @@ class Needs:
     def limit(self) -> str:
         """The time limit in words, e.g. ``5 min``."""
         seconds = self.timeout or 0.0
-        sizes = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-        size, unit = next(
-            ((size, unit) for size, unit in sizes if seconds >= size and not seconds % size), (1, "s")
-        )
-        return f"{seconds / size:g} {unit}"
+        sizes = (each for each in DURATIONS if seconds >= each[0] and not seconds % each[0])
+        size, names = next(sizes, DURATIONS[-1])
+        return f"{seconds / size:g} {names.split()[0]}"
 
 
 class Hidden:
-    """In place of what a stage gives up when its class is made: its code cannot read it."""
+    """Placeholder for a declaration that is in no key: code of the stage cannot read it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -77,7 +66,7 @@ class Hidden:
 
 
 def declared(kind: type, before: Needs) -> Needs:
-    """Take what the class of a stage declares, checked, beside what its base class does; it gives that up."""
+    """Check and remove the declarations of a stage's class; combine them with those of its base class."""
     found = {}
     for name in (*NOT_IN_KEY, "on_error"):
         annotation = str(vars(kind).get("__annotations__", {}).get(name, "ClassVar"))
@@ -97,7 +86,7 @@ def declared(kind: type, before: Needs) -> Needs:
 
 
 def needs_of(stage: type) -> Needs:
-    """What a class of a stage declares."""
+    """The declarations of a stage's class."""
     found: Needs = stage._needs  # type: ignore[attr-defined]  # noqa: SLF001  set in stage.py
     return found
 
@@ -116,26 +105,32 @@ def bytes_of(text: str) -> int | None:
     return round(float(found[1]) * size) if found and size else None
 
 
+EXPECTED = {
+    "cores": "a whole number, 1 at least",
+    "retries": "a whole number, 0 at least",
+    "memory": 'a number of bytes, or e.g. "30 GB"',
+    "timeout": 'seconds, more than 0, or e.g. "90 s", "5 min", "2 h"; None for no limit',
+    "on_error": '"stop" or "keep"',
+}
+
+
 def _checked(kind: type, name: str, value: Any) -> Any:
-    if name == "on_error":
-        if value in (STOP, KEEP):
-            return value
-        raise _refused(kind, name, repr(value), '"stop" or "keep"')
-    if name in ("cores", "retries"):
-        least = 1 if name == "cores" else 0
-        if type(value) is int and value >= least:
-            return value
-        raise _refused(kind, name, repr(value), f"a whole number, {least} at least")
+    size: Any = value
+    if isinstance(value, str) and name in ("memory", "timeout"):
+        size = bytes_of(value) if name == "memory" else seconds_of(value)
+    is_finite = type(size) in (int, float) and 0 <= size < math.inf
+    fits = {
+        "cores": is_finite and type(size) is int and size >= 1,
+        "retries": is_finite and type(size) is int,
+        "memory": is_finite and size == int(size),
+        "timeout": value is None or (is_finite and size > 0),
+        "on_error": value in (STOP, KEEP),
+    }
+    if not fits[name]:
+        raise _refused(kind, name, repr(value), EXPECTED[name])
     if name == "memory":
-        size: Any = bytes_of(value) if isinstance(value, str) else value
-        if type(size) in (int, float) and 0 <= size < math.inf and size == int(size):
-            return int(size)
-        raise _refused(kind, name, repr(value), 'a number of bytes, or e.g. "30 GB"')
-    seconds: Any = seconds_of(value) if isinstance(value, str) else value
-    if value is None or (type(seconds) in (int, float) and 0 < seconds < math.inf):
-        return None if value is None else float(seconds)
-    expected = 'seconds, more than 0, or e.g. "90 s", "5 min", "2 h"; None for no limit'
-    raise _refused(kind, name, repr(value), expected)
+        return int(size)
+    return float(size) if name == "timeout" and size is not None else size
 
 
 def _refused(kind: type, name: str, found: str, expected: str, hint: str | None = None) -> InputError:

@@ -1,34 +1,53 @@
-"""Pickled objects among a job's results, read on access."""
+"""Objects among a job's results: pickled deterministically, or refused, and read on access."""
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import pwd
+import re
 import reprlib
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
-from shortloop.base.errors import TransientError
+from shortloop.base.errors import InputError, TransientError
 from shortloop.base.text import one_line
-from shortloop.stages.pickles import loaded, pickled, without_addresses
+from shortloop.stages.lazy_results import ResultsByName
 from shortloop.stages.records import OBJECT, DescribedObject, Pickled
 
-__all__ = ["Objects", "UnitObjects", "in_one_file", "packed", "refusal"]
+__all__ = ["Objects", "in_one_file", "loaded", "packed", "pickled", "refusal"]
 
 SHOWN = 200  # characters of an object in a record
+NOTEBOOK = "notebook_cells"
+MAIN = ("__main__", "__mp_main__")
+ADDRESS = re.compile(r"( at |(?<=\)))0x[0-9A-Fa-f]+")
+TEXTS = (str, bytes)
+ATOMS = {str, bytes, int, float, complex, bool, type(None)}
+DEPTH = 10_000
+FRAMES = 8  # patsy looks through five
+DEEPEST = 20  # parts within parts that are searched for what cannot be pickled
+SHOWN_IN_ERROR = 100  # characters of a value
 
 
 def packed(value: object, name: str, what: str) -> Pickled:
-    """An object as it is kept; `InputError` if it could not be read back."""
+    """Pickle an object with its description; `InputError` if it could not be read back."""
     if isinstance(value, Pickled):
         return value
     data, modules = pickled(value, name, what)
-    kind = type(value)
-    versions = {top: found for top in _tops(modules) if (found := _version(top))}
-    type_ = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-    return Pickled(data, {"type": type_, "text": _text(value), "modules": modules, "versions": versions})
+    tops = sorted({module.partition(".")[0] for module in modules} - {__name__.partition(".")[0]})
+    versions = {top: found for top in tops if (found := _version(top))}
+    described: DescribedObject = {
+        "type": _kind(value),
+        "text": _text(value),
+        "modules": modules,
+        "versions": versions,
+    }
+    return Pickled(data, described)
 
 
 def in_one_file(column: Sequence[Pickled]) -> Pickled:
@@ -44,7 +63,7 @@ def in_one_file(column: Sequence[Pickled]) -> Pickled:
     return Pickled(b"".join(each.data for each in column), described)
 
 
-class Objects(Mapping[str, object]):
+class Objects(ResultsByName[object]):
     """The objects of a job by name, each read anew when it is asked for.
 
     `allow` is called with a file before it is read, and raises an `InputError` if it may not be.
@@ -57,30 +76,24 @@ class Objects(Mapping[str, object]):
         units: Callable[[], Sequence[object]],
         allow: Callable[[Path], None],
     ) -> None:
-        self._folder = folder
-        self._described = described
+        super().__init__(folder, described)
+        self._objects = described
         self._units = units
         self._allow = allow
 
     def __getitem__(self, name: str) -> object:
-        described = self._described[name]
+        described = self._objects[name]
         file = self._folder / f"{name}{OBJECT}"
 
         def read(start: int = 0, size: int = -1) -> object:
             self._allow(file)
             return _read(file, described, start, size)
 
-        return UnitObjects(self._units(), described["units"], read) if "units" in described else read()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._described)
-
-    def __len__(self) -> int:
-        return len(self._described)
+        return _UnitObjects(self._units(), described["units"], read) if "units" in described else read()
 
 
-class UnitObjects(Mapping[object, object]):
-    """What each unit of a job gave under one name, by the unit's name, read when it is asked for."""
+class _UnitObjects(Mapping[object, object]):
+    """The objects of one name by the name of their unit, read when they are asked for."""
 
     def __init__(
         self, units: Sequence[object], sizes: Sequence[int], read: Callable[[int, int], object]
@@ -110,9 +123,9 @@ class UnitObjects(Mapping[object, object]):
 
 
 def refusal(file: Path) -> str:
-    """Why a pickle of this machine is not read without being told to; empty if nothing speaks against it.
+    """Reason not to read a pickle of this machine unless told to; empty if there is none.
 
-    Whoever wrote a pickle decides what the process that reads it does.
+    Reading a pickle runs the code of its writer.
     """
     owner = file.stat().st_uid
     if owner in (os.geteuid(), 0):
@@ -150,17 +163,13 @@ def _read(file: Path, described: DescribedObject, start: int, size: int) -> obje
 
 
 def _differing(versions: Mapping[str, str]) -> str:
-    """Libraries that are not installed as they were when an object was written."""
+    """Sentence on libraries whose versions have changed since an object was written; empty if none."""
     now = {name: _version(name) or "none" for name in versions}
     other = [name for name, version in versions.items() if now[name] != version]
     if not other:
         return ""
     was = ", ".join(f"{name} {versions[name]}" for name in other)
     return f"written with {was}, read with {', '.join(f'{name} {now[name]}' for name in other)}"
-
-
-def _tops(modules: Sequence[str]) -> list[str]:
-    return sorted({module.partition(".")[0] for module in modules} - {__name__.partition(".")[0]})
 
 
 def _version(library: str) -> str:
@@ -176,21 +185,185 @@ def _version(library: str) -> str:
         return ""
 
 
-class _Short(reprlib.Repr):
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = SHOWN
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = SHOWN
 
 
 def _text(value: object) -> str:
     try:
-        return without_addresses(one_line(" ".join(_Short().repr(value).split())))[:SHOWN]
+        return _without_addresses(one_line(" ".join(_short.repr(value).split())))[:SHOWN]
     except Exception:  # whatever the type says
         return f"<{type(value).__name__}>"
 
 
 def _plain(unit: object) -> object:
-    """A name of a unit as it is kept: numbers of NumPy are those of Python."""
+    """Name of a unit as it is kept: numbers of NumPy are those of Python."""
     if isinstance(unit, tuple):
         return tuple(map(_plain, unit))
     return unit.item() if hasattr(unit, "item") else unit
+
+
+def pickled(value: object, name: str, what: str) -> tuple[bytes, list[str]]:
+    """Bytes that `pickle.loads` reads, and the modules that it imports; an error names the part to blame."""
+    try:
+        data, modules = _dumped(value)
+        back = loaded(data)
+        problem = "" if type(back) is type(value) else f"it is read back as {_kind(back)}"
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the type says
+        problem = _without_addresses(f"{type(error).__name__}: {error}")
+    if not problem:
+        return data, modules
+    where, part = _culprit(value, name)
+    raise InputError(
+        f"{what} returns a value that cannot be stored",
+        field=where,
+        found=f"{_shown(part)}: {problem}"[: 5 * SHOWN_IN_ERROR],
+        expected="an object that another process can read back: of classes and functions with a name in a "
+        "module of the project or of a library",
+        hint=_remedy(part),
+    )
+
+
+def loaded(data: bytes, frames: int = FRAMES) -> object:
+    """Unpickle below calls of this function alone.
+
+    Models with a formula look for its names in callers, which must not differ between processes.
+    """
+    return loaded(data, frames - 1) if frames else pickle.loads(data)
+
+
+def _without_addresses(text: str) -> str:
+    """A repr that is the same in every process."""
+    return ADDRESS.sub("", text)
+
+
+def _dumped(value: object) -> tuple[bytes, list[str]]:
+    stream, limit = io.BytesIO(), sys.getrecursionlimit()
+    pickler = _Pickler(stream)
+    sys.setrecursionlimit(max(limit, DEPTH))  # this pickler takes several calls for a part of a part
+    try:
+        pickler.dump(value)
+    finally:
+        sys.setrecursionlimit(limit)
+    names = sorted(name for name in pickler.modules if name.partition(".")[0] not in sys.stdlib_module_names)
+    return stream.getvalue(), names
+
+
+class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in Python
+    """Pickle equal objects alike: sets in an order, and texts however many objects hold them.
+
+    The hash of these bytes decides what is built again. Python orders sets by hashes that differ between
+    processes, and whether equal texts, types of NumPy or short tuples are one object is chance.
+    """
+
+    dispatch: ClassVar[dict[type, Callable[..., None]]] = dict(pickle._Pickler.dispatch)  # noqa: SLF001  the one in Python
+
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, protocol=5)
+        self.modules: set[str] = set()
+        numpy = sys.modules.get("numpy")
+        self._values = TEXTS if numpy is None else (*TEXTS, numpy.dtype, numpy.generic)
+
+    def memoize(self, obj: Any) -> None:
+        if isinstance(obj, self._values) or (type(obj) is tuple and ATOMS.issuperset(map(type, obj))):
+            return
+        super().memoize(obj)  # type: ignore[misc]
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        super().save_global(obj, name)  # type: ignore[misc]
+        module = pickle.whichmodule(obj, name or obj.__qualname__)  # type: ignore[attr-defined]
+        if not _is_importable(module):
+            raise pickle.PicklingError(f"no other process can import {obj.__qualname__} from {module}")
+        self.modules.add(module)
+
+    def save_set(self, obj: Any) -> None:
+        self.write(pickle.EMPTY_SET)  # type: ignore[attr-defined]
+        self.memoize(obj)
+        self._save_members(obj)
+        self.write(pickle.ADDITEMS)  # type: ignore[attr-defined]
+
+    def save_frozenset(self, obj: Any) -> None:
+        self._save_members(obj)
+        memo: dict[int, tuple[int, object]] = self.memo  # type: ignore[attr-defined]
+        if id(obj) in memo:  # it is part of itself
+            self.write(pickle.POP_MARK + self.get(memo[id(obj)][0]))  # type: ignore[attr-defined]
+            return
+        self.write(pickle.FROZENSET)  # type: ignore[attr-defined]
+        self.memoize(obj)
+
+    def _save_members(self, obj: Any) -> None:
+        self.write(pickle.MARK)  # type: ignore[attr-defined]
+        kinds = {*map(type, obj)}
+        of_one = kinds <= {str} or kinds <= {int}  # others may have no order, or one of parts
+        for each in sorted(obj) if of_one else sorted(obj, key=lambda member: _dumped(member)[0]):
+            self.save(each)  # type: ignore[attr-defined]
+
+    dispatch[set] = save_set
+    dispatch[frozenset] = save_frozenset
+    dispatch[types.FunctionType] = save_global
+
+
+def _is_importable(module: str) -> bool:
+    """True if another process can import a module by its name."""
+    if module in MAIN or module.partition(".")[0] == NOTEBOOK:
+        return False
+    return getattr(sys.modules.get(module), "__spec__", None) is not None
+
+
+def _culprit(value: object, where: str, depth: int = 0) -> tuple[str, object]:
+    """The innermost part that cannot be pickled, and where it is."""
+    for label, part in _parts(value) if depth < DEEPEST else ():
+        if type(part) not in ATOMS and not _is_kept(part):
+            return _culprit(part, f"{where}{label}", depth + 1)
+    return where, value
+
+
+def _is_kept(value: object) -> bool:
+    try:
+        loaded(_dumped(value)[0])
+    except Exception:  # whatever the type says
+        return False
+    return True
+
+
+def _parts(value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        yield from ((f"[{key!r:.40}]", each) for key, each in value.items())
+        yield from ((f", the key {key!r:.40}", key) for key in value)
+    elif isinstance(value, list | tuple):
+        yield from ((f"[{number}]", each) for number, each in enumerate(value))
+    elif isinstance(value, set | frozenset):
+        yield from ((", a member", each) for each in value)
+    elif not isinstance(value, type | types.FunctionType | types.ModuleType):
+        yield from ((f".{name}", each) for name, each in getattr(value, "__dict__", {}).items())
+
+
+def _remedy(value: object) -> str:
+    kind = value if isinstance(value, type) else type(value)
+    if isinstance(value, types.FunctionType):
+        if value.__module__.partition(".")[0] == NOTEBOOK:
+            return f"put {value.__qualname__} into a module of the project, and import it in the cell"
+        return "write it as a function with a name at the top of a module, and import it"
+    if isinstance(value, io.IOBase):
+        return "give its path as a text, or what it holds"
+    if isinstance(value, Iterator):
+        return "give a list of what it yields: `list(x)`"
+    if isinstance(value, types.ModuleType):
+        return "leave it out, and import it where it is used"
+    if "<locals>" in kind.__qualname__ or not _is_importable(kind.__module__):
+        return f"define {kind.__name__} at the top of a module of the project, and import it from there"
+    return "leave it out, and make it again where it is used"
+
+
+def _shown(value: object) -> str:
+    try:
+        return _without_addresses(f"{_kind(value)} {value!r}")[:SHOWN_IN_ERROR]
+    except Exception:  # whatever the type says
+        return _kind(value)
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")

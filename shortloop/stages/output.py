@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
-from shortloop.stages.coverage import check_coverage
 from shortloop.stages.fact_types import ARRAY, NotPlain, with_types
-from shortloop.stages.kept_failures import Failures
-from shortloop.stages.names import check_array_name, check_file_name
+from shortloop.stages.failures import Failures, check_missing, message_of, tried
 from shortloop.stages.needs import KEEP, needs_of
-from shortloop.stages.opened_inputs import heard
-from shortloop.stages.records import OBJECT, ROWS, Array, Outside, save_array, write_record
-from shortloop.stages.references import here
+from shortloop.stages.records import (
+    OBJECT,
+    ROWS,
+    Array,
+    OptionalEntries,
+    Outside,
+    check_array_name,
+    check_file_name,
+    save_array,
+    write_record,
+)
+from shortloop.stages.references import compute_watched, here
 from shortloop.stages.results import open_result
-from shortloop.stages.retries import check_missing, message_of, tried
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
-from shortloop.stages.stage import CollectingStage, Finished, Out, Outputs, Stage
+from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage
 from shortloop.stages.tables import save_table
 from shortloop.stages.task import Task, costs_of, folder_kept
 from shortloop.stages.threads import Pool
-from shortloop.stages.values import figure_files
+from shortloop.stages.unit_values import check_coverage
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike
 
     from shortloop.stages.records import Pickled
 
 __all__ = ["compute_row", "compute_unit", "computed", "lay_out", "write_output"]
 
+DPI = 200
+# Without when and with what a file was written.
+FIGURES = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
+
 Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
 
 def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
-    """Make the arrays that units fill, and copy what the job has left from which this one grows, if any.
-
-    returns: dict of str to array. By name.
-    """
+    """Make the arrays that units fill, with the rows of the job from which this one grows, if any."""
     outs = stage.outputs()
     for name in outs:
         check_array_name(name)
@@ -64,10 +74,7 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
 
 
 def compute_unit(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes]:
-    """Compute a unit, in whatever process.
-
-    returns: mapping of str to (array-like or bytes). Outputs and files by name, for `keep_unit`.
-    """
+    """Compute a unit, in whatever process: outputs and files by name, for `keep_unit`."""
     values = stage.compute(unit)
     if not isinstance(values, Mapping):
         raise ValueError(f"{stage.unit_name(unit)} gives {type(values).__name__}, not outputs by name")
@@ -76,9 +83,9 @@ def compute_unit(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes]:
 
 def compute_row(stage: CollectingStage, unit: int) -> bytes:
     """Compute a unit of a stage that collects, in whatever process."""
-    here().joined.clear()
+    here().in_keys.clear()
     key = stage.unit_key(unit)  # before anything can change what it reads
-    values, depends_on_more = heard(stage, lambda: stage.compute(unit))
+    values, depends_on_more = compute_watched(stage, lambda: stage.compute(unit))
     return key + (FOR_THIS_JOB if depends_on_more else FOR_OTHERS) + pack(values, stage.unit_name(unit))
 
 
@@ -112,14 +119,10 @@ def write_output(
     engine: Mapping[str, Plain] | None = None,
     failures: Failures | None = None,
 ) -> list[str]:
-    """Finish a stage whose units are done: write what `Stage.finish` gives, and the record.
+    """Finish a stage whose units are done: write the results of `Stage.finish`, and the record.
 
-    It is written into the current folder, where the arrays that the units filled already are.
-
-    arrays: mapping of str to array. What the units filled, by name.
+    The current folder has the arrays that the units filled already.
     """
-    import numpy as np
-
     kind = type(stage).__name__
     with folder_kept():
         errors = None if failures is None else failures.errors
@@ -127,20 +130,10 @@ def write_output(
     if not isinstance(finished, Finished):
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
     facts, types, objects = _kept(finished.facts, kind)
-    described = {name: _described(out) for name, out in stage.outputs().items()}
-    for name, each in finished.arrays.items():
-        check_array_name(name)
-        if name in described:
-            raise ValueError(f"{kind} gives {name} at its end, which its units have filled")
-        outside = None
-        if isinstance(each.values, Outside):
-            outside = each.values
-        elif each.values is not None:
-            save_array(name, each.values)
-            if isinstance(each.values, np.ndarray) and not each.values.ndim:
-                types[name] = ARRAY  # and not a scalar
-        described[name] = Array(each.axes, each.description, each.unit, outside)
-    drawn = [figure_files(name, figure).items() for name, figure in finished.figures.items()]
+    outs = stage.outputs()
+    described = {name: Array(out.axes, out.description, out.unit) for name, out in outs.items()}
+    described |= _saved_arrays(finished, described, types, kind)
+    drawn = [_figure_files(name, figure).items() for name, figure in finished.figures.items()]
     whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
     whole += [(f"{name}{OBJECT}", each.data) for name, each in objects.items()]
     written = [*files, *(path for path, _ in whole), *(f"{name}.parquet" for name in finished.tables)]
@@ -158,24 +151,45 @@ def write_output(
     collects = isinstance(stage, CollectingStage)
     if collects:
         write_rows(Path(ROWS), rows)
+    entries: OptionalEntries = {
+        "tables": tables,
+        "objects": {name: each.described for name, each in objects.items()},
+        "figures": list(finished.figures),
+        "files": [*files, *finished.files],
+        "taken": dict(taken or {}),
+        "engine": dict(engine or {}),
+        "coordinates": dict(finished.coordinates),
+        "types": types,
+    }
+    if failures is not None:
+        entries.update(failures.of_record())
+    versions = task.versions
     write_record(
-        task.name,
-        task.partition,
-        described,
-        facts=facts,
-        types=types,
-        objects={name: each.described for name, each in objects.items()},
-        coordinates=finished.coordinates,
-        tables=tables,
-        figures=list(finished.figures),
-        files=[*files, *finished.files],
-        taken=taken,
-        engine=engine,
-        failures=None if failures is None else failures.of_record(),
-        threads=threads,
-        versions=task.versions,
+        task.name, task.partition, described, facts=facts, threads=threads, versions=versions, **entries
     )
     return [*written[len(files) :], *([ROWS] if collects else [])]
+
+
+def _saved_arrays(
+    finished: Finished, filled: Container[str], types: dict[str, Plain], kind: str
+) -> dict[str, Array]:
+    """Write the arrays of `Stage.finish`; note the types of single values."""
+    import numpy as np
+
+    described = {}
+    for name, each in finished.arrays.items():
+        check_array_name(name)
+        if name in filled:
+            raise ValueError(f"{kind} gives {name} at its end, which its units have filled")
+        outside = None
+        if isinstance(each.values, Outside):
+            outside = each.values
+        elif each.values is not None:
+            save_array(name, each.values)
+            if isinstance(each.values, np.ndarray) and not each.values.ndim:
+                types[name] = ARRAY  # and not a scalar
+        described[name] = Array(each.axes, each.description, each.unit, outside)
+    return described
 
 
 def _kept(
@@ -191,24 +205,27 @@ def _kept(
         except NotPlain:
             from shortloop.stages.objects import packed
 
-            _check_name(f"{name}{OBJECT}", name, what)
+            try:
+                check_file_name(f"{name}{OBJECT}")
+            except ValueError as error:
+                raise InputError(
+                    f"{what} gives an object under a name that no file can have",
+                    field=name,
+                    found=str(error),
+                    hint="give it another name",
+                ) from None
             objects[name] = packed(fact, name, what)
         else:
             types |= {} if found is None else {name: found}
     return facts, types, objects
 
 
-def _check_name(file: str, name: str, what: str) -> None:
-    try:
-        check_file_name(file)
-    except ValueError as error:
-        raise InputError(
-            f"{what} gives an object under a name that no file can have",
-            field=name,
-            found=str(error),
-            hint="give it another name",
-        ) from None
-
-
-def _described(out: Out) -> Array:
-    return Array(out.axes, out.description, out.unit)
+def _figure_files(name: str, figure: Figure) -> dict[str, bytes]:
+    files = {}
+    for ending, metadata in FIGURES.items():
+        stream = io.BytesIO()
+        figure.savefig(stream, format=ending, dpi=DPI, metadata=metadata, bbox_inches="tight")
+        files[f"{name}.{ending}"] = stream.getvalue()
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close(figure)
+    return files

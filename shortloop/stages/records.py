@@ -1,19 +1,19 @@
-"""The record of a job: named ``.npy`` arrays described in one ``record.json``."""
+"""The record of a job: ``record.json``, which describes named ``.npy`` arrays, tables, objects and facts."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.plain import Plain
-from shortloop.stages.axes import Described, check_coordinates
 from shortloop.stages.exact_arrays import exact_array
 
 if TYPE_CHECKING:
@@ -26,16 +26,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EARLIER",
+    "FAILED_UNITS",
     "FORMAT",
     "OBJECT",
     "RECORD",
     "RETRIED",
     "ROWS",
     "Array",
+    "Described",
     "DescribedObject",
+    "DescribedOutside",
+    "OptionalEntries",
     "Outside",
     "Pickled",
     "Record",
+    "axes_of",
+    "check_array_name",
+    "check_file_name",
     "create_array",
     "noted",
     "reject",
@@ -46,7 +53,9 @@ __all__ = [
 
 RECORD = "record.json"
 ROWS = "units.rows"
-"""File of a job with what each unit gave, which a later job takes over for units that read the same."""
+"""File of a job with the results of its units, which a later job takes over for units that read the same."""
+FAILED_UNITS = "failed_units.json"
+"""File of a job with failed units: their numbers and tracebacks."""
 OBJECT = ".pkl"
 """Ending of the file of an object."""
 EARLIER = "_earlier"
@@ -54,81 +63,157 @@ EARLIER = "_earlier"
 RETRIED = "_retried"
 """Option that the frame adds: id of a job of the same key, whose failed units are to be computed."""
 FORMAT = 4
-"""Number of the format of records and manifests. Whoever changes one of them raises it: jobs of another
-number are not used, and are built again."""
+"""Number of the format of records and manifests, raised with each change of these: jobs of another number
+are built again."""
+# Of exax, then of this package.
+RESERVED = {"setup.json", "post.json", "method.tar.gz", "result.pickle"}
+RESERVED |= {"manifest.json", RECORD, ROWS, FAILED_UNITS}
+RESERVED_FOLDERS = {"OUTPUT", "DS"}
+TIMES_SIGN, LETTER_X = re.compile(r"\s+×\s+"), re.compile(r"\s+x\s+")
+"""Separators of names of axes; the letter only where there is no sign, as a name may end with it."""
+REST = "…"  # all further axes, without names
 
 
 @dataclass(frozen=True)
 class Outside:
-    """Where an array lies that a job has checked but not copied: in a file of the input.
+    """Place of an array that a job has checked but not copied: in a file of the input."""
 
-    name: name of the file, for messages.
-    content: its content, by which it is found.
-    span: where in the file.
-    """
-
-    name: str
-    content: str
+    name: str  # of the file, for messages
+    content: str  # hash, by which the file is found
     span: Span
 
 
 @dataclass(frozen=True)
 class Array:
-    """What the record says of an array.
-
-    axes: names of the axes, e.g. ``"groups × coefficients"``.
-    description: what it holds.
-    unit: unit of its values.
-    outside: where it lies, if it has no ``.npy`` file.
-    """
+    """Description of an array for the record; fields as of `shortloop.stages.stage.Out`."""
 
     axes: str
     description: str
     unit: str = ""
-    outside: Outside | None = None
+    outside: Outside | None = None  # if it has no ``.npy`` file
+
+
+class DescribedSpan(TypedDict):
+    """A `Span` in a record."""
+
+    offset: int
+    shape: list[int]
+    strides: list[int]
+    dtype: str
+
+
+class DescribedOutside(TypedDict):
+    """An `Outside` in a record."""
+
+    name: str
+    content: str
+    span: DescribedSpan
+
+
+class Described(TypedDict):
+    """An array in a record: an `Array`, and the shape and type that its file has."""
+
+    axes: str
+    description: str
+    unit: str
+    shape: list[int]
+    dtype: str
+    outside: NotRequired[DescribedOutside]
 
 
 class DescribedObject(TypedDict):
-    """An object in a record: its type and the beginning of its repr, what reading it imports, and versions of
-    the libraries among that when it was written; of objects of units, how long the pickle of each is."""
+    """An object in a record."""
 
     type: str
-    text: str
-    modules: list[str]
-    versions: dict[str, str]
-    units: NotRequired[list[int]]
+    text: str  # the beginning of its repr
+    modules: list[str]  # imported when it is read
+    versions: dict[str, str]  # of libraries among these, when it was written
+    units: NotRequired[list[int]]  # of objects of units: bytes of the pickle of each
 
 
 @dataclass(frozen=True)
 class Pickled:
-    """An object as a pickle, and what the record says of it."""
+    """An object as a pickle, with its description."""
 
     data: bytes
     described: DescribedObject
 
 
-class Record(TypedDict):
-    """What a job wrote of itself."""
+class OptionalEntries(TypedDict, total=False):
+    """Entries of a record that are left out if they are empty."""
+
+    tables: dict[str, DescribedTable]
+    objects: dict[str, DescribedObject]
+    figures: list[str]
+    files: list[str]
+    taken: dict[str, int]
+    engine: dict[str, Plain]
+    coordinates: dict[str, str]
+    located: dict[str, str]
+    types: dict[str, Plain]
+    errors: dict[str, Any]
+    attempts: list[Any]
+
+
+class Record(OptionalEntries):
+    """A job's own description of its results."""
 
     format: int
     stage: str
     partition: str | None
     arrays: dict[str, Described]
-    coordinates: NotRequired[dict[str, str]]
-    tables: NotRequired[dict[str, DescribedTable]]
-    objects: NotRequired[dict[str, DescribedObject]]
-    figures: NotRequired[list[str]]
-    files: NotRequired[list[str]]
-    taken: NotRequired[dict[str, int]]
-    engine: NotRequired[dict[str, Plain]]
-    errors: NotRequired[dict[str, Any]]
-    attempts: NotRequired[list[Any]]
     facts: dict[str, Any]
-    types: NotRequired[dict[str, Plain]]
     threads: list[Pool]
     versions: dict[str, str]
     problem: str | None
-    located: NotRequired[dict[str, str]]
+
+
+def check_array_name(name: str) -> None:
+    """Refuse an invalid name of an array."""
+    if not name or name.startswith(".") or "/" in name or "\0" in name:
+        raise ValueError(f"an array cannot have the name {name!r}")
+
+
+def check_file_name(name: str) -> None:
+    """Refuse a path that leads out of a job's folder, or to a file that is not the stage's."""
+    path = PurePosixPath(name)
+    hidden = any(part.startswith(".") for part in path.parts)  # so is ".."
+    if not path.parts or str(path) != name or path.is_absolute() or hidden or "\0" in name:
+        raise ValueError(f"a file of a job cannot have the path {name!r}: it must be below the job's folder")
+    is_array = len(path.parts) == 1 and path.suffix == ".npy"
+    if is_array or name in RESERVED or path.parts[0] in RESERVED_FOLDERS:
+        raise ValueError(f"a file of a job cannot have the path {name!r}: it is that of another file")
+
+
+def axes_of(array: Described) -> tuple[str, ...]:
+    """Names of the axes of an array, e.g. of ``"groups × coefficients"``; empty if unknown."""
+    ndim = len(array["shape"])
+    text = array["axes"].strip()
+    names = (TIMES_SIGN if "×" in text else LETTER_X).split(text) if text else []
+    if names and names[-1] == REST:
+        names = [*names[:-1], *[""] * (ndim - len(names) + 1)]
+    return tuple(names) if len(names) == ndim else ("",) * ndim
+
+
+def _check_coordinates(
+    coordinates: Mapping[str, str], arrays: Mapping[str, Described], facts: Mapping[str, Plain]
+) -> None:
+    """Check that coordinates of axes exist, and are as long as the axes."""
+    for axis, name in coordinates.items():
+        lengths = {
+            length
+            for each in arrays.values()
+            for own, length in zip(axes_of(each), each["shape"], strict=True)
+            if own == axis
+        }
+        said, fact = f"the coordinates of the axis {axis!r} are said to be {name!r}", facts.get(name)
+        if len(lengths) != 1:
+            raise ValueError(f"{said}, and arrays have it in the lengths {sorted(lengths)}")
+        if name in arrays:
+            if axes_of(arrays[name]) != (axis,):
+                raise ValueError(f"{said}, which is an array of the axes {arrays[name]['axes']!r}")
+        elif not isinstance(fact, list | tuple) or len(fact) != lengths.pop():
+            raise ValueError(f"{said}, which is no array, and no fact that is a list of the same length")
 
 
 def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
@@ -150,10 +235,7 @@ def take_space(file: Path) -> None:
 
 
 def save_array(name: str, values: ArrayLike) -> None:
-    """Write an array into the current folder.
-
-    values: array. Its values; no objects.
-    """
+    """Write an array, of anything but objects, into the current folder."""
     import numpy as np
 
     np.save(f"{name}.npy", exact_array(values, name), allow_pickle=False)
@@ -165,38 +247,14 @@ def write_record(
     arrays: Mapping[str, Array],
     *,
     facts: Mapping[str, Plain] | None = None,
-    types: Mapping[str, Plain] | None = None,
-    coordinates: Mapping[str, str] | None = None,
-    tables: Mapping[str, DescribedTable] | None = None,
-    objects: Mapping[str, DescribedObject] | None = None,
-    figures: Sequence[str] = (),
-    files: Sequence[str] = (),
-    taken: Mapping[str, int] | None = None,
-    engine: Mapping[str, Plain] | None = None,
-    failures: Mapping[str, Any] | None = None,
     threads: Iterable[Pool] = (),
     versions: Mapping[str, str] | None = None,
     problem: str | None = None,
-    located: Mapping[str, Path] | None = None,
+    **optional: Unpack[OptionalEntries],
 ) -> None:
     """Write ``record.json`` into the current folder, after its arrays."""
     described = {name: _described(name, array) for name, array in arrays.items()}
-    check_coordinates(coordinates or {}, described, facts or {})
-    optional: dict[str, object] = {
-        "tables": tables,
-        "objects": objects,
-        "figures": list(figures),
-        "files": list(files),
-    }
-    found = {option.partition(" ")[0]: str(path) for option, path in (located or {}).items()}
-    optional |= {
-        "taken": taken,
-        "engine": engine,
-        "coordinates": coordinates,
-        "located": found,
-        "types": types,
-        **(failures or {}),
-    }
+    _check_coordinates(optional.get("coordinates", {}), described, facts or {})
     record = {
         "format": FORMAT,
         "stage": stage,
@@ -212,9 +270,9 @@ def write_record(
 
 
 def _in_lines(record: Mapping[str, object]) -> str:
-    """JSON with a line for each entry of what is in it.
+    """JSON with a line for each entry and each part of it.
 
-    With one for every value, Python would not use its compiled code, and be slower ten times.
+    With one for every value, Python would not use its compiled code, and be ten times slower.
     """
     lines = [f" {_dumped(name)}: {_entries(each)}" for name, each in record.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -252,7 +310,7 @@ def reject(
     versions: Mapping[str, str] | None = None,
     located: Mapping[str, Path] | None = None,
 ) -> None:
-    """End a job whose input is bad: all that it leaves is the message.
+    """Finish a job whose input is bad, with the message as its only result.
 
     The job is complete, so that the same bytes give the same answer at once, and nothing is half-made.
     """
@@ -261,7 +319,8 @@ def reject(
     if Path("setup.json").is_file():  # so this is the folder of a job
         for array in Path().glob("*.npy"):  # of phases that were fine
             array.unlink()
-    write_record(stage, partition, {}, versions=versions, problem=error.message, located=located)
+    found = {option.partition(" ")[0]: str(path) for option, path in (located or {}).items()}
+    write_record(stage, partition, {}, versions=versions, problem=error.message, located=found)
 
 
 @contextmanager

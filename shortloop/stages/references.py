@@ -1,57 +1,77 @@
-"""Input files that a unit's data refer to.
+"""Input files on which a unit depends beyond its data: named in the data, or opened while it computes.
 
-A unit may hold a path, or a word that it makes a path of, in place of what is in the file.
+A unit's data may hold a path, or a word that it makes a path of, in place of what is in the file. A unit may
+also find state that opening the stage, or an earlier unit, has left in the process.
 """
 
 from __future__ import annotations
 
+import functools
 import glob
 import hashlib
 import os
+import pickle
+import sys
+import sysconfig
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from shortloop.stages.inputs import File
 
-__all__ = ["References", "files_in", "here", "matching", "refer_to"]
+__all__ = [
+    "SIZE",
+    "References",
+    "changed",
+    "compute_watched",
+    "files_in",
+    "here",
+    "matching",
+    "refer_to",
+    "state_of_process",
+]
 
 MOST_MARKS = 20  # parts of names that are looked for in every text
 SIZE = 20
+"""Bytes of a hash."""
+PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
+PACKAGE = str(Path(__file__).parents[1])
+LARGE = 1_000_000  # bytes of an array that are not compared
+NOT_USERS: tuple[str, ...] = (f"{PACKAGE}/", f"{sysconfig.get_path('stdlib')}/")
+CODE = (types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod)
+CACHED = functools._lru_cache_wrapper  # noqa: SLF001  the type has no public name
+
+State = Mapping[str, object]
+Value = TypeVar("Value")
+_Names = dict[str, list[File]]
 
 
 class References:
-    """The input files of a stage, by the texts that name them.
-
-    files: all of them.
-    described: says all that the job is made from: what no unit can do without knowing.
-    """
+    """The input files of a stage, by the texts that name them, and which of them its units open."""
 
     def __init__(self, files: Iterable[File] = (), described: Callable[[], str] = str) -> None:
         self.files = list(files)
-        self.changed: list[str] = []
-        """State of the process that opening the stage has changed."""
-        self.joined: set[Path] = set()
-        """Files whose content is in the keys that were made last."""
-        self.opened: set[Path] = set()
-        """Files that the last unit has opened."""
-        self.state: Mapping[str, object] | None = None
-        """State of the process before the first unit."""
-        self.is_left = False
-        """Whether a unit has opened a file and left state behind, so that others may depend on it."""
+        self._described = described  # says all that the job is made from: no unit depends on more
+        self.changed: list[str] = []  # state of the process that opening the stage has changed
+        self.in_keys: set[Path] = set()  # files whose content is in the keys that were made last
+        self.opened: set[Path] = set()  # files that the last unit has opened
+        self.state: State | None = None  # of the process before the first unit
+        self.left_state = False
+        """True if a unit has opened a file and left state behind, on which others may depend."""
         self._ids: dict[tuple[int, int], Path] = {}
-        self._described = described
         self._all = b""
         self._found: tuple[_Names, _Names, str, tuple[str, ...]] | None = None
 
     def all_inputs(self) -> bytes:
         """A hash of all that the job is made from."""
-        self.joined.update(each.path for each in self.files)
+        self.in_keys.update(each.path for each in self.files)
         if not self._all:
             self._all = hashlib.blake2b(self._described().encode(), digest_size=SIZE).digest()
         return self._all
 
-    def of_text(self, text: str, is_word: bool) -> list[File] | None:
-        """Files that a text names."""
+    def named_by(self, text: str, is_word: bool) -> list[File] | None:
+        """Files that a text names; None if it may name any."""
         if not self.files:
             return []
         paths, words, everything, marks = self._found or self._names()
@@ -63,6 +83,10 @@ class References:
         if found:
             return found
         return None if any(mark in text for mark in marks) else []
+
+    def named_by_path(self, path: str) -> list[File] | None:
+        """Files that a path names; None if none is known, as a path names a file in any case."""
+        return self.named_by(path, True) or self.named_by(os.path.realpath(path), True) or None
 
     def read(self, path: str) -> None:
         """Note that a library reads a file, a folder with all that is in it, or the files of a pattern."""
@@ -80,10 +104,6 @@ class References:
             return
         if found is not None:
             self.opened.add(found)
-
-    def of_path(self, path: str) -> list[File] | None:
-        """The same of a path, which names a file in any case."""
-        return self.of_text(path, True) or self.of_text(os.path.realpath(path), True) or None
 
     def _names(self) -> tuple[_Names, _Names, str, tuple[str, ...]]:
         paths: _Names = {}
@@ -109,12 +129,11 @@ def _id(path: str | bytes | os.PathLike[str]) -> tuple[int, int]:
     return state.st_dev, state.st_ino
 
 
-_Names = dict[str, list[File]]
 _here = References()
 
 
 def here() -> References:
-    """Those of the stage that this process has opened."""
+    """References of the stage that this process has opened."""
     return _here
 
 
@@ -138,12 +157,153 @@ def files_in(value: object) -> Iterator[File]:
     """Files among options, also inside of lists, dicts and records."""
     if isinstance(value, File):
         yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from files_in(each)
+        return
+    parts: Iterable[object] = ()
+    if isinstance(value, Mapping):
+        parts = value.values()
     elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from files_in(each)
+        parts = value
     elif hasattr(value, "__dict__") and not isinstance(value, type):
-        for each in vars(value).values():
-            yield from files_in(each)
+        parts = vars(value).values()
+    for each in parts:
+        yield from files_in(each)
+
+
+_watching: References | None = None
+_has_hook = False
+
+
+def compute_watched(stage: object, compute: Callable[[], Value]) -> tuple[Value, bool]:
+    """Compute a unit whose key was just made; True if it depends on inputs that are not in this key."""
+    global _watching, _has_hook
+    given = here()
+    if not given.files:
+        return compute(), False
+    if not _has_hook:
+        sys.addaudithook(_watch)  # forks inherit it, and no process can remove it
+        _has_hook = True
+    given.opened.clear()
+    if given.state is None:
+        given.state = _state_with(stage)
+    _watching = given
+    try:
+        values = compute()
+    finally:  # also of a unit that fails: the next one may find what it left
+        _watching = None
+        depends = given.left_state or not given.opened <= given.in_keys
+        if given.opened and not given.left_state:
+            given.left_state = depends or bool(changed(given.state, _state_with(stage)))
+    return values, depends
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    given = _watching
+    if given is None:
+        return
+    if event == "open":
+        path, _, flags = arguments[:3]
+        if not isinstance(path, int) and not (flags or 0) & os.O_WRONLY:
+            given.open(path)
+    elif event == "sqlite3.connect":
+        given.open(arguments[0])
+    elif event in PROGRAMS:
+        for each in _texts(arguments):
+            named = given.named_by(each, False)
+            given.opened.update(file.path for file in (given.files if named is None else named))
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each)]
+    return [os.fsdecode(value)] if isinstance(value, str | bytes | os.PathLike) else []
+
+
+def _state_with(stage: object) -> State:
+    """State that a unit could leave to the next one."""
+    own = {
+        f"self.{name}": (id(value), len(value) if hasattr(value, "__len__") else 0)
+        for name, value in vars(stage).items()
+    }
+    return {**state_of_process(), **own}
+
+
+_users: tuple[object, list[tuple[str, types.ModuleType]]] = None, []
+
+
+def state_of_process() -> State:
+    """Variables of the user's modules by name: their values, or identities if these cannot be compared."""
+    state: dict[str, object] = {"os.environ": dict(os.environ), "os.getcwd()": os.getcwd()}
+    for name, module in _users_modules():
+        state.update(_variables(name, vars(module)))
+    return state
+
+
+def changed(before: State, now: State) -> list[str]:
+    """Names of variables that have another value, or are new; not those of modules that are new."""
+    modules = {name.rpartition(".")[0] for name in before}
+    return [
+        name
+        for name, value in now.items()
+        if (name in before or name.rpartition(".")[0] in modules)
+        and before.get(name) != value
+        and not _is_same_object(before.get(name), value)
+    ]
+
+
+def _is_same_object(before: object, now: object) -> bool:
+    """True for an object that differs only as it was pickled: its first pickle may leave something in it."""
+    if not (isinstance(before, bytes) and isinstance(now, bytes)):
+        return False
+    try:
+        return _pickled_again(before) == _pickled_again(now)
+    except Exception:  # whatever the type says
+        return False
+
+
+def _pickled_again(pickled: bytes) -> bytes:
+    found = pickle.loads(pickled)
+    pickle.dumps(found, protocol=5)
+    return pickle.dumps(found, protocol=5)
+
+
+def _users_modules() -> list[tuple[str, types.ModuleType]]:
+    global _users
+    last = next(reversed(sys.modules))  # of several of which one was imported again, as well
+    loaded = len(sys.modules), last, id(sys.modules[last])
+    if _users[0] != loaded:
+        found = []
+        for name, module in [*sys.modules.items()]:
+            file = getattr(module, "__dict__", {}).get("__file__")  # some modules import to find attributes
+            is_library = file and ("/site-packages/" in file or "/dist-packages/" in file)
+            if file and not is_library and not file.startswith(NOT_USERS):
+                found.append((name, module))
+        _users = loaded, found
+    return _users[1]
+
+
+def _variables(above: str, values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    for name, value in [*values.items()]:
+        if name.startswith("__") or isinstance(value, types.ModuleType):
+            continue
+        whole = f"{above}.{name}"
+        if isinstance(value, CACHED):
+            yield whole, (id(value), value.cache_info().currsize)
+        elif isinstance(value, type):
+            yield whole, id(value)
+            if value.__module__ == above:
+                yield from _variables(whole, vars(value))
+        elif isinstance(value, CODE):
+            yield whole, (id(value), len(getattr(value, "__dict__", ())))
+        else:
+            yield whole, _comparable(value)
+
+
+def _comparable(value: Any) -> object:
+    if isinstance(value, str | int | float | bool | None):
+        return repr(value)
+    try:
+        if getattr(value, "nbytes", 0) > LARGE:
+            return id(value)
+        return pickle.dumps(value, protocol=5)
+    except Exception:  # whatever the type says
+        return id(value)

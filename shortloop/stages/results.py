@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -29,29 +29,20 @@ LISTS = (None, ["tuple", {}])  # types of facts, as of `with_types`
 
 
 class OtherFormat(TransientError):
-    """A job that another version of this package wrote."""
+    """The job was written by another version of this package."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where files and jobs are on this machine, which is in no key."""
+    """Places of files and jobs on this machine, which are in no key."""
 
-    files: Mapping[str, Path] = field(default_factory=dict)
-    """Input files by their content."""
-    workdirs: Mapping[str, Path] = field(default_factory=dict)
-    """Folders of jobs by the name of the workdir."""
-    trusted: bool = False
-    """True if objects of any job may be read, whoever wrote them."""
-
-
-class Times(TypedDict):
-    """How long a job took, in seconds."""
-
-    total: float
+    files: Mapping[str, Path] = field(default_factory=dict)  # by their content
+    workdirs: Mapping[str, Path] = field(default_factory=dict)  # by name
+    trusted: bool = False  # True if objects of any job may be read, whoever wrote them
 
 
 class Setup(TypedDict, total=False):
-    """exax's own record of a job: the part of it that is read here; of one that did not finish, less."""
+    """The part of exax's own record of a job that is used here; less of it if the job did not finish."""
 
     method: str
     package: str
@@ -62,7 +53,7 @@ class Setup(TypedDict, total=False):
     _typing: list[tuple[str, str]]
     slices: int
     starttime: float
-    exectime: Times
+    exectime: dict[str, float]  # s
     parent: str
     is_build: bool
 
@@ -78,9 +69,9 @@ class Result:
     path : Path
         Its folder.
     record : Record
-        What the job wrote of itself: stage, partition, arrays, facts, threads, versions, problem.
+        Its own description: stage, partition, arrays, facts, threads, versions, problem.
     where : Where
-        Where the files of its arrays, and the jobs that it was made from, are.
+        Places of the files of its arrays, and of the jobs that it was made from.
     """
 
     job: str
@@ -111,44 +102,35 @@ class Result:
     def __getitem__(self, name: str) -> Any:
         """Get a result by its name: array, table, fact, figure or file; the last two as paths.
 
-        An object that is no plain data, such as a fitted model, is read anew each time. What units gave is a
-        mapping by their names.
+        An object that is no plain data, such as a fitted model, is read anew each time. Objects of units are
+        a mapping by their names.
         """
         if name in self.arrays:
             array = self.arrays[name]
             return array if array.ndim or self._types.get(name) == ARRAY else array[()]
-        facts = self.record["facts"]
         if name in self.record.get("objects", {}):
             return self._objects[name]
-        kinds: tuple[Mapping[str, Any], ...] = (self.tables, facts, self.figures, self.files)
+        if name in self.record["facts"] and name not in self.tables:
+            return self._fact(name)
+        kinds: tuple[Mapping[str, Any], ...] = (self.tables, self.figures, self.files)
         for kind in kinds:
             if name in kind:
-                return self._fact(name) if kind is facts else kind[name]
+                return kind[name]
         raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
 
     def names(self) -> list[str]:
-        """Names of all that it left: arrays, tables, facts, figures and files.
-
-        Returns
-        -------
-        list of str
-        """
+        """List the names of all results: arrays, tables, facts, figures and files."""
         facts = [*self.record["facts"], *self.record.get("objects", {})]
         return [*self.arrays, *self.tables, *facts, *self.figures, *self.files]
 
     def to_frame(self, table: str = "") -> pd.DataFrame:
-        """Read a table of the job; of a job of units that a function computed, the value of each.
+        """Read a table of the job, or the values of its units, as a frame of pandas.
 
         Parameters
         ----------
         table : str, optional
-            Which. Default: the first one, or units if it has no table: a row for each, the index is their
-            names, and a column for each array of one value a unit.
-
-        Returns
-        -------
-        DataFrame
-            Of pandas, whatever library wrote it.
+            Its name. Default: the first table; of a job of units without tables, a row for each unit, their
+            names as index, and a column for each array of one value per unit.
 
         Raises
         ------
@@ -175,20 +157,16 @@ class Result:
     @property
     def stage(self) -> str:
         """Name of the stage that made it."""
-        return str(self.record["stage"])
+        return self.record["stage"]
 
     @property
     def partition(self) -> str | None:
-        """Which part of the data it is of; None: all."""
-        partition = self.record["partition"]
-        return None if partition is None else str(partition)
+        """The part of the data that it is of; None: all."""
+        return self.record["partition"]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """All beside arrays, tables and files: names, counts, notes, models.
-
-        A copy: who changes it changes nothing here.
-        """
+        """A copy of all results beside arrays, tables and files: names, counts, notes, models."""
         facts = {name: self._fact(name) for name in self.record["facts"]}
         return {**facts, **self._objects} if self.record.get("objects") else facts
 
@@ -202,7 +180,7 @@ class Result:
         return Objects(self.path, self.record.get("objects", {}), units, self._allow)
 
     def _allow(self, pickle: Path) -> None:
-        """Refuse to read a pickle that somebody else wrote, as that does whatever they want."""
+        """Refuse to read a pickle that somebody else wrote, as reading it runs their code."""
         from shortloop.stages.objects import refusal
 
         why = "" if self.where.trusted else self._refusal(pickle) or refusal(pickle)
@@ -217,7 +195,7 @@ class Result:
             )
 
     def _refusal(self, pickle: Path) -> str:
-        """Why a pickle is not of this project; a stage is given no job of another one."""
+        """Reason why a pickle is not of this project; stages are given jobs of their project alone."""
         return ""
 
     def _fact(self, name: str) -> Any:
@@ -231,7 +209,7 @@ class Result:
 
     @cached_property
     def _are_flat(self) -> dict[str, bool]:
-        """Whether nothing in a list can be changed, by the name of the fact."""
+        """True for facts that are lists of immutable values, by name."""
         return {}
 
     @property
@@ -247,14 +225,12 @@ class Result:
     @property
     def problem(self) -> str | None:
         """Why the input was rejected, if it was."""
-        problem = self.record.get("problem")
-        return None if problem is None else str(problem)
+        return self.record.get("problem")
 
     @cached_property
     def setup(self) -> Setup:
         """Record of the job by exax: method, options, jobs, hash of the code, times."""
-        loaded: Setup = json.loads((self.path / "setup.json").read_text(encoding="utf-8"))
-        return loaded
+        return cast("Setup", json.loads((self.path / "setup.json").read_text(encoding="utf-8")))
 
     @property
     def method(self) -> str:
@@ -270,17 +246,12 @@ class Result:
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:
-        """Job ids that it was made from, by the name the method gives them; of a dataset its job's."""
+        """Ids of jobs that it was made from, by their name in the method; of a dataset its job's."""
         made_from = {**self.setup.get("datasets", {}), **self.setup["jobs"]}
         return {name: _without_names(jobs) for name, jobs in made_from.items() if jobs}
 
     def sources(self) -> list[tuple[str, str]]:
-        """Each job that it was made from: the name the method gives it, and its id.
-
-        Returns
-        -------
-        list of tuple of str
-        """
+        """List the jobs that it was made from: name in the method, and id of each."""
         return [
             (name, job)
             for name, jobs in self.inputs.items()
@@ -288,20 +259,9 @@ class Result:
         ]
 
     def ancestor(self, job: str) -> Result | None:
-        """Find a job that it was made from, directly or through others, if its folder is still there.
+        """Find a job that it was made from, directly or through others; None if its folder is gone.
 
-        Ask it what made it. Its results may have been deleted or damaged since.
-
-        Parameters
-        ----------
-        job : str
-            Job id.
-
-        Returns
-        -------
-        Result or None
-            With a record that says no more than exax does, if its own is damaged or deleted; None if its
-            folder is gone.
+        Its results may have been deleted or damaged since. If its record was, it has only what exax knows.
         """
         workdir = job.rpartition("-")[0]
         mine = workdir == self.job.rpartition("-")[0]
@@ -315,12 +275,12 @@ class Result:
 
     @property
     def made(self) -> datetime:
-        """When it was made, local time."""
+        """Time at which it was made, local time."""
         return datetime.fromtimestamp(self.setup["starttime"]).astimezone()
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration in seconds."""
         return float(self.setup["exectime"]["total"])
 
     def __repr__(self) -> str:
@@ -329,7 +289,7 @@ class Result:
 
 
 def _without_names(jobs: str | list[str]) -> str | list[str]:
-    """Jobs of datasets, which exax writes as ``"main-12/name"``."""
+    """Jobs of datasets, whose names are as ``"main-12/name"``."""
     return [each.partition("/")[0] for each in jobs] if isinstance(jobs, list) else jobs.partition("/")[0]
 
 
@@ -358,26 +318,25 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
 
 
 def bare_result(folder: Path, where: Where) -> Result:
-    """Describe a job without a usable record by what exax says of it: no arrays, no facts."""
-    bare = Result(folder.name, folder, _bare_record("", None), where)
-    return replace(bare, record=_bare_record(bare.method, bare.options.get("partition")))
-
-
-def _bare_record(stage: str, partition: Plain) -> Record:
-    return {
+    """Describe a job without a usable record by exax's own: no arrays, no facts."""
+    record: Record = {
         "format": FORMAT,
-        "stage": stage,
-        "partition": None if partition is None else str(partition),
+        "stage": "",
+        "partition": None,
         "arrays": {},
         "facts": {},
         "threads": [],
         "versions": {},
         "problem": None,
     }
+    bare = Result(folder.name, folder, record, where)
+    partition = bare.options.get("partition")
+    record |= {"stage": bare.method, "partition": None if partition is None else str(partition)}
+    return bare
 
 
 def upstream(result: Result) -> Iterator[Result]:
-    """List a job and all that it was made from."""
+    """Iterate over a job and all that it was made from."""
     seen = {result.job}
     waiting = [result]
     while waiting:

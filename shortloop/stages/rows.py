@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
@@ -40,22 +40,22 @@ __all__ = [
 ]
 
 FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
-"""Follow the key of a row: whether another job may take it over by that key."""
+"""Follow the key of a row: True if another job may take it over by that key."""
 BEGIN = SIZE + 1
-"""Where in a row begins what the unit gave."""
+"""Place in a row at which the values of the unit begin."""
 LENGTH, FLOAT = struct.Struct("<q"), struct.Struct("<d")
-ALIKE = "biufc"  # kinds of numbers, which one array may hold together
+ALIKE = "biufc"  # kinds of numbers
 KINDS = f"{ALIKE}UmM"
 
 # Name, type or description of an object, shape, and bytes of a value.
 Head = tuple[str, "str | DescribedObject", tuple[int, ...] | None, int]
 
 Row = Mapping[str, "np.ndarray | Table | Pickled"]
-"""What a unit gave: arrays, of no axes for single values, tables, and other objects as pickles, by name."""
+"""Values of a unit by name: arrays, of no axes for single values, tables, and other objects as pickles."""
 
 
 def pack(values: object, what: str) -> bytes:
-    """What a unit gives, as bytes."""
+    """Encode the values of a unit."""
     if not isinstance(values, Mapping) or not values:
         raise InputError(
             f"{what} gives no values by name",
@@ -102,7 +102,7 @@ def _decoded(head: bytes) -> list[Head]:
 
 
 def _array(value: object) -> np.ndarray | None:
-    """Numbers, texts or times as an array; None if a value is something else, also in part."""
+    """Numbers, texts or times as an array; None for other values."""
     try:
         array = exact_array(value, "")
     except ValueError:
@@ -111,7 +111,7 @@ def _array(value: object) -> np.ndarray | None:
 
 
 def unpack(row: bytes) -> Row:
-    """What a unit gave."""
+    """Decode the values of a unit."""
     import numpy as np
 
     end = LENGTH.size + LENGTH.unpack_from(row)[0]
@@ -131,59 +131,41 @@ def unpack(row: bytes) -> Row:
 def stacked(
     names: Sequence[object], rows: Sequence[Row], what: str
 ) -> tuple[dict[str, Values], dict[str, Table], dict[str, Pickled]]:
-    """What all units gave, put together."""
+    """Combine the values of units."""
     arrays: dict[str, Values] = {}
     tables: dict[str, Table] = {}
     objects: dict[str, Pickled] = {}
-    for unit, row in zip(names, rows, strict=True):
-        if row.keys() != rows[0].keys():
-            raise _differ(what, "values of other names", (names[0], [*rows[0]]), (unit, [*row]))
+    _check_alike(what, "values of other names", names, [[*row] for row in rows], key=set)
     for name in rows[0] if rows else ():
         column = [row[name] for row in rows]
         if any(isinstance(each, Pickled) for each in column):
-            objects[name] = _together(name, names, column, what)
+            from shortloop.stages.objects import in_one_file
+
+            plain = "numbers, texts or a table"
+            kinds = [each.described["type"] if isinstance(each, Pickled) else plain for each in column]
+            _check_alike(what, f"{name} of other types", names, kinds, key=lambda kind: kind == plain)
+            objects[name] = in_one_file(cast("Sequence[Pickled]", column))
         elif any(map(is_table, column)):
-            tables[name] = _joined(name, names, column, what)
+            _check_alike(what, f"tables {name} of other columns", names, [*map(_columns, column)])
+            tables[name] = joined(names, cast("Sequence[Table]", column), f"{name} of {what}")
         else:
             axes = "units" + " × …" * bool(cast("np.ndarray", column[0]).ndim)
-            arrays[name] = Values(
-                _stacked(name, names, cast("list[np.ndarray]", column), what), axes, "of each unit"
-            )
+            whole = _stacked(name, names, cast("list[np.ndarray]", column), what)
+            arrays[name] = Values(whole, axes, "of each unit")
     return arrays, tables, objects
-
-
-def _together(name: str, names: Sequence[object], column: Sequence[object], what: str) -> Pickled:
-    is_object = [isinstance(each, Pickled) for each in column]
-    if not all(is_object):
-        one, other = is_object.index(True), is_object.index(False)
-        kinds = (names[other], "numbers, texts or a table"), (names[one], cast("Pickled", column[one]))
-        raise _differ(what, f"{name} of other types", kinds[0], (kinds[1][0], kinds[1][1].described["type"]))
-    from shortloop.stages.objects import in_one_file
-
-    return in_one_file(cast("Sequence[Pickled]", column))
-
-
-def _joined(name: str, names: Sequence[object], column: Sequence[object], what: str) -> Table:
-    first = _columns(column[0])
-    for unit, each in zip(names, column):
-        if _columns(each) != first:
-            raise _differ(what, f"tables {name} of other columns", (names[0], first), (unit, _columns(each)))
-    return joined(names, cast("Sequence[Table]", column), f"{name} of {what}")
 
 
 def _stacked(name: str, names: Sequence[object], column: list[np.ndarray], what: str) -> np.ndarray:
     import numpy as np
 
-    first = column[0]
-    for unit, each in zip(names, column):
-        if each.shape != first.shape:
-            raise _differ(what, f"{name} of other shapes", (names[0], first.shape), (unit, each.shape))
-        if each.dtype.kind != first.dtype.kind and not {each.dtype.kind, first.dtype.kind} <= {*ALIKE}:
-            raise _differ(what, f"{name} of other types", (names[0], first.dtype), (unit, each.dtype))
+    _check_alike(what, f"{name} of other shapes", names, [each.shape for each in column])
+    types = [each.dtype for each in column]
+    # One array may hold all kinds of numbers together.
+    _check_alike(what, f"{name} of other types", names, types, key=lambda kind: kind.kind.strip(ALIKE))
     whole = np.stack(column)
     for unit, each, kept in zip(names, column, whole):
         if each.dtype != whole.dtype and each.dtype.kind in "iumM" and not _is_same(each, kept):
-            raise _differ(what, f"{name} too large for {whole.dtype}", (unit, each), ("all", whole.dtype))
+            raise _differ(what, f"{name} too large for {whole.dtype}", ("all", whole.dtype), (unit, each))
     return whole
 
 
@@ -195,7 +177,7 @@ def _is_same(given: np.ndarray, kept: np.ndarray) -> bool:
 
 
 def write_rows(file: Path, rows: Sequence[bytes]) -> None:
-    """Write what units gave, each with its key."""
+    """Write rows of units, with an index of their keys."""
     keys, lengths = [row[:SIZE] for row in rows], [LENGTH.pack(len(row)) for row in rows]
     with file.open("wb") as stream:
         stream.writelines([LENGTH.pack(len(rows)), *keys, *lengths, *rows])
@@ -204,7 +186,7 @@ def write_rows(file: Path, rows: Sequence[bytes]) -> None:
 def read_rows(
     file: Path, wanted: Container[bytes], flags: Sequence[bytes] = (FOR_OTHERS,)
 ) -> dict[bytes, bytes]:
-    """What units of another job gave."""
+    """Rows of another job, by their keys."""
     found: dict[bytes, bytes] = {}
     with contextlib.suppress(OSError, struct.error), file.open("rb") as stream:
         (count,) = LENGTH.unpack(stream.read(LENGTH.size))
@@ -226,7 +208,7 @@ def read_rows(
 
 
 def number_of_rows(job: Path) -> int:
-    """Count the units of a job that has collected what they gave."""
+    """Count the rows of a job."""
     with (job / ROWS).open("rb") as stream:
         return int(LENGTH.unpack(stream.read(LENGTH.size))[0])
 
@@ -239,7 +221,7 @@ def take_rows(
     jobs: Iterable[Path] = (),
     retried: Path | None = None,
 ) -> dict[str, int]:
-    """Take over what units gave before, where they read the same."""
+    """Take over rows of units that read the same; count them by the job that they are from."""
     units: dict[bytes, list[int]] = {}
     for unit in left if known or jobs or retried else ():
         units.setdefault(stage.unit_key(unit), []).append(unit)
@@ -262,6 +244,20 @@ def _columns(value: object) -> object:
         return "no table"
     table = cast("Table", value)
     return {str(name): repr(table[name].dtype) for name in table.columns}  # with their categories
+
+
+def _check_alike(
+    what: str,
+    how: str,
+    names: Sequence[object],
+    values: Sequence[Any],
+    key: Callable[[Any], object] = lambda value: value,
+) -> None:
+    """Refuse values of units whose key is not that of the first."""
+    first = key(values[0]) if values else None
+    for unit, value in zip(names, values):
+        if key(value) != first:
+            raise _differ(what, how, (names[0], values[0]), (unit, value))
 
 
 def _differ(what: str, how: str, first: tuple[object, object], other: tuple[object, object]) -> InputError:

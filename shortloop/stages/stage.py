@@ -1,16 +1,16 @@
 """The class `Stage`: a job's computation, independent of how its units are distributed.
 
 A stage is a class with typed fields: options, and jobs that it is made from. Its work is made of independent
-units, which any number of processes compute; each of them opens the stage, or inherits it by a fork. What it
-leaves is named arrays, files and facts.
+units, which any number of processes compute; each of them opens the stage, or inherits it by a fork. Its
+results are named arrays, files and facts.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from shortloop.base.plain import Plain
 from shortloop.stages.inputs import File
@@ -41,7 +41,7 @@ __all__ = [
 STAGE_OF = "shortloop_stage"
 """Attribute of a function that a stage was made of: the stage."""
 Index = int | slice | tuple[int | slice, ...]
-"""Where in an array, as NumPy takes it."""
+"""Index into an array of NumPy."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Out:
 
 @dataclass(frozen=True)
 class Values:
-    """An array that is given whole, when all units are done.
+    """An array that is given as a whole, when all units are done.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Finished:
-    """What a stage leaves beside the arrays that its units filled.
+    """Results of a stage beside the arrays that its units filled.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ class Finished:
     figures : mapping of str to Figure
         Figures of matplotlib by name; each becomes a PNG and a PDF.
     coordinates : mapping of str to str
-        What stands at each place of an axis: by the name of the axis, as arrays have it, the name of an array
-        of this one axis, as times are, or of a fact that is a list, as names are.
+        Labels along axes: by the name of the axis, the name of an array of this one axis, as times are, or of
+        a fact that is a list, as names are.
     """
 
     facts: Mapping[str, object] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Finished:
     coordinates: Mapping[str, str] = field(default_factory=dict)
 
 
-class Outputs(Mapping[str, "np.ndarray"]):
+class Outputs(dict[str, "np.ndarray"]):
     """The arrays that units have filled, by name, as `Stage.finish` is given them.
 
     Parameters
@@ -126,8 +126,8 @@ class Outputs(Mapping[str, "np.ndarray"]):
     arrays : mapping of str to array
         By name.
     rows : sequence of bytes
-        What each unit gave, of a stage that collects that; as of `shortloop.stages.rows.pack`. Empty of a
-        unit that failed.
+        Results of each unit, of a `CollectingStage`; as of `shortloop.stages.rows.pack`. Empty of a unit that
+        failed.
     errors : mapping of int to str
         Error of each unit that failed, by its number, of a stage with ``on_error = "keep"``. Its arrays hold
         missing values there: nan, NaT or an empty text.
@@ -139,56 +139,28 @@ class Outputs(Mapping[str, "np.ndarray"]):
         rows: Sequence[bytes] = (),
         errors: Mapping[int, str] | None = None,
     ) -> None:
-        self._arrays = arrays
+        super().__init__(arrays)
         self.rows = rows
         self.errors = errors or {}
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
-
     def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-        """Make a further array in a file of the job, for one that is too large to be in memory twice.
+        """Make a further array, mapped for writing, that is too large to be in memory twice.
 
         Fill it, and name it in `Finished`, with None as its values.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-        shape : tuple of int
-            Its shape.
-        dtype : dtype-like
-            Its type.
-
-        Returns
-        -------
-        array
-            Mapped for writing.
         """
         from shortloop.stages.records import create_array
 
         return create_array(name, shape, dtype)
 
 
-def _hidden(name: str) -> Any:
-    return Hidden(name)
-
-
 class Stage:
     """One step of an analysis, for one partition of its data.
 
-    A subclass says what it is given in annotated fields. A list of jobs with a default need not be given, and
-    is empty then. Fields of type ``Job``, ``Job | None`` and
+    A subclass declares its inputs as annotated fields. Fields of type ``Job``, ``Job | None`` and
     ``list[Job]`` are jobs that it is made from; with `shortloop.stages.dataset.Dataset` in place of ``Job``,
-    datasets of exax. All others are options, with or without a default; their types are checked when a job
-    begins. Types may be imported below ``if TYPE_CHECKING:``, so that importing
-    a stage is cheap. An annotation ``ClassVar`` makes no field.
+    datasets of exax. A list with a default is optional, and empty if it is not given. All others are options,
+    with or without a default; their types are checked when a job begins. Types may be imported below
+    ``if TYPE_CHECKING:``, so that importing a stage is cheap. An annotation ``ClassVar`` makes no field.
 
     A job calls `open`, then `units` and `outputs`, then `compute` for each unit, in any order and in any
     process, and then `finish`. All of them have defaults but `compute`, which a stage without units does not
@@ -210,20 +182,20 @@ class Stage:
     """
 
     siblings: ClassVar[tuple[str, ...]] = ()
-    """Options that tell jobs of one stage and partition apart, dots for what is inside: ``"spec.name"``. A
-    job is compared with the one that had the same of them in the last run."""
+    """Options that tell jobs of one stage and partition apart, with dots for parts: ``"spec.name"``. A job is
+    compared with the one of the last run that had the same values of them."""
     grows: ClassVar[str] = ""
-    """Name of an option, a number: every output has a row for each of it, e.g. for each permutation. A job
-    with more of it takes over the rows that a job with less has left, see `have`, and leaves the same as if
-    it had begun anew. Units of such a stage give no files, as those of before are not taken over."""
-    cores: ClassVar[int] = _hidden("cores")
+    """Name of an option that is the number of rows of every output, e.g. of permutations. A job with more
+    takes over the rows of a job with fewer, see `have`, and its results are as if it had begun anew. Units of
+    such a stage give no files, as earlier ones are not taken over."""
+    cores: ClassVar[int] = cast("int", Hidden("cores"))
     """How many cores a unit uses; of a stage without units, a job. Like `memory`, `retries` and `timeout`,
     it is part of no key, and code of the stage cannot read it. Default: 1."""
-    memory: ClassVar[int | str] = _hidden("memory")
+    memory: ClassVar[int | str] = cast("int", Hidden("memory"))
     """Memory that a job uses, in bytes or as ``"30 GB"``. Default: not known."""
-    retries: ClassVar[int] = _hidden("retries")
+    retries: ClassVar[int] = cast("int", Hidden("retries"))
     """How often a unit that fails is computed again before it counts as failed. Default: 0."""
-    timeout: ClassVar[float | str | None] = _hidden("timeout")
+    timeout: ClassVar[float | str | None] = cast("float", Hidden("timeout"))
     """How long a unit may take, in seconds or as ``"90 s"``, ``"5 min"``, ``"2 h"``. Default: no limit."""
     on_error: ClassVar[str] = STOP
     """``"stop"``: a unit that fails ends the job. ``"keep"``: missing values take the place of its own, its
@@ -231,9 +203,9 @@ class Stage:
     _needs: ClassVar[Needs] = Needs()  # the five above, of the class and its bases; see `needs_of`
 
     partition: str | None = None
-    """Which part of the data; None: all."""
+    """Part of the data; None: all."""
     have: int = 0
-    """How many rows of the outputs are there already. The units are those from there on."""
+    """Number of rows of the outputs that are taken over. The units are those from there on."""
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -241,24 +213,15 @@ class Stage:
 
     @classmethod
     def modules(cls, options: Mapping[str, Plain]) -> Sequence[str]:  # noqa: ARG003  for stages to override
-        """Modules that the stage imports by a name that is not in its code but in an option.
+        """List full names of modules that the stage imports by a name that only an option has.
 
-        A key holds what the code imports by name; it would not hold these otherwise.
-
-        Parameters
-        ----------
-        options : mapping
-            The options of a job, plain data.
-
-        Returns
-        -------
-        sequence of str
-            Their full names.
+        A key covers the code's own imports; these would be missing from it otherwise. The options of the job
+        are given as plain data.
         """
         return ()
 
     def open(self) -> None:
-        """Make what all units share, such as memory maps.
+        """Prepare what all units share, such as memory maps.
 
         It is called first, in each process that inherits no opened stage.
         """
@@ -274,31 +237,15 @@ class Stage:
         return 0
 
     def is_small(self) -> bool:
-        """Whether all units together take less time than starting processes for them.
-
-        Returns
-        -------
-        bool
-        """
+        """Return True if all units together take less time than starting processes for them."""
         return False
 
     def outputs(self) -> Mapping[str, Out]:
-        """Declare the arrays that units fill.
-
-        Returns
-        -------
-        mapping of str to Out
-            By name.
-        """
+        """Declare the arrays that units fill, by name."""
         return {}
 
     def index(self, unit: int) -> Index | Mapping[str, Index]:
-        """Where the values of a unit belong.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
+        """Return the place of the values of a unit, given its number.
 
         Returns
         -------
@@ -309,12 +256,7 @@ class Stage:
         return unit
 
     def compute(self, unit: int) -> Mapping[str, ArrayLike | bytes]:
-        """Do one unit of work.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
+        """Compute a unit, given its number.
 
         Returns
         -------
@@ -324,76 +266,38 @@ class Stage:
         raise NotImplementedError(f"{type(self).__name__} has units, and no `compute` that does one")
 
     def unit_name(self, unit: int) -> str:
-        """Name a unit, for messages.
-
-        Parameters
-        ----------
-        unit : int
-            Its number.
-
-        Returns
-        -------
-        str
-        """
+        """Name a unit, given its number, for messages."""
         return f"unit {unit} of the stage {type(self).__name__}"
 
     def unit_names(self) -> Sequence[Plain] | None:
-        """Names of the units, by which processes know them whatever numbers they have there.
+        """Name the units, all differently, so that each process may number them in its own order.
 
-        Returns
-        -------
-        sequence of plain data, or None
-            One for each unit, all different. None: every process that opens the stage must find the units in
-            the same order.
+        None: every process that opens the stage must find the units in the same order.
         """
         return None
 
     def finish(self, out: Outputs) -> Finished:
-        """Do what is left when all units are done.
-
-        Parameters
-        ----------
-        out : Outputs
-            What the units filled.
-
-        Returns
-        -------
-        Finished
-        """
+        """Compute further results from those of all units."""
         return Finished()
 
 
 class CollectingStage(Stage, ABC):
-    """A stage that is given in `finish` what each `compute` gave, as it is, and fills no outputs.
+    """A stage whose `finish` is given the results of each `compute` as they are; it fills no outputs.
 
-    A job takes over what units of an earlier one gave that have the same `unit_key`.
+    A job takes over results of units of an earlier one that have the same `unit_key`.
     """
 
     unit_fields: ClassVar[tuple[str, ...]]
-    """Fields that all units read; what the others say is in the `unit_key` of each."""
+    """Fields that all units read; the `unit_key` of each covers the others."""
 
     @classmethod
     def read_by_all(cls) -> tuple[str, ...]:
-        """Return what units of two jobs must have in common for one to take over those of the other.
-
-        Returns
-        -------
-        tuple of str
-            Names of fields, and the partition, which units can look at.
-        """
+        """List fields that must be equal for a job to take over units of another, and the partition."""
         return *cls.unit_fields, "partition"
 
     @abstractmethod
     def unit_key(self, unit: int) -> bytes:
-        """All that the values of a unit hang on beside the code and `unit_fields`.
+        """Hash all that the values of a unit depend on beside the code and `unit_fields`.
 
-        Parameters
-        ----------
-        unit : int
-            Its number.
-
-        Returns
-        -------
-        bytes
-            A hash, as of `shortloop.stages.content.content_of`.
+        Use `shortloop.stages.content.content_of`.
         """

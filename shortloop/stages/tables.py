@@ -1,34 +1,23 @@
 """Tables of a job: pandas or Polars frames stored as Parquet files.
 
-The libraries are looked up by name, so that they are in the keys of those jobs alone that import them, or are
-made from tables: every stage can read tables, and few do.
+A frame that another stage gets is the one that was returned, or it was refused. The libraries are looked up
+by name, so that they are in the keys of those jobs alone that import them, or are made from tables: every
+stage can read tables, and few do.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict, cast
 
 from shortloop.base.errors import InputError
 from shortloop.base.extras import is_installed, need
 from shortloop.base.plain import Plain
-from shortloop.stages.same_tables import (
-    PANDAS,
-    POLARS,
-    Restored,
-    Table,
-    beside_parquet,
-    check_same,
-    has_row_numbers,
-    is_simple,
-    load,
-    put_objects,
-    restore,
-    unwritable,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "PANDAS",
+    "POLARS",
     "UNIT",
     "DescribedTable",
     "Table",
@@ -45,6 +36,7 @@ __all__ = [
     "joined",
     "libraries_of_tables",
     "library_of",
+    "load",
     "numbered_anew",
     "read_table",
     "save_table",
@@ -52,12 +44,23 @@ __all__ = [
     "unit_frame",
 ]
 
+Table: TypeAlias = "pd.DataFrame | pl.DataFrame"
+PANDAS, POLARS = "pandas", "polars"
+NEEDED = {PANDAS: ("pandas", "pyarrow"), POLARS: ("polars",)}  # to read and write tables of a library
 UNIT = "unit"
 ENDING = ".parquet"
 PLAIN = (str, bytes, bool, int, float, type(None))
 TIMES = ("datetime", "decimal", "pandas", "pandas._libs.missing", "pandas._libs.tslibs.timestamps")
-NEEDED = {PANDAS: ("pandas", "pyarrow"), POLARS: ("polars",)}
-"""What reads and writes tables of a library."""
+# Types of Polars that not all versions of its Parquet keep; some are followed by more.
+ODD = ("Categorical", "Enum", "Decimal", "Object", "Null", "Int128")
+
+
+class Restored(TypedDict, total=False):
+    """Properties of a frame of pandas that Parquet does not keep, by the places of columns."""
+
+    types: dict[str, str]
+    categories: dict[str, tuple[str, list[int | float], bool]]  # type, values, and whether ordered
+    freq: str  # of the index
 
 
 class DescribedTable(TypedDict):
@@ -69,8 +72,13 @@ class DescribedTable(TypedDict):
     restored: NotRequired[Restored]
 
 
+def load(library: str) -> ModuleType:
+    """Import a library by its name, so that it is in the keys of those jobs alone that import it."""
+    return importlib.import_module(library)
+
+
 def library_of(value: object) -> str | None:
-    """The library whose frame a value is, which is loaded then."""
+    """The library whose frame a value is; None if it is no frame."""
     for name in NEEDED:
         library = sys.modules.get(name)
         if library is not None and isinstance(value, library.DataFrame):
@@ -79,12 +87,12 @@ def library_of(value: object) -> str | None:
 
 
 def is_table(value: object) -> bool:
-    """Whether a value is a frame."""
+    """True for a frame."""
     return library_of(value) is not None
 
 
 def is_table_file(name: str) -> bool:
-    """Whether a file of a job holds a table."""
+    """True if a file of a job holds a table."""
     return name.endswith(ENDING)
 
 
@@ -102,13 +110,13 @@ def save_table(name: str, table: Table) -> DescribedTable:
     except OSError:
         raise
     except Exception as error:  # each library has its own
-        raise unwritable(name, error) from None
+        raise _unwritable(name, error) from None
     types = {str(column): str(table[column].dtype) for column in table.columns}
     described: DescribedTable = {"library": library, "rows": len(table), "columns": types}
-    if library == PANDAS and (more := beside_parquet(cast("pd.DataFrame", table))):
+    if library == PANDAS and (more := _beside_parquet(cast("pd.DataFrame", table))):
         described["restored"] = more
-    if not is_simple(table, library):
-        check_same(name, table, library, lambda: read_table(file, described))
+    if not _is_simple(table, library):
+        _check_same(name, table, library, lambda: read_table(file, described))
     return described
 
 
@@ -119,18 +127,16 @@ def read_table(file: Path, described: DescribedTable) -> Table:
     literal = {"glob": False} if library == POLARS else {}  # a folder may be called `paper [v2]`
     frame: Any = load(library).read_parquet(file, **literal)
     if "restored" in described:
-        restore(frame, file, described["restored"])
+        _restore(frame, file, described["restored"])
     return cast("Table", frame)
 
 
 def to_bytes(table: Table, what: str) -> bytes:
-    """A table as bytes, for a while: quicker than Parquet, and larger. The index of pandas frames is not
-    kept.
-    """
+    """Convert a table to bytes for a while, without an index: quicker than Parquet, and larger."""
     library = cast("str", library_of(table))
     need("tables", NEEDED[library])
     _check_kind(what, table)
-    if library == PANDAS and not has_row_numbers(cast("pd.DataFrame", table)):
+    if library == PANDAS and not _has_row_numbers(cast("pd.DataFrame", table)):
         raise InputError(
             "a table of a unit has an index, and is kept without it",
             field=f"table {what}",
@@ -149,15 +155,15 @@ def to_bytes(table: Table, what: str) -> bytes:
             with pa.ipc.new_stream(stream, arrow.schema) as writer:
                 writer.write_table(arrow)
     except Exception as error:  # each library has its own
-        raise unwritable(what, error) from None
+        raise _unwritable(what, error) from None
     data = stream.getvalue()
-    if not is_simple(table, library, keeps_categories=True):
-        check_same(what, cast("Table", numbered_anew(table)), library, lambda: from_bytes(data, library))
+    if not _is_simple(table, library, keeps_categories=True):
+        _check_same(what, cast("Table", numbered_anew(table)), library, lambda: from_bytes(data, library))
     return data
 
 
 def from_bytes(data: bytes, library: str) -> Table:
-    """A table of `to_bytes`."""
+    """Read a table of `to_bytes`."""
     if library == POLARS:
         table: Table = load(POLARS).read_ipc(io.BytesIO(data))
         return table
@@ -166,12 +172,12 @@ def from_bytes(data: bytes, library: str) -> Table:
     frame: Any = arrow.to_pandas()
     for place, said in enumerate(arrow.schema.pandas_metadata["columns"]):
         if said["numpy_type"] == "object" and frame.dtypes.iloc[place].kind != "O":
-            put_objects(frame, place, arrow.column(place))
+            _put_objects(frame, place, arrow.column(place))
     return cast("Table", frame)
 
 
 def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table:
-    """Tables of several units as one, with the unit of each row in a first column, ``unit``."""
+    """Concatenate tables of units, with the unit of each row in a first column, ``unit``."""
     if UNIT in tables[0].columns:
         raise InputError(
             "a table of a unit has a column that is made of the names of the units",
@@ -190,28 +196,23 @@ def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table
 
 
 def numbered_anew(value: object) -> object:
-    """What a unit reads, without a trace of where it stood in a larger table."""
+    """Data of a unit, without row numbers of the larger table that it is from."""
     if library_of(value) != PANDAS:
         return value
     frame = cast("pd.DataFrame", value)
-    return frame.reset_index(drop=True) if has_row_numbers(frame) else frame
+    return frame.reset_index(drop=True) if _has_row_numbers(frame) else frame
 
 
 def unit_frame(units: Sequence[Plain], columns: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Arrays with a value for each unit, as one frame.
-
-    columns: mapping of str to array. By name.
-    """
+    """A frame with a row for each unit, and a column for each array."""
     need("tables", NEEDED[PANDAS])
     pandas = load(PANDAS)
     names = [tuple(each) if isinstance(each, list) else each for each in units]
     lengths = {len(each) if isinstance(each, tuple) else 0 for each in names}
-    of_parts = len(lengths) == 1 and lengths != {0}
-    index = (
-        pandas.MultiIndex.from_tuples(names)
-        if of_parts
-        else pandas.Index(names, name=UNIT, tupleize_cols=False)
-    )
+    if len(lengths) == 1 and lengths != {0}:
+        index = pandas.MultiIndex.from_tuples(names)
+    else:
+        index = pandas.Index(names, name=UNIT, tupleize_cols=False)
     frame: pd.DataFrame = pandas.DataFrame(dict(columns), index=index)
     return frame
 
@@ -227,14 +228,148 @@ def _name(unit: object) -> object:
 
 
 def _check_kind(name: str, table: Table) -> None:
-    """Refuse frames that are more than frames, and columns that say no more than that they hold objects."""
+    """Refuse subclasses of frames, repeated names, and columns of arbitrary objects."""
     library = cast("str", library_of(table))
     if type(table) is not load(library).DataFrame:
-        raise unwritable(name, f"a {type(table).__name__}, which is more than a frame of {library}")
+        raise _unwritable(name, f"a {type(table).__name__}, which is more than a frame of {library}")
     if len({*map(str, table.columns)}) < len(table.columns):
-        raise unwritable(name, "columns of one name")
+        raise _unwritable(name, "columns of one name")
     for column, values in cast("pd.DataFrame", table).items() if library == PANDAS else ():
         if values.dtype == object:
             held = next((type(each) for each in values if not isinstance(each, PLAIN)), None)
             if held is not None and held.__module__ not in TIMES:
-                raise unwritable(name, f"column {column} holds {held.__name__}")
+                raise _unwritable(name, f"column {column} holds {held.__name__}")
+
+
+def _has_row_numbers(frame: pd.DataFrame) -> bool:
+    """True if the index only numbers the rows."""
+    index = frame.index
+    return index.nlevels == 1 and index.name is None and _is_numpy(index.dtype) and index.dtype.kind in "iu"
+
+
+def _is_numpy(kind: object) -> bool:
+    return hasattr(kind, "isbuiltin")  # those of pandas have it not
+
+
+def _is_simple(table: Table, library: str, keeps_categories: bool = False) -> bool:
+    """True if a frame is known to be read back unchanged: numbers, times and texts under plain names."""
+    if library == POLARS:
+        return not any(
+            kind.is_nested() or str(kind).startswith(ODD) for kind in cast("pl.DataFrame", table).dtypes
+        )
+    frame = cast("pd.DataFrame", table)
+    names, index = frame.columns, frame.index
+    if names.nlevels > 1 or names.name is not None or index.name is not None or frame.attrs:
+        return False
+    if not len(names) or not _has_row_numbers(frame) or not all(type(name) is str for name in names):
+        return False
+    return all(_is_simple_type(kind, keeps_categories) for kind in frame.dtypes)
+
+
+def _is_simple_type(kind: Any, keeps_categories: bool) -> bool:
+    if hasattr(kind, "categories"):
+        return keeps_categories and _is_simple_type(kind.categories.dtype, False)
+    return kind.kind in "biufmM" and kind.isbuiltin == 1 if _is_numpy(kind) else str(kind) == "str"
+
+
+def _beside_parquet(frame: pd.DataFrame) -> Restored:
+    """Properties of a frame that Parquet does not keep, for `_restore`."""
+    more: Restored = {}
+    for place, kind in enumerate(frame.dtypes):
+        if str(kind) == "object" or str(kind).endswith("64[s]"):
+            more.setdefault("types", {})[str(place)] = str(kind)
+        elif _is_numpy(getattr(getattr(kind, "categories", None), "dtype", None)):
+            held = kind.categories.to_numpy()
+            if held.dtype.kind in "biufmM":
+                whole = held.view("i8") if held.dtype.kind in "mM" else held
+                found = (str(held.dtype), whole.tolist(), bool(kind.ordered))
+                more.setdefault("categories", {})[str(place)] = found
+    if freq := getattr(frame.index, "freqstr", None):
+        more["freq"] = freq
+    return more
+
+
+def _put_objects(frame: pd.DataFrame, place: int, column: object) -> None:
+    """Restore objects of a column: whole numbers beside None, which pandas reads as floats."""
+    objects = load(PANDAS).Series(cast("Any", column).to_pylist(), index=frame.index, dtype=object)
+    cast("Any", frame).isetitem(place, objects)
+
+
+def _restore(frame: pd.DataFrame, file: Path, more: Restored) -> None:
+    """Restore properties that Parquet does not keep."""
+    import numpy as np
+
+    pandas, given = load(PANDAS), cast("Any", frame)
+    for place, name in more.get("types", {}).items():
+        column, number = given.iloc[:, int(place)], int(place)
+        if name == "object" != str(column.dtype):
+            _put_objects(frame, number, load("pyarrow.parquet").read_table(file).column(number))
+        elif str(column.dtype) != name:
+            given.isetitem(number, column.astype(name))
+    for place, (name, values, is_ordered) in more.get("categories", {}).items():
+        kept = np.array(values, "i8").view(name) if name[:2] in ("da", "ti") else np.array(values, name)
+        kind = pandas.CategoricalDtype(pandas.Index(kept), is_ordered)
+        given.isetitem(int(place), given.iloc[:, int(place)].astype(kind))
+    if "freq" in more and "period" not in str(frame.index.dtype):
+        given.index.freq = more["freq"]
+
+
+def _check_same(name: str, was: Table, library: str, read: Callable[[], Table]) -> None:
+    """Refuse a frame that is read back as another one, and name the difference."""
+    try:
+        now = read()
+    except Exception as error:  # of many kinds, from what was written a moment ago
+        raise _unwritable(name, error) from None
+    if library == POLARS:
+        ours, theirs = cast("pl.DataFrame", was), cast("pl.DataFrame", now)
+        for column, kind in ours.schema.items():
+            if theirs.schema[column] != kind or not ours[column].equals(theirs[column], null_equal=True):
+                raise _changed(name, f"column {column} of {kind}", f"one of {theirs.schema[column]}")
+        return
+    frame, other = cast("pd.DataFrame", was), cast("pd.DataFrame", now)
+    if frame.attrs != other.attrs:
+        raise _changed(name, f"attrs {frame.attrs}", repr(other.attrs))
+    axes = [("index", frame.index, other.index), ("names of columns", frame.columns, other.columns)]
+    columns = [
+        (f"column {column}", frame.iloc[:, place], other.iloc[:, place])
+        for place, column in enumerate(frame.columns)
+    ]
+    for what, one, two in [*axes, *columns]:
+        if not _is_same(one, two):
+            raise _changed(name, f"{what} of {_kind(one)}", f"one of {_kind(two)}, or of other values")
+
+
+def _is_same(one: Any, two: Any) -> bool:
+    if _kind(one) != _kind(two) or not one.equals(two):
+        return False
+    if hasattr(one, "names") and [*one.names] != [*two.names]:
+        return False
+    if hasattr(one, "levels"):
+        return len(one.levels) == len(two.levels) and all(map(_is_same, one.levels, two.levels))
+    if getattr(one, "freq", None) != getattr(two, "freq", None):
+        return False
+    return one.dtype != object or [*map(type, one)] == [*map(type, two)]
+
+
+def _kind(axis: Any) -> str:
+    return repr(axis.dtype) if not hasattr(axis, "levels") else "several levels"
+
+
+def _changed(name: str, was: str, now: str) -> InputError:
+    return InputError(
+        "a table changes when stored as Parquet",
+        field=f"table {name}",
+        found=f"{was}; it is read as {now}",
+        expected="a table that reads back unchanged",
+        hint="give each column one type that Parquet has, and no numbers beside None in a column of objects: "
+        '`.astype("Int64")`, `.astype(str)`',
+    )
+
+
+def _unwritable(name: str, error: Exception | str) -> InputError:
+    return InputError(
+        "a table cannot be kept as a Parquet file",
+        field=f"table {name}",
+        found=error if isinstance(error, str) else f"{type(error).__name__}: {error}",
+        hint="give each column one type: numbers, texts, dates",
+    )

@@ -14,50 +14,36 @@ from typing import cast
 
 from shortloop.base.plain import Plain
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.fields import fields_of, typed_options
-from shortloop.stages.references import References, files_in, refer_to
+from shortloop.stages.fields import MANY, ONE, fields_of, typed_options
+from shortloop.stages.references import References, changed, files_in, refer_to, state_of_process
 from shortloop.stages.results import Where, open_result
 from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
-from shortloop.stages.state import changed, state_of_process
 
 __all__ = ["Folders", "Task", "costs_of", "folder_kept", "folders_of", "kind_of", "open_stage"]
 
 Folders = str | list[str] | None
-"""Folder of a job, or of each of some; None of one that need not be given."""
+"""Folder of a job, or of each of a list; None of an optional one that is not given."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a job computes: names, options and paths, which can be sent to a process anywhere.
+    """Work of a job: names, options and paths, which can be sent to a process anywhere."""
 
-    name: name of the stage, as pipelines call it.
-    module, kind: where its class is, and the class's name.
-    partition: which part of the data; None: all.
-    options: its options, plain data.
-    jobs: folders of the jobs that it is made from, by the names of the stage's fields.
-    before: folder of the job that it grows from.
-    where: where input files and other jobs are.
-    versions: of the libraries that it uses, for its record.
-    datasets: names of the datasets that it is made from, as ``"main-12/default"``, by the names of its
-        fields.
-    open_dataset: opens a dataset by such a name.
-    """
-
-    name: str
+    name: str  # of the stage, as pipelines call it
     module: str
-    kind: str
+    kind: str  # name of the stage's class in the module
     partition: str | None
     options: Mapping[str, Plain]
-    jobs: Mapping[str, Folders]
-    before: str | None = None
+    jobs: Mapping[str, Folders]  # that it is made from, by the stage's fields
+    before: str | None = None  # folder of the job that it grows from
     where: Where = field(default_factory=Where)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    datasets: Mapping[str, Folders] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)  # of libraries, for the record
+    datasets: Mapping[str, Folders] = field(default_factory=dict)  # named as in ``"main-12/default"``
     open_dataset: Callable[[str], Dataset] | None = None
 
 
 def kind_of(task: Task) -> type[Stage]:
-    """The class of a job's stage."""
+    """The class of a job's stage; of a function, the one made of it."""
     found = getattr(importlib.import_module(task.module), task.kind)
     kind: type[Stage] = getattr(found, STAGE_OF, found)
     return kind
@@ -69,19 +55,15 @@ def folders_of(task: Task) -> list[str]:
 
 
 def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: None) -> Stage:
-    """Make the stage of a job, set its fields and open it, so that it is ready to compute units."""
+    """Make the stage of a job, set its fields and open it, ready to compute units."""
     kind = kind_of(task)
     stage = kind()
     prepare(stage)
     stage.partition = task.partition
     fields = fields_of(kind)
     values = typed_options(kind, task.options, task.where.files)
-    values |= {name: _jobs(task, name)[0] for name in fields.jobs}
-    values |= {name: _jobs(task, name) for name in fields.lists}
-    values |= {name: next(iter(_jobs(task, name)), None) for name in fields.perhaps}
-    values |= {name: _datasets(task, name)[0] for name in fields.datasets}
-    values |= {name: _datasets(task, name) for name in fields.dataset_lists}
-    values |= {name: next(iter(_datasets(task, name)), None) for name in fields.perhaps_datasets}
+    values |= {name: _given(number, _jobs(task, name)) for name, number in fields.jobs.items()}
+    values |= {name: _given(number, _datasets(task, name)) for name, number in fields.datasets.items()}
     for name, value in values.items():
         setattr(stage, name, value)
     stage.have = _rows_before(stage, task)
@@ -99,7 +81,7 @@ def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: No
 
 
 def _inputs(task: Task) -> str:
-    """All that a job is made from, alike on all machines."""
+    """Everything that a job is made from, the same on all machines."""
     jobs = [open_result(each, task.where) for each in folders_of(task)]
     made = [[each.job, each.setup.get("starttime")] for each in jobs]
     return json.dumps([task.partition, dict(task.options), made, dict(task.datasets)], sort_keys=True)
@@ -111,7 +93,7 @@ def _single(folders: Folders) -> list[str]:
 
 @contextmanager
 def folder_kept() -> Iterator[None]:
-    """Come back to the current folder after code of a stage, which may have changed it."""
+    """Restore the current folder after code of a stage, which may change it."""
     folder = os.getcwd()
     try:
         yield
@@ -120,7 +102,7 @@ def folder_kept() -> Iterator[None]:
 
 
 def costs_of(stage: Stage) -> list[float]:
-    """What each unit of a stage costs, in any measure."""
+    """Cost of each unit of a stage, in any measure."""
     with folder_kept():
         units = stage.units()
     if hasattr(units, "__len__"):  # to ask for `Sized` costs a fork more
@@ -135,19 +117,22 @@ def costs_of(stage: Stage) -> list[float]:
 
 
 def _jobs(task: Task, name: str) -> list[Job]:
-    """Jobs that it is made from under a name: one, several, or none where none need be given."""
     return [open_result(each, task.where) for each in _single(task.jobs.get(name))]
 
 
 def _datasets(task: Task, name: str) -> list[Dataset]:
-    """The same of datasets."""
     named = _single(task.datasets.get(name))
     assert task.open_dataset is not None or not named
     return [task.open_dataset(each) for each in named]  # type: ignore[misc]
 
 
+def _given(number: str, values: Sequence[object]) -> object:
+    """The value of a field that takes one, many or optionally one."""
+    return values if number == MANY else values[0] if values or number == ONE else None
+
+
 def _rows_before(stage: Stage, task: Task) -> int:
-    """How much of the option in which the stage grows the job before has left."""
+    """Number of rows that the job before has left, of a stage that grows."""
     if task.before is None or not stage.grows:
         return 0
     before = open_result(task.before, task.where)

@@ -31,13 +31,11 @@ VARIABLES = (
     "NUMBA_NUM_THREADS",
 )
 
-
-# The libraries that this process had loaded, and the pools among them.
-_found: tuple[tuple[int, int] | None, Any] | None = None
+_found: tuple[tuple[int, int] | None, Any] | None = None  # libraries loaded then, and the pools among them
 
 
 class Pool(TypedDict):
-    """A thread pool of a numerical library, as it was found in a process, and what it was brought down to."""
+    """A thread pool of a numerical library: number of threads as found in a process, and as set."""
 
     library: str
     version: str | None
@@ -57,25 +55,24 @@ class Found(TypedDict):
 def set_single_thread() -> None:
     """Set the environment so that numerical libraries loaded from now on use one thread.
 
-    exax imports the method packages in the server, before it starts the processes that run methods; they
-    inherit this environment, however the server itself was started.
+    exax imports the method packages in the server, before it starts the processes that run methods, which
+    inherit this environment.
     """
-    for variable in VARIABLES:
-        os.environ[variable] = "1"
+    os.environ.update(dict.fromkeys(VARIABLES, "1"))
 
 
 def distinct(pools: Iterable[Pool]) -> list[Pool]:
-    """Each thread pool once, of those that several processes found."""
+    """Remove duplicates among the thread pools of several processes."""
     return list({repr(sorted(pool.items())): pool for pool in pools}.values())
 
 
 def warm_up() -> None:
-    """Import what `check_single_thread` needs, so that processes forked later share it."""
+    """Look for thread pools now, so that processes forked later need not."""
     found_pools()
 
 
 def check_single_thread() -> list[Pool]:
-    """The thread pools of this process, each brought down to one thread if it is not there already."""
+    """Set each thread pool of this process to one thread; return the pools."""
     import threadpoolctl
 
     found = now = found_pools()
@@ -98,9 +95,9 @@ def check_single_thread() -> list[Pool]:
 
 
 def found_pools() -> list[Found]:
-    """The thread pools of this process, each asked for its threads now.
+    """The thread pools of this process, with their current number of threads.
 
-    To look for them takes as long as a small job, so it is done again only if a library was loaded since.
+    Looking for them takes as long as a small job, so it is repeated only if a library was loaded since.
     """
     global _found
     import threadpoolctl
@@ -113,7 +110,7 @@ def found_pools() -> list[Found]:
 
 
 def _libraries_loaded() -> tuple[int, int] | None:
-    """How many libraries this process has loaded, and unloaded; None where the system does not say."""
+    """Number of libraries that this process has loaded and unloaded; None if unknown."""
     counts: list[tuple[int, int]] = []
     try:
         _for_libraries()(counts)
@@ -124,7 +121,7 @@ def _libraries_loaded() -> tuple[int, int] | None:
 
 @cache
 def _for_libraries() -> Callable[[list[tuple[int, int]]], object]:
-    """Asks dl_iterate_phdr(3), and adds what it says of the first library to a list."""
+    """A call of dl_iterate_phdr(3) that appends the counts of the first library to a list."""
     import ctypes
 
     class Information(ctypes.Structure):

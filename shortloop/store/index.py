@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortloop.stages.records import FORMAT
-from shortloop.stages.retries import FAILED_UNITS
+from shortloop.stages.records import FAILED_UNITS, FORMAT
 from shortloop.store.database import Database, Values
 from shortloop.store.job_files import States
 from shortloop.store.manifest import Manifest

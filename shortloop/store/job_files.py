@@ -11,8 +11,7 @@ from pathlib import Path
 from shortloop.base.plain import Plain
 from shortloop.keys.file_state import plain_size
 from shortloop.keys.hashing import digest, hash_file
-from shortloop.stages.records import RECORD, ROWS
-from shortloop.stages.retries import FAILED_UNITS
+from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
 from shortloop.store.datasets import dataset_content, is_description
 from shortloop.store.manifest import MANIFEST
 

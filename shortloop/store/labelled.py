@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shortloop.base.extras import need
-from shortloop.stages.axes import axes_of
+from shortloop.stages.records import axes_of
 from shortloop.stages.results import upstream
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from shortloop.base.plain import Plain
-    from shortloop.stages.axes import Described
-    from shortloop.stages.records import Record
+    from shortloop.stages.records import Described, Record
     from shortloop.stages.results import Result
 
 __all__ = ["Dimensions", "array_frame", "dataset", "dimensions", "said_facts"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import project_directory
+from shortloop.stages.records import FAILED_UNITS
 from shortloop.stages.results import Result
-from shortloop.stages.retries import FAILED_UNITS
 from shortloop.store.labelled import array_frame, dataset
 from shortloop.store.manifest import read_manifest
 from shortloop.store.workdir import project_at

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.keys.own_code import is_own
-from shortloop.stages.records import OBJECT, RECORD
-from shortloop.stages.retries import FAILED_UNITS
+from shortloop.stages.records import FAILED_UNITS, OBJECT, RECORD
 from shortloop.store.manifest import Manifest
 
 __all__ = ["StoredJob", "modules_of_objects"]

@@ -1,8 +1,8 @@
-"""Arrays and files of an unfinished job, kept so that a new run resumes there.
+"""Checkpoints: arrays, rows and files of an unfinished job, from which a new run resumes.
 
-They are kept beside the jobs, in a folder that is named by a hash of what is computed, and linked into the
-job's folder when all is done. What was written survives a killed process. It need not survive a power cut, as
-the system may have held it in memory: after one, the job begins anew.
+They lie beside the jobs, in a folder named by a hash of the work, and are linked into the job's folder when
+all units are done. They survive a killed process. They need not survive a power cut, as the system may have
+held them in memory: after a restart of the machine, the job begins anew.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ import json
 import mmap
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from blake3 import blake3
+
 from shortloop.keys.hashing import digest
-from shortloop.stages.coverage import indices_of
-from shortloop.stages.records import EARLIER, RETRIED, take_space
+from shortloop.stages.content import SIZE
+from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, take_space
 from shortloop.stages.results import open_result
-from shortloop.stages.retries import FAILED_UNITS
+from shortloop.stages.unit_values import indices_of
 from shortloop.store.crash_repair import CHECKPOINTS
 from shortloop.units.queue import Units
-from shortloop.units.row_files import RowFiles
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,52 +33,44 @@ if TYPE_CHECKING:
 
     from shortloop.stages.stage import Stage
 
-__all__ = ["Checkpoint", "clear_checkpoint", "take_good_units"]
+__all__ = ["Checkpoint", "RowFiles", "clear_checkpoint", "take_good_units"]
 
 FILES = "files"
 FAILED = b"\2"
+HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the bytes
 
 
 class Checkpoint:
     """Units of work of one job, and the arrays that they fill; made in ``prepare``, before the slices fork.
 
-    Make the arrays with `create_array`, call `start`, and let the slices iterate. Iterating hands out the
-    units that are left, as `Units` does; a unit counts as done when the next one is asked for. Call `finish`
-    when all slices have ended.
-
-    code: a hash of what code it runs beside that which exax knows.
-    trusted: whether what a job that was cut off has left, in this folder, may be used. Default: it may.
-    units: what its units are, as of `shortloop.stages.identity.digest_of_units`: of others, nothing is used.
-        None: a unit is done when a row of it is kept, and fills no arrays. Rows are known by their keys.
+    Make the arrays with `create_array`, call `start`, and let the slices iterate: they are given the units
+    that are left, as by `Units`; a unit counts as done when the next one is asked for. Call `finish` when all
+    slices have ended.
     """
 
     def __init__(
         self,
         costs: int | Sequence[float],
-        code: str = "",
-        trusted: Callable[[Path], bool] = lambda job: True,
-        units: bytes | None = b"",
+        code: str = "",  # hash of the code that it runs beside that which exax knows
+        trusted: Callable[[Path], bool] = lambda job: True,  # whether results of an unfinished job count
+        units: bytes | None = b"",  # as of `digest_of_units`; None: rows are known by their own keys
     ) -> None:
-        self._costs = [1.0] * costs if isinstance(costs, int) else list(costs)
+        self.costs = [1.0] * costs if isinstance(costs, int) else list(costs)
         self._folder, self._lock = _open_folder(code, trusted, units)
         self._arrays: dict[str, np.memmap] = {}
         with (self._folder / "done").open("ab") as stream:
-            stream.truncate(max(len(self._costs), 1))
+            stream.truncate(max(len(self.costs), 1))
         with (self._folder / "done").open("r+b") as stream:
-            self._done = mmap.mmap(stream.fileno(), max(len(self._costs), 1))
+            self._done = mmap.mmap(stream.fileno(), max(len(self.costs), 1))
         self._row_files = RowFiles(self._folder)
         self._taken: dict[int, bytes] = {}
         if units is None:
             self._done[:] = bytes(len(self._done))
         self._done[:] = self._done[:].replace(FAILED, b"\0")
-        self._started: tuple[Units, list[int]] | None = None
-        self._numbers: dict[int, int] | None = None  # of those that are left, among them
+        self._units: Units | None = None  # when handing out has begun
 
     def create_array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
-        """An array of the job, which holds what units have written before the job was cut off.
-
-        If there is one of another shape or type, no unit counts as done any more.
-        """
+        """An array of the job with values of units that are done; none is if its shape or type changed."""
         import numpy as np
         from numpy.lib.format import open_memmap
 
@@ -104,75 +98,64 @@ class Checkpoint:
         part.replace(file)
 
     def keep_rows(self, rows: Mapping[int, bytes]) -> None:
-        """Keep what units gave, each whole or not at all; they are done."""
+        """Keep rows of units, each whole or not at all, and count these as done."""
         self._row_files.keep(rows)
         for unit in rows:
             self._done[unit] = 1
 
     def rows_before(self) -> dict[bytes, bytes]:
-        """What units gave before the job was cut off, by their keys."""
+        """Rows of units of the unfinished job, by their keys."""
         return self._row_files.read_others()
 
     def take_row(self, unit: int, row: bytes) -> None:
-        """Take over what a unit gave that is kept elsewhere; the unit is done."""
+        """Take over a row that is kept elsewhere, and count its unit as done."""
         self._taken[unit] = row
         self._done[unit] = 1
 
     def rows(self) -> list[bytes]:
-        """What all units gave, in their order; all must be done."""
+        """Rows of all units in their order; all must be done."""
         rows = {**self._taken, **self._row_files.read()}
-        return [rows[unit] for unit in range(len(self._costs))]
+        return [rows[unit] for unit in range(len(self.costs))]
 
     def left(self) -> list[int]:
         """Units that are not done."""
-        return [unit for unit in range(len(self._costs)) if not self._done[unit]]
-
-    @property
-    def costs(self) -> list[float]:
-        """What each unit costs."""
-        return self._costs
+        return [unit for unit in range(len(self.costs)) if not self._done[unit]]
 
     def __len__(self) -> int:
-        return len(self._costs)
+        return len(self.costs)
 
     def start(self) -> None:
-        """Begin to hand out units that are left. Call it when all arrays are made, before the slices fork."""
-        left = self.left()
-        self._started, self._numbers = (Units([self._costs[unit] for unit in left]), left), None
+        """Begin to hand out units that are left, when all arrays are made, before the slices fork."""
+        self._units = Units(self.costs, self.left())
 
     def __iter__(self) -> Iterator[int]:
-        assert self._started is not None, "start() comes first"
-        units, left = self._started
-        for drawn in units:
-            yield left[drawn]
-            self._done[left[drawn]] = 1
+        for (unit,) in self._drawn(lambda units: ([each] for each in units)):
+            yield unit
 
     def batches(self) -> Iterator[list[int]]:
         """Hand out the units that are left, several at a time; see `Units.batches`."""
-        assert self._started is not None, "start() comes first"
-        units, left = self._started
-        for drawn in units.batches():
-            batch = [left[each] for each in drawn]
+        return self._drawn(Units.batches)
+
+    def _drawn(self, draw: Callable[[Units], Iterable[list[int]]]) -> Iterator[list[int]]:
+        assert self._units is not None, "start() comes first"
+        for batch in draw(self._units):
             yield batch
             for unit in batch:
                 self._done[unit] = 1
 
     def take(self, unit: int) -> None:
-        """Take a unit as done, before handing out begins; what it gave is in the arrays."""
+        """Count a unit as done whose values are in the arrays, before handing out begins."""
         self._done[unit] = 1
 
     def mark(self, unit: int, failed: bool = False) -> None:
-        """A unit was computed elsewhere, and what it gave is kept."""
-        assert self._started is not None, "start() comes first"
-        units, left = self._started
-        if self._numbers is None:
-            self._numbers = {each: number for number, each in enumerate(left)}
+        """Count a unit as done that was computed elsewhere, and whose values are kept."""
+        assert self._units is not None, "start() comes first"
         self._done[unit] = FAILED[0] if failed else 1
-        units.finished(self._numbers[unit])
+        self._units.finished(unit)
 
     def finish(self) -> list[str]:
-        """Make files of the job, in the current folder, of what the units have left; all must be done."""
-        assert all(self._done[: len(self._costs)])
+        """Link arrays and files of units into the current folder; list the files. All units must be done."""
+        assert all(self._done[: len(self.costs)])
         above = self._folder / FILES
         files = [str(file.relative_to(above)) for file in sorted(above.rglob("*")) if file.is_file()]
         for name in self._arrays:
@@ -199,7 +182,7 @@ def clear_checkpoint(job: Path) -> None:
 def take_good_units(
     stage: Stage, job: Path, known: bytes | None, arrays: Mapping[str, np.ndarray], units: Checkpoint
 ) -> None:
-    """Take over what units gave that did not fail in a job of the same key, if it had the same units."""
+    """Take over units that did not fail in a job of the same key, if it had the same units."""
     try:
         plain = json.loads((job / FAILED_UNITS).read_text(encoding="utf-8"))
         failed, files = {unit for unit, _ in plain["tracebacks"]}, plain["files"]
@@ -217,11 +200,11 @@ def take_good_units(
 
 
 def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None) -> tuple[Path, TextIO]:
-    """Where the job in the current folder keeps its units, for this process and its forks alone."""
+    """Open the checkpoint of the job in the current folder, for this process and its forks alone."""
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
     options = {name: each for name, each in setup["options"].items() if name not in (EARLIER, RETRIED)}
-    method = setup["method"], code or setup["hash"]  # of one's own code, comments do not count
+    method = setup["method"], code or setup["hash"]  # in the user's code, comments do not count
     name = digest([*method, options, setup["jobs"], setup.get("datasets"), code])
     folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -255,3 +238,62 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except OSError:
         return ""
+
+
+class RowFiles:
+    """Append-only files of rows, one for each process, from which complete rows can be recovered.
+
+    The number of a unit is valid in the process that opened the stage and made this, and in its forks. Others
+    know a row by its first bytes, the unit's key.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._mine = f"rows.{os.urandom(8).hex()}"
+        self._process = 0
+        self._file = -1
+
+    def keep(self, rows: Mapping[int, bytes]) -> None:
+        """Append rows of units in one write."""
+        if self._process != os.getpid():  # a fork has a file of its own
+            self._process = os.getpid()
+            name = f"{self._mine}.{self._process}.{os.urandom(8).hex()}"
+            self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        parts = (
+            part
+            for unit, row in rows.items()
+            for part in (HEAD.pack(unit, len(row), _hash(unit, len(row), row)), row)
+        )
+        data = memoryview(b"".join(parts))
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def read(self) -> dict[int, bytes]:
+        """Rows of this process and its forks."""
+        return dict(pair for file in self._files() if self._is_mine(file) for pair in _rows_of(file))
+
+    def read_others(self) -> dict[bytes, bytes]:
+        """Rows of earlier processes, which may have numbered the units otherwise."""
+        others = (file for file in self._files() if not self._is_mine(file))
+        return {row[:SIZE]: row for file in others for _, row in _rows_of(file)}
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("rows.*"))
+
+    def _is_mine(self, file: Path) -> bool:
+        return file.name.startswith(f"{self._mine}.")
+
+
+def _rows_of(file: Path) -> Iterator[tuple[int, bytes]]:
+    data, at = file.read_bytes(), 0
+    while at + HEAD.size <= len(data):
+        unit, length, known = HEAD.unpack_from(data, at)
+        row = data[at + HEAD.size : at + HEAD.size + length]
+        if length < 0 or _hash(unit, length, row) != known:
+            return  # cut off while it was written; nothing comes after
+        yield unit, row
+        at += HEAD.size + length
+
+
+def _hash(unit: int, length: int, row: bytes) -> bytes:
+    return blake3(struct.pack("<qq", unit, length) + row).digest(16)

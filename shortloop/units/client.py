@@ -7,7 +7,7 @@ import os
 import pickle
 import secrets
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
@@ -20,11 +20,15 @@ from shortloop.keys.code import Code
 from shortloop.keys.hashing import digest
 from shortloop.stages.threads import Pool
 from shortloop.store.notes import put_notes
-from shortloop.units.ended import unit_lost
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
+from shortloop.units.process_ends import unit_lost
 
 __all__ = ["Computing", "Received", "UnitFailed"]
+
+PATIENCE = 30.0  # s until the process of the engine listens
+LOOK_EVERY = 0.02  # s
+LOG_LINES = 25  # of the engine, in a message
 
 
 class UnitFailed(RuntimeError):
@@ -41,37 +45,36 @@ class Computing:
     def __init__(
         self,
         engine: EngineNote | None,
-        what: str,  # what messages call the job
+        what: str,  # name of the job in messages
         unit_name: Callable[[bytes], str],
-        is_of: Callable[[bytes, object], bool],  # whether a worker computed from what the unit reads here
+        is_of: Callable[[bytes, object], bool],  # whether a worker computed from the same data
         given_up: Callable[[bytes, str], object],  # gives the value of a unit whose process ended, or raises
         code: Code | None = None,  # for nodes without the project; None: all must have it
         keep_printed: Callable[[Printed], None] = _print,
     ) -> None:
+        self._engine, self._what, self._code = engine, what, code
+        self._unit_name, self._is_of, self.given_up = unit_name, is_of, given_up
         self._keep_printed = keep_printed
-        self._engine = engine
-        self._code = code
-        self._what = what
-        self._unit_name, self._is_of = unit_name, is_of
-        self.given_up = given_up
-        self._said: dict[str, Plain] = {}
-        self._hosts: dict[str, int] = {}
-        self._kernels: dict[str, list[str]] = {}
+        self._description: dict[str, Plain] = {"name": SLICES if engine is None else engine["name"]}
+        self._hosts: Counter[str] = Counter()
+        self._kernels: defaultdict[str, dict[str, None]] = defaultdict(dict)  # ordered sets
         self._cpu_seconds = 0.0
         self._here: Facts | None = None
-        self._versions: Mapping[str, str] = {}
         self._received = Received()
         self.threads: list[Pool] = []  # of the workers
 
     def described(self) -> dict[str, Plain]:
         """The engine and its workers, for the record."""
-        found: dict[str, Plain] = {"name": SLICES if self._engine is None else self._engine["name"]}
-        found |= self._said
-        found |= {"processes": dict(self._hosts), "kernels": dict(self._kernels)}
-        return {**found, "cpu_seconds": round(self._cpu_seconds, 2)}
+        kernels: dict[str, Plain] = {library: [*codes] for library, codes in self._kernels.items()}
+        return {
+            **self._description,
+            "processes": dict(self._hosts),
+            "kernels": kernels,
+            "cpu_seconds": round(self._cpu_seconds, 2),
+        }
 
     def units(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
-        """Have units computed."""
+        """Have the engine compute units; yield the values of each."""
         engine, left = self._engine, dict(costs)
         assert engine is not None
         vain = 0
@@ -85,7 +88,7 @@ class Computing:
     def done(
         self, batches: Iterable[bytes], costs: Mapping[bytes, float], work: JobWork
     ) -> Iterator[tuple[bytes, object]]:
-        """Units that other processes of this job have computed; as `units`."""
+        """Like `units`, of batches that other processes of this job have computed."""
         left = dict(costs)
         for data in batches:
             yield from self._taken(data, left, work)
@@ -97,8 +100,8 @@ class Computing:
     def _asked(
         self, engine: EngineNote, left: dict[bytes, float], work: JobWork
     ) -> Iterator[tuple[bytes, object]]:
-        """The engine is asked once for all units that are left; those that it gives are taken out of them."""
-        with _called(engine) as host:
+        """Ask the engine once for all units that are left, and remove those that it returns."""
+        with _connect(engine) as host:
             sent = _packed(work, engine["here"])
             asked: Asked = {"work": sent, "costs": left, "asked": self._of_run("asked") or {}}
             host.send_bytes(pickle.dumps(asked))
@@ -112,28 +115,27 @@ class Computing:
                 if "needs" in said:
                     host.send_bytes(pickle.dumps(self._needs(work, engine)))
                 if "computed" in said:
-                    yield from self._taken(_bytes(host, engine), left, work)
+                    yield from self._taken(_received_bytes(host, engine), left, work)
 
     def _taken(self, data: bytes, left: dict[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
-        """Those units of a batch that are left: the job may have others from elsewhere."""
-        self._versions = cast("dict[str, str]", work["task"]["versions"])
+        """Values of units of a batch that are left: the job may have others from elsewhere."""
         for done in self._received.add(pickle.loads(data)):
-            self._check(done)
+            self._check(done, cast("dict[str, str]", work["task"]["versions"]))
             for unit, given in zip(done["units"], done["values"], strict=True):
                 if unit in left:
                     if not self._is_of(unit, given):
                         raise self._differs(unit, "reads something else")
                     del left[unit]
                     yield unit, given
-            self._see_failure(done)
+            self._raise_failure(done)
 
     def _of_run(self, name: Literal["asked", "seconds"]) -> Any:
-        """What the run says of this job."""
+        """A property of this job that the run has set."""
         said = None if self._engine is None else self._engine["jobs"].get(self._what)
         return None if said is None else said[name]
 
     def _needs(self, work: JobWork, engine: EngineNote) -> Needs:
-        """What to send to nodes that have not the project."""
+        """List code and data for nodes without the project."""
         from shortloop.units.listing import list_needs
 
         if self._code is None:
@@ -147,45 +149,37 @@ class Computing:
         }
 
     def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
-        """What the engine's process says next; None at the end."""
-        said: dict[str, Any] = pickle.loads(_bytes(host, engine))
+        """The next message of the engine's process; None at the end."""
+        said: dict[str, Any] = pickle.loads(_received_bytes(host, engine))
         if "wrong" in said:
             raise TransientError(said["wrong"])
         if "broken" in said:
             raise TransientError("the engine has failed", found=said["broken"].strip(), hint=_hint_of(engine))
         if "engine" in said:
-            self._said |= said["engine"]
-            self._said["workers"] = said["workers"]
+            self._description |= {**said["engine"], "workers": said["workers"]}
         if said.get("sent"):
-            self._said["sent_bytes"] = said["sent"]
+            self._description["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
-    def _check_alike(self, done: UnitsDone) -> None:
-        """See that a worker is like this machine."""
+    def _check(self, done: UnitsDone, versions: Mapping[str, str]) -> None:
+        """Check that a worker is like this machine, and take over its notes."""
         facts = done["facts"]
         if facts is not None:
             if self._here is None:
-                self._here = facts_here(self._versions, self._versions)
+                self._here = facts_here(versions, versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
             if self._code is not None:
                 check_same_code(self._code.modules, done["notes"], facts["host"])
-
-    def _check(self, done: UnitsDone) -> None:
-        """See that a worker is like this machine, and take over what else it says."""
-        facts = done["facts"]
-        self._check_alike(done)
-        if facts is not None:
-            self._hosts[facts["host"]] = self._hosts.get(facts["host"], 0) + 1
+            self._hosts[facts["host"]] += 1
             for library, code in facts["kernels"].items():
-                if code not in self._kernels.setdefault(library, []):
-                    self._kernels[library].append(code)
+                self._kernels[library][code] = None
         put_notes(done["notes"])
         self.threads += done["threads"]
         self._cpu_seconds += done["cpu_seconds"]
         if done["printed"]:
             self._keep_printed(done["printed"])
 
-    def _see_failure(self, done: UnitsDone) -> None:
+    def _raise_failure(self, done: UnitsDone) -> None:
         failure = done["failure"]
         if failure is not None:
             unit = failure["unit"]
@@ -195,7 +189,7 @@ class Computing:
             raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
-        """What to say of a unit that is another one in a worker."""
+        """The error for a unit that differs in a worker."""
         only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process looks for units"
         return TransientError(
             "the units of a stage are not the same in each process that looks for them",
@@ -206,7 +200,7 @@ class Computing:
         )
 
 
-def _bytes(host: Connection, engine: EngineNote) -> bytes:
+def _received_bytes(host: Connection, engine: EngineNote) -> bytes:
     try:
         return host.recv_bytes()
     except (EOFError, OSError):
@@ -214,14 +208,14 @@ def _bytes(host: Connection, engine: EngineNote) -> bytes:
 
 
 class Received:
-    """Batches of a job. One counts as soon as all counted that its process computed before."""
+    """Batches of a job; each counts as soon as all earlier ones of its process do."""
 
     def __init__(self) -> None:
         self._next: dict[str, int] = defaultdict(int)
         self._waiting: dict[tuple[str, int], UnitsDone] = {}
 
     def add(self, done: UnitsDone) -> Iterator[UnitsDone]:
-        """Take a batch; yield those that count now, in the order in which their process computed them."""
+        """Add a batch; yield those that count now, in the order of their process."""
         process = done["process"]
         self._waiting[process, done["number"]] = done
         while (found := self._waiting.pop((process, self._next[process]), None)) is not None:
@@ -229,20 +223,13 @@ class Received:
             yield found
 
 
-PATIENCE = 30.0  # s until the process of the engine listens
-LOOK_EVERY = 0.02  # s
-SAID = 25  # lines of a log
-
-
-def _packed(work: JobWork, here: Sequence[str] = ("", "")) -> Work:
-    """The work of a job, to be sent."""
+def _packed(work: JobWork, here: Sequence[str]) -> Work:
     what = digest(cast("Plain", work))
     file, text = here
     return Work(f"{what} {secrets.token_hex(8)}", pickle.dumps(work), what, (file, text))
 
 
-def _called(engine: EngineNote) -> Connection:
-    """A connection to the process of an engine."""
+def _connect(engine: EngineNote) -> Connection:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -254,20 +241,18 @@ def _called(engine: EngineNote) -> Connection:
 
 
 def _gone(engine: EngineNote) -> TransientError:
-    """What to say if the process of an engine has ended."""
     lines = []
     with contextlib.suppress(OSError):
         lines = Path(engine["log"]).read_text(encoding="utf-8", errors="replace").splitlines()
     return TransientError(
         "the process of the engine has ended",
-        found="\n    ".join(["", *lines[-SAID:]]) if lines else None,
+        found="\n    ".join(["", *lines[-LOG_LINES:]]) if lines else None,
         hint=_hint_of(engine),
     )
 
 
 def _hint_of(engine: EngineNote) -> str:
-    """What to do if an engine has failed."""
-    return f"run again: units that are done are kept. {engine['log']} has what was said"
+    return f"run again: units that are done are kept. See the engine's log, {engine['log']}"
 
 
 def _is_alive(process: int) -> bool:

@@ -34,9 +34,7 @@ __all__ = [
 
 EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
 """Variables with which machines of several kinds use the same kernels."""
-
-
-CHOOSE = ("numpy", "llvmlite")  # among those that choose code for the processor
+CHOOSE = ("numpy", "llvmlite")  # libraries that choose code for the processor when they are loaded
 NAMES = ("TZ", "LANG", "LANGUAGE", "PYTHONCOERCECLOCALE", "PYTHONHASHSEED", "PYTHONUTF8")
 PREFIX = "LC_"
 
@@ -88,7 +86,7 @@ def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
 
 
 def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> None:
-    """Refuse a worker that has loaded a module from another place, where it is another one."""
+    """Refuse a worker that has loaded another version of a module."""
     loaded = [found for line in notes.splitlines() for found in json.loads(line).get("loaded", {}).items()]
     for name, (file, content) in loaded:
         here = modules.get(name)
@@ -104,7 +102,7 @@ def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> Non
 
 
 def _differences(here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """What both say and is not the same; a library that a process has not loaded computes nothing in it."""
+    """Values that both have and that differ; a library that a process has not loaded computes nothing."""
     both = sorted(here.keys() & there.keys())
     return {name: (here[name], there[name]) for name in both if here[name] != there[name]}
 
@@ -127,12 +125,12 @@ def _kernels() -> dict[str, str]:
 
 
 def surroundings_here() -> dict[str, str]:
-    """Time zone, locale, encoding and hashes of texts, as the environment of this process says."""
+    """Variables of the environment for time zone, locale, encoding and hashes of texts."""
     return {name: os.environ[name] for name in sorted(os.environ) if _counts(name)}
 
 
 def with_surroundings(surroundings: Mapping[str, str]) -> dict[str, str]:
-    """The environment of this process, with the surroundings of another one."""
+    """The environment of this process, with the surroundings of another process."""
     return {name: each for name, each in os.environ.items() if not _counts(name)} | {**surroundings}
 
 

@@ -33,7 +33,7 @@ HASH = 64  # digits of one
 
 
 class Listing(TypedDict):
-    """What a job needs, as nodes are told it; paths are as of `shortloop.units.node_cache.Files`."""
+    """The needs of a job, for nodes; paths as of `shortloop.units.node_cache.Files`."""
 
     project: str  # its folder on the machine of the run
     code: Files  # what the job imports, in a mirror of its own, as jobs share it
@@ -45,7 +45,7 @@ class Listing(TypedDict):
 
 
 def list_needs(work: JobWork, code: Code) -> tuple[bytes, dict[str, tuple[Path | bytes, int]]]:
-    """List what a job needs, and where each content is."""
+    """List the needs of a job as JSON, and the source and size of each content."""
     needs = _Needs()
     task: Any = work["task"]
     needs.add_modules(code.modules)
@@ -100,7 +100,7 @@ class _Needs:
         self.sources[content] = file, size
 
     def add_modules(self, modules: Mapping[str, Path]) -> None:
-        """Add modules of one's own; those of this package are installed on each node."""
+        """Add the user's modules; those of this package are installed on each node."""
         for name, file in modules.items():
             parts = name.split(".")
             if parts[0] == PACKAGE:
@@ -112,7 +112,7 @@ class _Needs:
             self.add(self.code, place, file, hash_file(file))
 
     def add_jobs(self, folders: Iterable[Path], datasets: Iterable[str]) -> None:
-        """Add what jobs left, and the records of those that they were made from."""
+        """Add the results of jobs, and the records of those that they were made from."""
         waiting = [*folders]
         for job in datasets:
             manifest = read_manifest(self._folder_of(job))
@@ -155,7 +155,7 @@ class _Needs:
         self.sources[content] = said, len(said)
 
     def place(self, file: Path) -> str:
-        """Place of a file in a mirror; it may be a link, and keeps its name."""
+        """Place of a file in a mirror; a link keeps its name."""
         return f"{self.place_of_folder(file.parent)}/{file.name}"
 
     def place_of_folder(self, folder: Path) -> str:
@@ -197,14 +197,12 @@ class _Needs:
 
 def _folders(given: Iterable[object]) -> list[str]:
     """Folders of jobs, one or several under each name."""
-    found: list[str] = []
-    for each in given:
-        found += [each] if isinstance(each, str) else each if isinstance(each, list) else []
-    return found
+    lists = ([each] if isinstance(each, str) else each for each in given)
+    return [folder for each in lists if isinstance(each, list) for folder in each]
 
 
 def _outside(folder: Path) -> list[str]:
-    """Contents of input files with arrays of a job."""
+    """Contents of input files that hold arrays of a job."""
     try:
         arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
         return [each["outside"]["content"] for each in arrays if each.get("outside")]
@@ -213,7 +211,7 @@ def _outside(folder: Path) -> list[str]:
 
 
 def _texts(value: Plain) -> Iterator[str]:
-    """All texts in options."""
+    """Iterate over all texts in options."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (Mapping, list)):

@@ -1,4 +1,4 @@
-"""What the run, its engine, its jobs, workers and nodes say to each other: plain data."""
+"""Messages between a run, its engine, its jobs, workers and nodes: plain data."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ __all__ = [
 ]
 
 STALE = b"stale"
-"""Answer of a forkserver whose loaded code has changed: another one is needed."""
+"""Answer of a forkserver whose loaded code has changed: a new one is needed."""
 SLICES = "slices"
 """Name of the engine that is exax itself."""
 HERE = "this machine"
-"""Where an engine is that a run has started."""
+"""Place of an engine that a run has started."""
 Printed = list[tuple[bytes | None, str]]
 
 
 class Order(TypedDict):
-    """What the run says to its engine, in one line of JSON on standard input."""
+    """The run's order to its engine, one line of JSON on standard input."""
 
     settings: dict[str, object]
     workers: int  # to start, if the settings say nothing
@@ -58,14 +58,14 @@ class Order(TypedDict):
 
 
 class AskedOfEngine(TypedDict):
-    """What a run says of a job."""
+    """Properties of a job that the run sets."""
 
     asked: dict[str, Plain]  # by the pipeline, for this job
     seconds: float | None  # that this machine would take for it, if known
 
 
 class EngineNote(TypedDict):
-    """Where jobs find the engine of their run."""
+    """Address of a run's engine, for its jobs."""
 
     run: int  # process of the run
     process: int  # process of its engine
@@ -89,7 +89,7 @@ class Work(NamedTuple):
 
 
 class Asked(TypedDict):
-    """What a job asks for."""
+    """Request of a job to its engine."""
 
     work: Work
     costs: Mapping[bytes, float]  # of units, by their identity as of `shortloop.stages.identity`
@@ -97,14 +97,14 @@ class Asked(TypedDict):
 
 
 class JobWork(TypedDict):
-    """What a process must know of a job to compute its units; plain data."""
+    """Description of a job for processes that compute its units; plain data."""
 
     project: str
-    path: list[str]  # folders of one's own that modules are looked for in, before those of libraries
+    path: list[str]  # the user's entries of sys.path, which come before those of libraries
     slices: int
     surroundings: dict[str, str]
     imports: list[str]  # modules that are loaded before it is forked, for all jobs that need them
-    closure: list[str]  # modules of one's own that the job's key knows
+    closure: list[str]  # the user's modules in the job's key
     code: str  # hash of its code, and of the libraries as they are installed
     above: list[Plain]  # states of the jobs that it is made from
     package: str  # of the method
@@ -120,7 +120,7 @@ class Failure(TypedDict):
 
 
 class UnitsDone(TypedDict):
-    """What came of a batch."""
+    """Results of a batch."""
 
     process: str  # tells the process that computed it from all others
     number: int  # of batches that it computed before; what it said with these holds for this one, too
@@ -135,7 +135,7 @@ class UnitsDone(TypedDict):
 
 
 class Reply(NamedTuple):
-    """What a worker answers to a batch."""
+    """Answer of a worker to a batch."""
 
     seconds: float  # that its units took, when the stage was open
     data: bytes  # pickled `UnitsDone`; empty if the process that computed it has ended
@@ -145,14 +145,14 @@ class Reply(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """What a node without the project lacks to compute a batch."""
+    """Contents that a node without the project lacks to compute a batch."""
 
     cache: str  # name of the node's cache, which all its workers share
     contents: list[str]  # hashes; none if the node does not know the job's listing
 
 
 class Needs(TypedDict):
-    """What a job needs on nodes without the project."""
+    """Needs of a job on nodes without the project."""
 
     what: str  # what messages call the job
     listing: bytes
@@ -161,14 +161,14 @@ class Needs(TypedDict):
 
 
 class Parcel(NamedTuple):
-    """What is sent to a node at a time."""
+    """Pieces that are sent to a node together."""
 
     sender: str  # hexadecimal
     pieces: list[Piece]
 
 
 class Mirrored(TypedDict):
-    """Where the mirrors of a job are, on a node without the project."""
+    """Places of the mirrors of a job, on a node without the project."""
 
     project: str  # its folder on the machine of the run
     code: str  # mirror of what the job imports
@@ -180,7 +180,7 @@ class Mirrored(TypedDict):
 
 
 def note_file() -> Path:
-    """Where the note is, while a run goes on that has an engine."""
+    """File of the `EngineNote`, during a run that has an engine."""
     return cache_directory("engine") / "run.json"
 
 

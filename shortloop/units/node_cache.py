@@ -1,7 +1,7 @@
 """Cache of a node without the project: contents of files, and folders of links to them (mirrors).
 
-A content is a file named by its hash. A mirror looks like the project, is named by a hash of what is in it,
-is made beside its place and moved there: it is whole or not there. The workers of a node share both.
+A content is a file named by its hash. A mirror looks like the project and is named by a hash of its files; it
+is made beside its place and moved there, so that it is complete or absent. The workers of a node share both.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = [
 FOLDER_VARIABLE = "SHORTLOOP_NODE_CACHE"
 LIMIT_VARIABLE = "SHORTLOOP_NODE_CACHE_GB"
 GB = 1e9
-USUAL = 50 * GB  # bytes, or half of the disk if that is less
-GRACE = 600.0  # s that what was sent or used is kept in any case: its job may be about to begin
+USUAL = 50 * GB  # or half of the disk if that is less
+GRACE = 600.0  # s for which recently sent or used contents are kept: their job may be about to begin
 MOST_MIRRORS = 100  # they take inodes
 INSIDE, OUTSIDE = TOPS = ("in", "out")
 """Folders at the top of a mirror: the project, and the rest of the file system."""
 DAMAGED, GAP = "came damaged", "lacks a part"
-"""How a content can fail to arrive."""
+"""Ways in which a content can fail to arrive."""
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 Files = Mapping[str, tuple[str, int]]
@@ -68,7 +68,7 @@ class Piece(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """A mirror, which is kept as long as a process has `hold`, its locked file, open."""
+    """A mirror, which is kept while a process has the locked file `hold` open."""
 
     folder: Path
     hold: int
@@ -97,7 +97,7 @@ class NodeCache:
         return data if blake3(data).hexdigest() == content else None
 
     def put(self, pieces: Sequence[Piece], sender: str) -> str:
-        """Keep pieces; a content counts when its last piece has come and its hash is right."""
+        """Store pieces; a content counts once its last piece has arrived and its hash is right."""
         with self._locked():
             self._make_room(sum(len(each.data) for each in pieces))
         for piece in pieces:
@@ -115,7 +115,7 @@ class NodeCache:
         return ""
 
     def mirror(self, files: Files) -> Mirror | None:
-        """Make a mirror, or take the one that is there; None if a content is missing."""
+        """Find or make a mirror; None if a content is missing."""
         for place in files:
             check_place(place)
         said = json.dumps(sorted((place, *files[place]) for place in files)).encode()
@@ -146,7 +146,7 @@ class NodeCache:
         return self._folder / "contents" / _hash(content)[:2] / content
 
     def _is_whole(self, content: str, size: int) -> bool:
-        """True if a content is here; it is hashed unless it is marked since the machine started."""
+        """True if a content is complete; it is hashed unless it was marked since the machine started."""
         place = self._place(content)
         try:
             if _is_known(place, size):
@@ -164,7 +164,7 @@ class NodeCache:
         return False
 
     def _is_of(self, folder: Path, files: Files) -> bool:
-        """True if a mirror is there and links to the contents that are here now."""
+        """True if a mirror exists and links to the current contents."""
         try:
             return folder.is_dir() and all(
                 os.lstat(folder / place).st_ino == self._place(content).stat().st_ino
@@ -182,7 +182,7 @@ class NodeCache:
             for place, (content, _) in files.items():
                 (part / place).parent.mkdir(parents=True, exist_ok=True)
                 os.link(self._place(content), part / place)
-            if folder.exists():  # of a content that was damaged: whoever has it open goes on with that
+            if folder.exists():  # of a damaged content: processes that have it open keep it
                 folder.rename(old)
             part.rename(folder)
         except FileNotFoundError:
@@ -194,13 +194,13 @@ class NodeCache:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let nobody else change the cache; for moments, not while anything is sent."""
+        """Lock the cache against changes; for moments, not while anything is sent."""
         with (self._folder / "lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _make_room(self, more: int) -> None:
-        """Remove what was not used for longest until there is room; never what a job uses."""
+        """Remove the least recently used until there is room; never what a job uses."""
         before = time.time() - GRACE
         more += self._clear_parts(before)
         locks = [*(self._folder / "mirrors").glob("*.lock")]
@@ -222,7 +222,7 @@ class NodeCache:
         return size
 
     def _remove_loose(self, more: int, before: float) -> bool:
-        """Remove contents that no mirror has; True if it is still too much."""
+        """Remove contents that no mirror has; True if the limit is still exceeded."""
         contents = []
         for place in (self._folder / "contents").glob("*/*"):
             with contextlib.suppress(FileNotFoundError):
@@ -245,7 +245,7 @@ def check_place(place: str) -> None:
 
 
 def folder_of_node(given: Path | None = None) -> Path:
-    """The folder of caches, which nobody else may look into."""
+    """The folder of caches, closed to other users."""
     named = os.environ.get(FOLDER_VARIABLE)
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(given or named or Path(home, "shortloop", "nodes")).absolute()
@@ -258,20 +258,20 @@ def folder_of_node(given: Path | None = None) -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
     state = folder.lstat()
     if folder.is_symlink() or state.st_uid != os.geteuid():
-        raise PermissionError(f"the folder for what nodes are sent belongs to somebody else: {folder}")
+        raise PermissionError(f"the folder of the node's cache belongs to another user: {folder}")
     if state.st_mode & 0o077:
         folder.chmod(0o700)
     return folder
 
 
 def limit_of_node(folder: Path) -> float:
-    """Bytes that are kept."""
+    """Limit of the cache in bytes."""
     said = os.environ.get(LIMIT_VARIABLE, "").strip()
     return float(said) * GB if said else min(USUAL, shutil.disk_usage(folder).total / 2)
 
 
 def machine() -> str:
-    """Name of this machine's folder: machines may share a home."""
+    """Name of this machine's folder, as machines may share a home."""
     return "of-" + re.sub(r"[^\w.-]", "_", os.uname().nodename)
 
 
@@ -282,7 +282,7 @@ def _hash(text: str) -> str:
 
 
 def _remove(lock: Path) -> None:
-    """Remove the mirror of a lock if nobody uses it."""
+    """Remove the mirror of a lock unless it is in use."""
     with lock.open("rb") as stream, contextlib.suppress(BlockingIOError):
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
@@ -297,7 +297,7 @@ def _digest(place: Path) -> str:
 
 
 def _mark_of(place: Path) -> int:
-    """Time of change that marks a content as whole: one of 2001 to 2008, so nobody has it by chance."""
+    """Modification time that marks a content as complete: in 2001 to 2008, so that none has it by chance."""
     return (10**9 + int(_digest(place), 16) % (2 * 10**8)) * 10**9
 
 
@@ -306,7 +306,7 @@ def _mark_whole(place: Path) -> None:
 
 
 def _is_known(place: Path, size: int) -> bool:
-    """True if a content is there and has not changed since it was hashed."""
+    """True if a content exists and has not changed since it was hashed."""
     try:
         state = place.stat()
         return state.st_size == size and state.st_mtime_ns == _mark_of(place)
@@ -315,5 +315,5 @@ def _is_known(place: Path, size: int) -> bool:
 
 
 def _touch(place: Path) -> None:
-    """Say that a content was used now."""
+    """Set the time at which a content was last used."""
     os.utime(place, ns=(time.time_ns(), place.stat().st_mtime_ns))

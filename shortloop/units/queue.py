@@ -1,6 +1,6 @@
-"""Distribute independent units of work.
+"""Distribute independent units of work, largest first, so that no worker idles while work remains.
 
-Workers share a counter and take the next unit, largest first, so that none idles while work remains.
+Slices of a job share a counter and take the next units; workers of an engine are sent batches.
 """
 
 from __future__ import annotations
@@ -9,35 +9,39 @@ import contextlib
 import multiprocessing
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
-__all__ = ["PROGRESS", "Units"]
+__all__ = ["PROGRESS", "Batches", "Units"]
 
 PROGRESS = ".progress"
-"""File in the folder of a running job: the share of its units that is done, from 0.000 to 1.000, how many are
-being computed, and how many are left."""
+"""File of a running job: share of its units that is done, from 0.000 to 1.000, number being computed, and
+number left."""
+MOMENT = 0.05  # s that slices draw units for: after a shorter batch, the code around it runs from cold caches
+TAIL = 4  # batches of slices that the rest is enough for, per core, so that all end at about the same time
+WORKER_MOMENT = 0.5  # s that a batch of a worker takes: it is told the next one, and reports its progress
+WORKER_TAIL = 2
+LOSSES = 3  # workers that a unit may lose
 
-
-MOMENT = 0.05  # s that a batch is to take: after a shorter one, what is around it runs from cold caches
-TAIL = 4  # batches that the rest is good for, for each core, so that all end at about the same time
+Unit = TypeVar("Unit", bound=Hashable)
 
 
 class Units:
-    """Units of work, each drawn once by whoever iterates next.
+    """Units of work by number, each drawn once by the process that iterates next.
 
-    Make it before the workers fork, in ``prepare`` of an exax method, and iterate in each of them: what they
-    inherit is one counter. In a single process, iterating gives every unit. In an exax job, a small file
-    tells others how far it is.
-
-    costs: expected cost of each unit, in any unit of measure; an int is that many equal units.
+    Make it before the slices fork, in ``prepare`` of an exax method, so that they inherit one counter. In an
+    exax job, a small file tells others the progress.
     """
 
-    def __init__(self, costs: int | Sequence[float]) -> None:
+    def __init__(self, costs: int | Sequence[float], left: Sequence[int] | None = None) -> None:
         costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        self._order = sorted(range(len(costs)), key=lambda unit: (-costs[unit], unit))
-        total = sum(costs)
-        self._shares = [float(cost / total) for cost in costs] if total else [1 / len(costs) for _ in costs]
+        left = range(len(costs)) if left is None else left
+        self._order = sorted(left, key=lambda unit: (-costs[unit], unit))
+        total = sum(costs[unit] for unit in left)
+        self._shares = {unit: float(costs[unit] / total) if total else 1 / len(left) for unit in left}
         fork = multiprocessing.get_context("fork")
         self._next = fork.Value("q", 0)
         self._done = fork.RawValue("d", 0.0)
@@ -50,7 +54,7 @@ class Units:
         return len(self._order)
 
     def finished(self, unit: int) -> None:
-        """A unit that nobody has drawn here was computed elsewhere."""
+        """Count a unit that was not drawn here, but computed elsewhere."""
         with self._next.get_lock():
             self._elsewhere.value += 1
             self._finished([unit])
@@ -60,7 +64,7 @@ class Units:
             yield unit
 
     def batches(self) -> Iterator[list[int]]:
-        """Draw units, several at a time where they are so short that drawing each of them would take long."""
+        """Draw units, several at a time if they are short compared with drawing."""
         return self._drawn(len(self._order))
 
     def _drawn(self, most: int) -> Iterator[list[int]]:
@@ -92,7 +96,7 @@ class Units:
         if self._file is not None:
             left = max(len(self._order) - self._computed.value, 0)
             busy = max(self._next.value - self._computed.value + self._elsewhere.value, 0)
-            # Nobody's work stops because the disk is full of it.
+            # A full disk must not stop the work.
             with contextlib.suppress(OSError):
                 os.pwrite(self._file, f"{min(self._done.value, 1):.3f} {busy:>9} {left:>9}".encode(), 0)
 
@@ -105,3 +109,85 @@ def _progress_file() -> int | None:
         return os.open(f"{exax.job.path}/{PROGRESS}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     except OSError:
         return None
+
+
+class Batches(Generic[Unit]):
+    """Batches of units, largest first, for any thread; each unit once, unless it is put back.
+
+    A batch is large enough to be worth sending, and small enough that no worker waits at the end, by the
+    measured time of units.
+    """
+
+    def __init__(
+        self,
+        costs: Mapping[Unit, float],
+        units: Sequence[Unit],
+        workers: int,
+        message: float = 0.0,  # s that sending a batch takes
+    ) -> None:
+        self._costs = costs
+        self._waiting = sorted(units, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
+        self._cost_waiting = float(sum(costs[unit] for unit in units))
+        self._workers = max(workers, 1)
+        self._least = self._workers * message
+        self._lock = threading.Lock()
+        self._seconds = self._cost_done = 0.0
+        self._units_done = 0
+        self._lost: Counter[Unit] = Counter()
+
+    def next(self) -> list[Unit]:
+        """The next batch."""
+        with self._lock:
+            batch: list[Unit] = []
+            most = self._most()
+            taken = 0.0
+            while self._waiting and (not batch or taken + self._expected(self._waiting[-1]) <= most):
+                if batch and (self._lost[batch[-1]] or self._lost[self._waiting[-1]]):
+                    break
+                unit = self._waiting.pop()
+                taken += self._expected(unit)
+                self._cost_waiting -= self._costs[unit]
+                batch.append(unit)
+            return batch
+
+    def done(self, units: Sequence[Unit], seconds: float) -> None:
+        """Count a batch that was computed."""
+        with self._lock:
+            self._seconds += seconds
+            self._cost_done += sum(self._costs[unit] for unit in units)
+            self._units_done += len(units)
+
+    def put_back(self, units: Sequence[Unit]) -> list[Unit]:
+        """Hand out units of a lost worker again, each alone; return those that lost too many workers."""
+        with self._lock:
+            self._waiting += sorted(units, key=self._costs.__getitem__, reverse=True)[::-1]
+            self._cost_waiting += sum(self._costs[unit] for unit in units)
+            self._lost.update(units)
+            return [unit for unit in units if self._lost[unit] >= LOSSES]
+
+    def has_next(self) -> bool:
+        """True if there are units that are not handed out."""
+        with self._lock:
+            return bool(self._waiting)
+
+    def _most(self) -> float:
+        """Seconds that the next batch may take."""
+        rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
+        most = max(
+            min(max(WORKER_MOMENT, 2 * self._least), rest / (WORKER_TAIL * self._workers)), self._least
+        )
+        return most * (1 + 1e-9)  # a sum of what is left may be rounded up
+
+    def _expected(self, unit: Unit) -> float:
+        """Expected seconds of a unit; infinite before one was computed."""
+        if not self._units_done:
+            return float("inf")
+        return self._costs[unit] * self._rate() + self._each()
+
+    def _rate(self) -> float:
+        """Seconds per cost."""
+        return self._seconds / self._cost_done if self._cost_done else 0.0
+
+    def _each(self) -> float:
+        """Seconds per unit, if all of them cost nothing."""
+        return self._seconds / self._units_done if self._units_done and not self._cost_done else 0.0

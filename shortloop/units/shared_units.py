@@ -1,8 +1,8 @@
 """Units of large data, extracted once on each node and shared by its processes.
 
-Where a stage made of a function takes its units from a large table, each process that opens it would hold the
-table and the rows of all units. One of them has a fork do that, which writes what units read into a file and
-ends; a unit's key is made from what was read there, so a job takes it only if its own unit reads the same.
+If a stage made of a function takes its units from a large table, each process that opens it would hold the
+table and the rows of all units. One of them has a fork do that, which writes the data of units into a file
+and ends. A unit's key is made from the data read there: a job takes it only if its own unit reads the same.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import hashlib
 import importlib
 import json
 import math
+import mmap
 import os
+import pickle
+import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
 from shortloop.stages.function import FoundUnits, UnitsStage
 from shortloop.stages.references import here
@@ -29,17 +33,26 @@ from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, folders_of, kind_of, open_stage
 from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import folder_of_node
-from shortloop.units.parent_death import ends_with_this
-from shortloop.units.refusing import check_refused
-from shortloop.units.unit_file import UnitFile, Written, can_be_written, write_units
+from shortloop.units.process_ends import ends_with_this
+from shortloop.units.sandbox import check_refused
 
-__all__ = ["open_shared", "state_of_libraries", "withdraw"]
+__all__ = ["UnitFile", "Written", "can_be_written", "open_shared", "withdraw", "write_units"]
 
-WORTH = 32_000_000
-"""Bytes that units must read, all together, before a file is worth it."""
-PACKED = 4  # times as much memory as an input file has bytes
+WORTH = 32_000_000  # bytes of data of all units from which on a file is worth it
+UNPACKED = 4.0  # bytes in memory per byte of an input file
 CHECKED = 16  # units that are read again, and compared
-FORGOTTEN = 3600.0  # s after which stages that cannot be shared are tried again
+RETRY = 3600.0  # s after which stages that cannot be shared are tried again
+ALIGNED = 64  # bytes, as Arrow wants its memory
+END = struct.Struct("<q")  # where the list of parts begins
+SCALARS = (str, bytes, bool, int, float, type(None))
+# Settings of libraries that change numbers, and that code which finds units may have changed.
+STATES: dict[str, Callable[[Any], object]] = {
+    "decimal": lambda module: module.getcontext(),
+    "locale": lambda module: module.setlocale(module.LC_ALL),
+    "numpy": lambda module: module.geterr(),
+    "pandas": lambda module: module.options.d,
+    "torch": lambda module: (module.get_default_dtype(), module.are_deterministic_algorithms_enabled()),
+}
 
 _places: list[Path] = []
 
@@ -57,14 +70,13 @@ def open_shared(task: Task, work: JobWork, folder: Path) -> Stage:
     for module in found.about.modules:
         with contextlib.suppress(Exception):  # some are there for those alone that import them
             importlib.import_module(module)
-    if state_of_libraries() != found.about.state:
+    if _state_of_libraries() != found.about.state:
         return open_stage(task)
     units = FoundUnits(found.about.names, found.about.costs, found)
     return open_stage(task, UnitsStage.give(units))
 
 
-def state_of_libraries() -> dict[str, str]:
-    """Settings of libraries that change numbers, and that whoever finds units may have changed."""
+def _state_of_libraries() -> dict[str, str]:
     found = {}
     for name, state in STATES.items():
         module = sys.modules.get(name)
@@ -74,17 +86,8 @@ def state_of_libraries() -> dict[str, str]:
     return found
 
 
-STATES: dict[str, Callable[[Any], object]] = {
-    "decimal": lambda module: module.getcontext(),
-    "locale": lambda module: module.setlocale(module.LC_ALL),
-    "numpy": lambda module: module.geterr(),
-    "pandas": lambda module: module.options.d,
-    "torch": lambda module: (module.get_default_dtype(), module.are_deterministic_algorithms_enabled()),
-}
-
-
 def _bytes_read(task: Task) -> float:
-    """About what all that a stage is given takes in memory."""
+    """Estimated bytes in memory of all inputs of a stage."""
     total = 0.0
     for folder in folders_of(task):
         record = open_result(folder, task.where).record
@@ -93,7 +96,7 @@ def _bytes_read(task: Task) -> float:
     options = json.dumps(task.options)
     for content, path in task.where.files.items():
         if content in options:
-            total += PACKED * os.stat(path).st_size
+            total += UNPACKED * os.stat(path).st_size
     return total
 
 
@@ -104,13 +107,13 @@ def _name(work: JobWork) -> str:
 
 
 def _shared(task: Task, name: str, file: Path) -> UnitFile | None:
-    """What units of a job read, in the file of this node; None if it cannot be shared."""
+    """The file of this node with the data of a job's units; None if they cannot be shared."""
     base = Path(tempfile.gettempdir())
     above = base.parent if base.name.startswith("shortloop-") else base  # each forkserver has its own
     folder = folder_of_node(above / f"shortloop-units-{os.geteuid()}")
     place = folder / name
     with (folder / f"{name}.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # until whoever came first has written it
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the first process has written it
         if not place.exists():
             _sweep(folder)
             made = file.absolute() if _in_fork(lambda: _write(task, file)) else Path(os.devnull)
@@ -123,7 +126,7 @@ def _shared(task: Task, name: str, file: Path) -> UnitFile | None:
 
 
 def withdraw() -> None:
-    """Say to no other process any more where the file of this one is: it is deleted."""
+    """Remove the links to the file of this process, before the file is deleted."""
     for place in _places:
         with contextlib.suppress(OSError):
             place.unlink()
@@ -132,10 +135,10 @@ def withdraw() -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete links to files of processes that have ended, and what was tried long ago."""
+    """Delete links to files of processes that have ended, and notes of old attempts."""
     for place in folder.iterdir():
         with contextlib.suppress(OSError):
-            is_old = time.time() - place.lstat().st_mtime > FORGOTTEN
+            is_old = time.time() - place.lstat().st_mtime > RETRY
             if place.suffix == ".lock":
                 if is_old and not place.with_suffix("").is_symlink():
                     place.unlink()
@@ -144,7 +147,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _in_fork(work: Callable[[], bool]) -> bool:
-    """What a fork says that ends with it, and with all memory that it took."""
+    """True if a fork succeeds, which frees all memory that it took."""
     follow = ends_with_this()
     process = os.fork()
     if not process:
@@ -166,7 +169,7 @@ def _write(task: Task, file: Path) -> bool:
     if here().changed or _private_bytes() - before < WORTH or not all(map(can_be_written, reads)):
         return False
     modules = [name for name in sys.modules if name not in loaded]
-    write_units(file, reads, Written(names, costs, modules, state_of_libraries(), []))
+    write_units(file, reads, Written(names, costs, modules, _state_of_libraries(), []))
     again = UnitFile(file)
     some = range(0, len(reads), max(1, len(reads) // CHECKED))
     return all(content_of(again[unit], str) == content_of(reads[unit], str) for unit in some)
@@ -176,3 +179,101 @@ def _private_bytes() -> int:
     with open("/proc/self/status", encoding="ascii", errors="replace") as stream:
         said = next(line for line in stream if line.startswith("RssAnon:"))
     return 1024 * int(said.split()[1])
+
+
+class Written(NamedTuple):
+    """Contents of a file beside the data of the units."""
+
+    names: list[Plain]
+    costs: list[float]
+    modules: list[str]  # imported to find the units, in their order
+    state: dict[str, str]
+    parts: list[tuple[int, list[int]]]  # where each unit begins; bytes of its pickle and buffers
+
+
+def can_be_written(value: object) -> bool:
+    """True if a pickle restores data with the same values in the same order in memory.
+
+    Sums of floats depend on the order of their parts, so arrays that pickle would lay out anew are refused.
+    """
+    kind = type(value)
+    if kind in SCALARS:
+        return True
+    if kind in (list, tuple):
+        return all(map(can_be_written, value))  # type: ignore[call-overload]
+    if kind is dict:
+        return all(can_be_written(each) for pair in value.items() for each in pair)  # type: ignore[attr-defined]
+    given: Any = value
+    numpy, pandas, polars = map(sys.modules.get, ("numpy", "pandas", "polars"))
+    if numpy is not None and kind is numpy.ndarray:
+        is_in_order = given.ndim < 2 or given.flags.c_contiguous or given.flags.f_contiguous
+        return is_in_order and not given.dtype.hasobject
+    if numpy is not None and isinstance(value, numpy.generic):
+        return True
+    if polars is not None and kind in (polars.DataFrame, polars.Series):
+        frame = given if kind is polars.DataFrame else given.to_frame()
+        return not any(each.n_chunks() > 1 or each.dtype == polars.Object for each in frame.iter_columns())
+    if pandas is not None and kind in (pandas.DataFrame, pandas.Series):
+        frame = given if kind is pandas.DataFrame else given.to_frame()
+        return all(map(_is_in_one_piece, frame.dtypes, range(frame.shape[1]), [frame] * frame.shape[1]))
+    return False
+
+
+def _is_in_one_piece(kind: Any, place: int, frame: Any) -> bool:
+    if not str(kind).endswith("[pyarrow]"):
+        return not hasattr(kind, "subtype") and not str(kind).startswith("Sparse")
+    return bool(frame.iloc[:, place].array.__arrow_array__().num_chunks <= 1)
+
+
+def write_units(file: Path, reads: Sequence[object], about: Written) -> None:
+    """Write the data of units."""
+    parts = []
+    with file.open("wb") as stream:
+        for each in reads:
+            buffers: list[pickle.PickleBuffer] = []
+            pickled = pickle.dumps(each, protocol=5, buffer_callback=buffers.append)
+            pieces = [memoryview(pickled), *(buffer.raw() for buffer in buffers)]
+            parts.append((stream.tell(), [len(piece) for piece in pieces]))
+            for piece in pieces:
+                stream.write(piece)
+                stream.write(bytes(-len(piece) % ALIGNED))
+        begin = stream.tell()
+        stream.write(pickle.dumps(tuple(about._replace(parts=parts))))
+        stream.write(END.pack(begin))
+
+
+class UnitFile(Sequence[object]):
+    """Data of units by number, read on access; only the last is kept."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        end = os.fstat(self._file).st_size - END.size
+        (begin,) = END.unpack(os.pread(self._file, END.size, end))
+        self.about = Written(*pickle.loads(self._read(begin, end - begin)))
+        self._last: tuple[int, object] = -1, None
+
+    def __len__(self) -> int:
+        return len(self.about.parts)
+
+    def __getitem__(self, unit: int) -> Any:  # type: ignore[override]
+        if self._last[0] != unit:
+            self._last = -1, None  # before the next one is there as well
+            begin, lengths = self.about.parts[unit]
+            room = [length + -length % ALIGNED for length in lengths]
+            data = self._read(begin, sum(room))
+            pieces, at = [], 0
+            for length, whole in zip(lengths, room, strict=True):
+                pieces.append(data[at : at + length])
+                at += whole
+            self._last = unit, pickle.loads(pieces[0], buffers=pieces[1:])
+        return self._last[1]
+
+    def _read(self, begin: int, size: int) -> memoryview:
+        held = mmap.mmap(-1, size)
+        view, at = memoryview(held), 0
+        while at < size:
+            read = os.preadv(self._file, [view[at:]], begin + at)
+            if not read:
+                raise EOFError("a file with data of units is cut off")
+            at += read
+        return view.toreadonly()

@@ -1,7 +1,7 @@
-"""Printed output of units, with an index of who printed which bytes.
+"""Printed output of units, with an index of the bytes of each.
 
-The file is one of those in which exax keeps what slices print, so that exax's own commands show it as well.
-Units that print nothing cost a flush and one system call.
+The file is one of those in which exax keeps the output of slices, so that exax's own commands show it as
+well. Units that print nothing cost a flush and one system call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _libc = ctypes.CDLL(None)
 
 
 class PrintedUnit(NamedTuple):
-    """What one unit printed: bytes of a file."""
+    """Output of a unit: bytes of a file."""
 
     unit: str
     begin: int
@@ -38,11 +38,7 @@ class PrintedUnit(NamedTuple):
 
 
 class UnitOutput:
-    """Within it, what this process prints goes into a file of its job.
-
-    number: of the slice.
-    stage: of the units.
-    """
+    """Context in which output of this process, a slice by number, goes into a file of its job."""
 
     def __init__(self, number: int, stage: Stage) -> None:
         self._stage, self._file = stage, os.path.abspath(f"{FOLDER}/{number}")
@@ -72,14 +68,14 @@ class UnitOutput:
         os.close(self._descriptor)
 
     def each(self, units: Iterable[int]) -> Iterator[int]:
-        """Units that this process computes now, one after the other."""
+        """Iterate over units, each being the current one."""
         for unit in units:
             self._current = unit
             yield unit
             self._note()
 
     def _note(self) -> None:
-        """The current unit is done, or has failed: what was printed since the one before is its own."""
+        """Index the output since the last unit as that of the current one, which is done or has failed."""
         unit, self._current = self._current, None
         flush_output()
         place = os.lseek(self._descriptor, 0, os.SEEK_CUR)
@@ -89,7 +85,7 @@ class UnitOutput:
 
 
 def flush_output() -> None:
-    """Have all that this process printed written, also by libraries in C."""
+    """Flush the output of this process, including that of libraries in C."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # whatever a stage has put in its place
             stream.flush()
@@ -99,7 +95,7 @@ def flush_output() -> None:
 def keep_printed(
     stage: Stage, numbers: Mapping[bytes, int], printed: Iterable[tuple[bytes | None, str]]
 ) -> None:
-    """Keep what units printed in another process; without a unit, what it printed beside them."""
+    """Keep the output of another process: of units, and beside them."""
     file, found = os.path.abspath(f"{FOLDER}/0"), []
     with open(_opened(file), "wb") as stream:
         place = stream.seek(0, os.SEEK_END)
@@ -112,7 +108,7 @@ def keep_printed(
 
 
 def printed_units(file: Path) -> list[PrintedUnit]:
-    """Which unit printed which bytes of a file, in their order."""
+    """The index of a file, in order."""
     found = []
     with contextlib.suppress(FileNotFoundError), open(f"{file}{ENDING}", encoding="utf-8") as lines:
         for line in lines:
@@ -122,13 +118,13 @@ def printed_units(file: Path) -> list[PrintedUnit]:
 
 
 def _opened(file: str) -> int:
-    """The file, in the folder that exax has made of any job that it runs."""
+    """Open the file, in the folder that exax makes for each job that it runs."""
     os.makedirs(os.path.dirname(file), exist_ok=True)
     return os.open(file, FLAGS, 0o666)
 
 
 def _label(stage: Stage, unit: int) -> str:
-    """What a user calls a unit: its name, else its number."""
+    """Name of a unit for users, else its number."""
     names = stage.unit_names()
     return str(unit if names is None else names[unit])
 
@@ -140,7 +136,7 @@ def _add_to_index(file: str, found: Iterable[PrintedUnit]) -> None:
 
 
 def _without_known_warnings(text: str) -> str:
-    """Text without warnings that the job has shown, as other processes met the same."""
+    """Remove warnings that the job has shown already, as another process gave the same."""
     folder = os.path.abspath(FOLDER)
 
     def shown(match: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from shortloop.keys.code import Code
 from shortloop.units.listing import list_needs
 from shortloop.units.messages import JobWork, Mirrored
 from shortloop.units.node_cache import Files, Mirror, Piece
-from shortloop.units.refusing import original, translated
+from shortloop.units.sandbox import original, translated
 
 node = pytest.fixture(node_without_project)
 

@@ -114,7 +114,7 @@ def test_code_that_the_key_does_not_know(job: Job) -> None:
 
 def test_what_watches_jobs_is_no_code_of_theirs(job: Job) -> None:
     patches = [f"exax.patches.{each}" for each in ("watch", "machine_code", "loading", "processes")]
-    for name in ("keys.closure", "units.parent_death", *patches):
+    for name in ("keys.closure", "units.process_ends", *patches):
         file = own_code.ROOT.joinpath("shortloop", *name.split(".")).with_suffix(".py")
         job.load(f"shortloop.{name}", file)
     assert job.evidence() == Evidence()

@@ -102,7 +102,7 @@ def test_what_exax_finds(package: Path) -> None:
     assert made["description"].startswith("Powers of numbers; a unit")
     assert made["depend_extra"] == [str(code_file(method))]
     assert made["options"] == {"partition": None, "modules": None, "count": None, "style": None}
-    assert made["jobs"] == ("numbers", "offset", ["others"])
+    assert made["jobs"] == ("numbers", ["others"], "offset")
     assert exax_method(Growing, str(method))["jobs"] == ("numbers", "before")
     assert {"prepare", "analysis", "synthesis"} < made.keys()
     numbers: dict[str, Any] = exax_method(Numbers, str(method))

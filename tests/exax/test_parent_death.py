@@ -12,7 +12,7 @@ from source_tree import ROOT
 
 FAMILY = """
 import os, time
-from shortloop.units.parent_death import forks_end_with_this
+from shortloop.units.process_ends import forks_end_with_this
 forks_end_with_this()
 pids = [os.getpid()]
 reader, writer = os.pipe()

@@ -73,7 +73,7 @@ class InProcess(Run):
     ) -> Built:
         kind = stage_of(stage)
         fields = fields_of(kind)
-        named = {*fields.jobs, *fields.lists, *fields.perhaps}
+        named = {*fields.jobs}
         defaults = {name: each for name, each in fields.options.items() if each is not REQUIRED}
         given = {name: each for name, each in arguments.items() if name not in named}
         options = json.loads(canonical(plain({**defaults, **given})))

@@ -68,14 +68,14 @@ def test_options_and_jobs_are_told_apart_in_order() -> None:
         ("file", REQUIRED),
         ("files", {}),
     ]
-    assert (fields.jobs, fields.lists, fields.perhaps) == (["panel"], ["groups"], ["extra"])
+    assert fields.jobs == {"panel": "one", "groups": "many", "extra": "optional"}
 
 
 def test_fields_are_inherited_and_may_get_a_default() -> None:
     fields = fields_of(Inherits)
     assert list(fields.options) == [*fields_of(Plain).options, "more"]
     assert (fields.options["count"], fields.options["more"]) == (5, False)
-    assert fields.jobs == ["panel", "second"]
+    assert fields.jobs == fields_of(Plain).jobs | {"second": "one"}
 
 
 def test_a_stage_of_no_fields() -> None:
@@ -103,7 +103,7 @@ def test_a_path_is_no_file_of_a_job(given: str) -> None:
 def test_jobs_may_be_named_with_their_module(before: str) -> None:
     written = {"one": f"{before}Job", "many": f"list[{before}Job]", "perhaps": f"{before}Job | None"}
     fields = fields_of(type("Other", (Stage,), {"__annotations__": written}))
-    assert (fields.jobs, fields.lists, fields.perhaps) == (["one"], ["many"], ["perhaps"])
+    assert fields.jobs == {"one": "one", "many": "many", "perhaps": "optional"}
     assert not fields.options
 
 
@@ -133,7 +133,7 @@ def test_options_that_only_sound_like_jobs(annotation: str) -> None:
 @pytest.mark.parametrize("annotation", ["ClassVar[Job]", "ClassVar[list[Job] | None]", ClassVar[Job]])
 def test_what_is_of_the_class_is_no_field(annotation: Any) -> None:
     found = fields_of(type("Other", (Stage,), {"__annotations__": {"x": annotation}}))
-    assert (found.options, found.jobs, found.lists) == ({}, [], [])
+    assert (found.options, found.jobs, found.datasets) == ({}, {}, {})
 
 
 def test_options_are_of_their_types() -> None:
@@ -239,7 +239,7 @@ class Fit(Stage):
     )
     fields = fields_of(made.Fit)
     assert list(fields.options) == ["where"]
-    assert (fields.jobs, fields.lists, fields.perhaps) == (["one"], ["many"], ["perhaps"])
+    assert fields.jobs == {"one": "one", "many": "many", "perhaps": "optional"}
     assert typed_options(made.Fit, {"where": "a/b"}, {})["where"] == Path("a/b")
 
 
@@ -292,8 +292,8 @@ class Rows(Stage):
 
 def test_datasets_are_told_from_jobs_and_options() -> None:
     fields = fields_of(Rows)
-    assert (fields.datasets, fields.dataset_lists, fields.perhaps_datasets) == (["rows"], ["many"], ["more"])
-    assert (fields.jobs, list(fields.options)) == (["job"], ["name"])
+    assert fields.datasets == {"rows": "one", "many": "many", "more": "optional"}
+    assert (fields.jobs, list(fields.options)) == ({"job": "one"}, ["name"])
 
 
 @pytest.mark.parametrize("annotation", ["Optional[Dataset]", "dict[str, Dataset]", dict[str, Dataset]])

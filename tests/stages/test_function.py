@@ -13,14 +13,13 @@ import pytest
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
 from shortloop.stages.fields import REQUIRED, fields_of
-from shortloop.stages.function import UnitsStage, stage_of_function
+from shortloop.stages.function import UnitsStage, sorted_out, stage_of_function
 from shortloop.stages.inputs import File
 from shortloop.stages.output import compute_row, computed, write_output
 from shortloop.stages.results import open_result
 from shortloop.stages.rows import take_rows
 from shortloop.stages.stage import Job, Values
 from shortloop.stages.task import Task
-from shortloop.stages.values import sorted_out
 from shortloop.store.labelled import dimensions
 
 
@@ -47,7 +46,7 @@ def named(read: int, unit: str, partition: str | None) -> dict[str, Any]:
 def test_parameters_are_fields() -> None:
     kind = stage_of_function(everything)
     fields = fields_of(kind)
-    assert (fields.jobs, fields.lists, fields.perhaps) == (["panel"], ["fits"], ["extra"])
+    assert fields.jobs == {"panel": "one", "fits": "many", "extra": "optional"}
     assert fields.options == {"file": REQUIRED, "formula": REQUIRED, "digits": 3}
     assert (kind.__name__, kind.__doc__, kind.__module__) == ("everything", "What it says.", __name__)
 

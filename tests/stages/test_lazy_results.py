@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
-from shortloop.stages.axes import Described
-from shortloop.stages.lazy_results import Arrays
+from shortloop.stages import lazy_results
+from shortloop.stages.function import UnitsStage, stage_of_function
+from shortloop.stages.lazy_results import Arrays, KeptFrames
+from shortloop.stages.output import compute_row
+from shortloop.stages.records import ROWS, Described
+from shortloop.stages.results import Result, open_result
+from shortloop.stages.rows import BEGIN, unpack
+from shortloop.stages.stage import Finished, Job, Stage
+from shortloop.stages.task import Task
 
 DESCRIBED: Described = {"shape": [3], "dtype": "float64", "axes": "rows", "description": "", "unit": ""}
 
@@ -55,3 +67,156 @@ def test_many_arrays_do_not_hold_many_descriptors(tmp_path: Path) -> None:
     before = descriptors()
     assert sum(arrays[name].sum() for name in names) == 3.0 * len(names)
     assert descriptors() <= before + 64
+
+
+def frame() -> pd.DataFrame:
+    """A column of each type that jobs keep."""
+    days = pd.to_datetime(["2020", "2021", "2022"])
+    columns = {
+        "x": [1.0, 2, 3],
+        "n": [1, 2, 3],
+        "text": ["x", "y", "z"],
+        "kind": pd.Categorical(["u", "v", "u"]),
+        "day": days,
+        "zoned": days.tz_localize("UTC"),
+        "whole": pd.array([1, None, 3], dtype="Int64"),
+        "arrow": pd.array([1.0, 2, 3], dtype="float64[pyarrow]"),
+        "string": pd.array(["a", "b", "c"], dtype="string[pyarrow]"),
+    }
+    return pd.DataFrame(columns, index=pd.Index([5, 6, 7], name="k"))
+
+
+CHANGES: list[Callable[[pd.DataFrame], object]] = [
+    *[lambda rows, name=name: rows[name].array.__setitem__(0, rows[name].array[2]) for name in frame()],
+    *[lambda rows, place=place: rows.iloc.__setitem__((0, place), rows.iloc[2, place]) for place in range(9)],
+    lambda rows: rows["x"].to_numpy().sort(),
+    lambda rows: rows["x"].to_numpy().setflags(write=True),
+    lambda rows: rows.sort_values("x", ascending=False, inplace=True),
+    lambda rows: rows.insert(0, "new", 1),
+    lambda rows: rows.pop("x"),
+    lambda rows: rows.drop(index=5, inplace=True),
+    lambda rows: rows.attrs.update(x=1),
+    lambda rows: setattr(rows.index, "name", "other"),
+    lambda rows: setattr(rows.columns, "name", "other"),
+    lambda rows: setattr(rows["kind"].cat.categories, "name", "other"),
+    lambda rows: rows.index.to_numpy().__setitem__(0, 9),
+    lambda rows: rows.eval("x = x + n", inplace=True),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_unit_does_to_a_frame_no_other_sees(change: Callable[[pd.DataFrame], object]) -> None:
+    kept = KeptFrames()
+    given: Any = kept.get("a", "pandas", frame)
+    try:
+        change(given)
+    except ValueError as error:
+        assert "read-only" in str(error) or "WRITEABLE" in str(error)  # noqa: PT017  or it changes nothing
+    again: Any = kept.get("a", "pandas", frame)
+    pd.testing.assert_frame_equal(again, frame())
+    assert (again.attrs, again["kind"].cat.categories.name) == ({}, None)
+
+
+def test_frames_of_polars_are_given_again() -> None:
+    kept, reads = KeptFrames(), []
+
+    def read() -> pl.DataFrame:
+        reads.append(1)
+        return pl.DataFrame({"x": [1.0, 2], "text": ["a", "b"], "lists": [[1], [2, 3]]})
+
+    one: Any = kept.get("a", "polars", read)
+    one[0, "x"] = 9.0
+    one.insert_column(0, pl.Series("new", [1, 2]))
+    two: Any = kept.get("a", "polars", read)
+    assert (two.columns, two["x"].to_list(), len(reads)) == (["x", "text", "lists"], [1.0, 2.0], 1)
+
+
+@pytest.mark.parametrize("odd", [[[1], [2]], [{"a": 1}, None], pd.array(["a", "b"], dtype="string[python]")])
+def test_objects_that_could_be_changed_are_read_anew(odd: Any) -> None:
+    kept, reads = KeptFrames(), []
+
+    def read() -> pd.DataFrame:
+        reads.append(1)
+        return pd.DataFrame({"odd": pd.Series(odd)})
+
+    assert kept.get("a", "pandas", read) is not kept.get("a", "pandas", read)
+    assert len(reads) == 2
+
+
+def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lazy_results, "KEPT", 20_000)
+    kept, reads = KeptFrames(), []
+
+    def read() -> pd.DataFrame:
+        reads.append(1)
+        return pd.DataFrame({"x": np.zeros(1000)})
+
+    for key in ("a", "b", "c", "c", "b", "a"):
+        kept.get(key, "pandas", read)
+    assert len(reads) == 3
+    for key in "defghabc":
+        kept.get(key, "pandas", read)
+    assert len(reads) == 11
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """A job with an array, a table and names."""
+    from shortloop.stages.output import write_output
+    from shortloop.stages.stage import Values
+
+    class Numbers(Stage):
+        def finish(self, out: object) -> Finished:
+            values = Values(np.arange(50.0), "rows", "")
+            facts = {"names": [f"n{number}" for number in range(50)], "pair": (1, 2)}
+            return Finished(facts, {"values": values}, tables={"table": pd.DataFrame({"x": np.arange(50.0)})})
+
+    folder = tmp_path / "main-1"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    write_output(Numbers(), Task("numbers", "", "", None, {}, {}), {}, [])
+    return open_result(folder)
+
+
+def test_units_open_and_hash_no_more_than_they_must(job: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what all of them read, each unit opens nothing, and hashes its own data once."""
+
+    def total(read: int, numbers: Job) -> dict[str, float]:
+        names, pair = numbers["names"], numbers["pair"]
+        assert (names[read], pair) == (f"n{read}", (1, 2))
+        names.clear()
+        return {"sum": numbers["values"][read] + numbers.arrays["values"][read] + numbers["table"]["x"][read]}
+
+    stage = stage_of_function(total, lambda: {f"u{number}": number for number in range(50)})()
+    assert isinstance(stage, UnitsStage)
+    stage.numbers = job  # type: ignore[attr-defined]
+    stage.open()
+    counts = {"opened": 0, "tables": 0, "hashes": 0}
+    _count(monkeypatch, counts, "opened", np, "load")
+    _count(monkeypatch, counts, "tables", lazy_results, "read_table")
+    _count(monkeypatch, counts, "hashes", hashlib, "blake2b")
+    rows = [compute_row(stage, unit) for unit in range(50)]
+    assert [float(unpack(row[BEGIN:])["sum"]) for row in rows] == [3.0 * unit for unit in range(50)]  # type: ignore[arg-type]
+    assert counts == {"opened": 1, "tables": 1, "hashes": 50}
+
+
+def test_looking_for_a_name_reads_nothing(job: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"tables": 0}
+    _count(monkeypatch, counts, "tables", lazy_results, "read_table")
+    assert "table" in job.tables
+    assert "values" in job.arrays
+    assert job["names"][0] == "n0"
+    assert counts == {"tables": 0}
+    assert len(job["table"]) == len(job["table"]) == 50
+    assert counts == {"tables": 2}  # who is no unit may hold it, or not
+    assert ROWS not in os.listdir(job.path)
+
+
+def _count(patch: pytest.MonkeyPatch, counts: dict[str, int], name: str, module: Any, function: str) -> None:
+    was = getattr(module, function)
+
+    def counted(*given: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return was(*given, **named)
+
+    patch.setattr(module, function, counted)

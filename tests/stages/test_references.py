@@ -18,10 +18,10 @@ import pyarrow.dataset
 import pytest
 from in_process import do_job
 
-from shortloop.stages import references, state
+from shortloop.stages import references
 from shortloop.stages.function import stage_of_function
 from shortloop.stages.inputs import File
-from shortloop.stages.references import References
+from shortloop.stages.references import References, changed, state_of_process
 from shortloop.stages.results import Result, Where
 from shortloop.stages.task import Task
 
@@ -149,7 +149,7 @@ PLAIN: dict[str, tuple[Give, Use]] = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     # Modules of other tests in this process are none of the stage's.
-    monkeypatch.setattr(state, "_own_modules", lambda: [(__name__, sys.modules[__name__])])
+    monkeypatch.setattr(references, "_users_modules", lambda: [(__name__, sys.modules[__name__])])
     FOLDERS[:] = [tmp_path / "data"]
     FOLDERS[0].mkdir()
     yield FOLDERS[0]
@@ -291,3 +291,58 @@ def test_a_folder_counts_with_its_files(folder: Path) -> None:
         again = run(give, use, write_in_folders(700), folder / f"{kind}-2", first)
         assert again["x"].tolist() == [1, 700, 3]
         assert [*again.record["taken"].values()] == [2]
+
+
+MODULE = """
+class Lazy:
+    \"\"\"Its first pickle leaves something in it, as those of exceptions do with some libraries.\"\"\"
+
+    def __init__(self, value):
+        self.value = value
+
+    def __getstate__(self):
+        self.is_pickled = True
+        return dict(self.__dict__)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+
+class Growing(Lazy):
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        self.more = None
+        return state
+
+
+plain = [1, 2]
+lazy = Lazy(1)
+growing = Growing(1)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "some_state.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import some_state  # type: ignore[import-not-found]
+
+    yield some_state
+    del sys.modules["some_state"]
+
+
+def after(call: Callable[[], object]) -> list[str]:
+    before = state_of_process()
+    call()
+    return changed(before, state_of_process())
+
+
+def test_a_first_pickle_is_no_change(module: Any) -> None:
+    assert after(lambda: None) == []
+
+
+def test_changes_are_named(module: Any) -> None:
+    assert after(lambda: module.plain.append(3)) == ["some_state.plain"]
+    assert after(lambda: setattr(module.lazy, "value", 2)) == ["some_state.lazy"]
+    assert after(lambda: setattr(module.growing, "value", 2)) == ["some_state.growing"]
+    assert after(lambda: setattr(module, "new", 1)) == ["some_state.new"]

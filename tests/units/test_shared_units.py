@@ -16,7 +16,7 @@ import pytest
 
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
-from shortloop.units.unit_file import UnitFile, Written, can_be_written, write_units
+from shortloop.units.shared_units import UnitFile, Written, can_be_written, write_units
 
 NUMBERS = np.random.default_rng(5).standard_normal((500, 4))
 TEXTS: list[Any] = ["x", "yy", "", None, "z"]

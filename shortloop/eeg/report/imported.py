@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from shortloop.stages.renamed import renamed
+from shortloop.stages.inputs import renamed
 from shortloop.stages.results import Result
 
 __all__ = ["notes_of", "recordings_of"]

@@ -26,7 +26,7 @@ from typing import Any
 from shortloop.exax.patches.spare_processes import Spares
 from shortloop.exax.stalled_jobs import BEGUN
 from shortloop.exax.unit_processes import UnitForks
-from shortloop.units.ended import Computed, how_ended, job_lost
+from shortloop.units.process_ends import Computed, how_ended, job_lost
 
 __all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "see_ends"]
 

@@ -96,7 +96,7 @@ def prepare_runner() -> None:
     from shortloop.exax.patches.spare_processes import keep_spares, leave_early
     from shortloop.exax.patches.watch import watch_jobs
     from shortloop.exax.tracebacks import keep_causes
-    from shortloop.units.parent_death import forks_end_with_this
+    from shortloop.units.process_ends import forks_end_with_this
 
     load_from_source()
     watch_imports()

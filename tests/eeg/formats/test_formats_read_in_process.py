@@ -221,7 +221,7 @@ def test_a_reader_ends_with_the_job_that_started_it(files: list[Path]) -> None:
 import os, sys, time
 from pathlib import Path
 from shortloop.eeg.formats.files.process import read_apart
-from shortloop.units.parent_death import forks_end_with_this
+from shortloop.units.process_ends import forks_end_with_this
 forks_end_with_this()
 def read():
     print(os.getpid(), flush=True, file=sys.__stdout__)

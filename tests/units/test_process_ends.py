@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shortloop.units.ended import how_ended, job_lost, unit_lost
+from shortloop.units.process_ends import how_ended, job_lost, unit_lost
 
 
 @pytest.mark.parametrize(

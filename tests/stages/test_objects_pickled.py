@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shortloop.base.errors import InputError
-from shortloop.stages.pickles import loaded, pickled
+from shortloop.stages.objects import loaded, pickled
 
 
 class Side(enum.Enum):
@@ -124,7 +124,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 import statsmodels.formula.api as smf
-from shortloop.stages.pickles import pickled
+from shortloop.stages.objects import pickled
 rng = np.random.default_rng(0)
 frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"]).assign(g=["u", "v"] * 40)
 y = (frame.a + rng.normal(size=80) > 0).astype(int)
@@ -209,7 +209,7 @@ def test_what_cannot_be_read_back_is_refused_with_its_place_and_a_remedy(
 
 def test_a_class_of_the_main_module_is_refused() -> None:
     code = (
-        "class Own: pass\nfrom shortloop.stages.pickles import pickled\n"
+        "class Own: pass\nfrom shortloop.stages.objects import pickled\n"
         "try: pickled([Own()], 'x', 'fit')\nexcept ValueError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,5 +1,8 @@
-"""A process that computes units in mirrors: it refuses what is not on this node, as whoever does without it
-comes to another result, and what would stay there. What it says is of the project, not of the mirrors."""
+"""Sandbox of a process that computes units on a node without the project.
+
+It refuses reads of undeclared files, which are not on the node, as code that goes on without them comes to
+another result, and changes that would stay there. Its messages name paths of the project, not of mirrors.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ from shortloop.units.node_cache import INSIDE, OUTSIDE
 
 __all__ = [
     "check_refused",
+    "enter_sandbox",
     "explained",
     "original",
-    "refuse_what_is_not_here",
-    "refusing",
+    "sandboxed",
     "translated",
     "where_of",
 ]
@@ -40,13 +43,13 @@ READS = "a unit reads a file that is not on this node"
 LOOKS = "a unit looks for a file that is not on this node"
 LISTS = "a unit lists a folder of which this node has a part at most"
 CHANGES = "a unit changes a file of the project"
-# Events of Python, and which of their arguments are paths that change.
+# Audit events, and which of their arguments are paths that change.
 CHANGING = {
     **dict.fromkeys(("os.chmod", "os.mkdir", "os.remove", "os.rmdir", "os.truncate"), (0,)),
     **dict.fromkeys(("os.link", "os.symlink"), (1,)),
     "os.rename": (0, 1),
 }
-# They look where modules may be, or see to jobs: to find nothing there changes no result.
+# Modules that look for modules, or serve jobs: a missing file changes no result of theirs.
 MACHINERY = (
     "_frozen_importlib",
     "importlib.",
@@ -56,7 +59,7 @@ MACHINERY = (
     "zipimport.",
     *(f"{PACKAGE}.{floor}." for floor in ("exax", "keys", "plan", "project", "run", "stages", "store")),
 )
-# Others ask for files with them.
+# Modules through which others ask for files.
 BETWEEN = {"genericpath", "os", "pathlib", "posixpath", "tokenize", "zipfile", "zipfile._path"}
 RESOLVING = {"_joinrealpath", "realpath", "resolve"}
 
@@ -66,16 +69,16 @@ _refused: list[TransientError] = []
 _is_hooked = False
 
 
-def refuse_what_is_not_here(mirrored: Mirrored) -> None:
-    """Refuse, for good, what is not here, also to say whether it is."""
+def enter_sandbox(mirrored: Mirrored) -> None:
+    """Refuse undeclared files from now on, even to tell whether they exist."""
     _begin(mirrored)
     for name in ("stat", "lstat"):
         _watch(name)
 
 
 @contextmanager
-def refusing(mirrored: Mirrored | None) -> Iterator[None]:
-    """Refuse what is not here while modules are imported for a job."""
+def sandboxed(mirrored: Mirrored | None) -> Iterator[None]:
+    """Refuse undeclared files while modules are imported for a job."""
     global _rules
     if mirrored is not None:
         _begin(mirrored)
@@ -86,13 +89,13 @@ def refusing(mirrored: Mirrored | None) -> Iterator[None]:
 
 
 def check_refused() -> None:
-    """Raise what was refused so far, whatever became of the error."""
+    """Raise the first refusal, even if its error was caught."""
     if _refused:
         raise _refused[0]
 
 
 def where_of(work: JobWork) -> Where:
-    """Where input files and jobs are, for a process that computes units of a job."""
+    """Places of input files and jobs, for a process that computes units of a job."""
     mirrored = work.get("mirrored")
     if mirrored is None:
         return here()
@@ -127,7 +130,7 @@ def original(path: str, mirrored: Mirrored) -> str:
 
 
 def explained(traceback: str, error: BaseException, mirrored: Mirrored | None) -> str:
-    """The traceback of a unit, with a hint if the cause may be that the project is not here."""
+    """The traceback of a unit, with a hint if its cause may be an undeclared file."""
     if mirrored is None:
         return traceback
     for folder in (mirrored["code"], mirrored["data"]):
@@ -161,7 +164,7 @@ class _Rules:
         self._absent = _tops(*mirrored["absent"])
 
     def refuses(self, name: str, how: str) -> bool:
-        """True if a unit may not do that with a path."""
+        """True if a unit may not use a path in this way."""
         top = _above(name, self._mirrors)
         if top:
             if _is_hidden(name, top):
@@ -182,7 +185,7 @@ def _above(name: str, tops: tuple[str, ...]) -> str:
 
 
 def _is_hidden(name: str, top: str) -> bool:
-    """True for paths that slices do not look at either: results are not made of them."""
+    """True for hidden files and caches, on which no results depend."""
     rest = f"{name[len(top) - 1 :]}/"
     return "/." in rest or "/__pycache__/" in rest
 
@@ -210,7 +213,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _check(path: Any, how: str, frame: FrameType) -> None:
-    """Refuse a path if that must be; the error is kept, as a unit may go on in spite of it."""
+    """Refuse a path if necessary; the error is kept, as a unit may catch it and go on."""
     if _rules is None or isinstance(path, int):
         return
     name = os.path.abspath(os.fsdecode(path))

@@ -31,8 +31,8 @@ from shortloop.plan.planner import Asked, asked_of_joblib
 from shortloop.plan.request import Request
 from shortloop.project.project import configuration, project_directory
 from shortloop.run.build_job import Order, make
-from shortloop.run.events import Ended, Listener, Reading, Started
 from shortloop.run.lock import Turn
+from shortloop.run.progress import Ended, Listener, Reading, Started
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.scheduler import Job, Machine, Scheduler
 from shortloop.stages.fields import BEFORE
@@ -56,7 +56,7 @@ class Executor(Run):
 
     lookup: finds what is there.
     urd: asks exax.
-    tell: is told what happens; see `shortloop.run.events`.
+    tell: is told what happens; see `shortloop.run.progress`.
     meter: measures what jobs cost.
     part: which jobs to build; others are only looked up. Default: all.
     engine: computes units of jobs. Default: slices.

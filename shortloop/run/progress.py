@@ -1,4 +1,4 @@
-"""Progress of a run: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Events of a run, and its progress: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import one_line
 from shortloop.plan.estimate import Estimate, Name
 from shortloop.plan.pipeline import REUSE, Built
-from shortloop.run.events import Ended, Event, Reading, Started
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["Progress", "terminal_width"]
+__all__ = ["Ended", "Event", "Listener", "Progress", "Reading", "Started", "terminal_width"]
 
 REFRESH = 4  # times a second
 SHORT, LONG = 21, 40  # characters for what is built
@@ -33,6 +32,39 @@ LEAST = 13  # columns of stage and partition together, at least
 # Seconds that reading files takes before it is worth a word, and between such lines off a terminal.
 WORTH_A_WORD = 2.0
 LINE_EVERY = 10.0
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job starts, or is about to be reused."""
+
+    stage: str
+    partition: str | None
+    variant: str = ""
+    # Its folder once that is known; each attempt to build it has its own.
+    folder: Callable[[], Path | None] = field(default=lambda: None, compare=False)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job is finished; `built.fresh` tells built from reused jobs."""
+
+    built: Built
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Input files are being read."""
+
+    files: int
+    done: int  # bytes
+    total: int
+    seconds: float
+
+
+Event = Started | Ended | Reading
+Listener = Callable[[Event], None]
+"""Is called with each event in the process of the run, which waits for it."""
 
 
 def terminal_width() -> int | None:
@@ -57,9 +89,7 @@ _TERMINAL = _terminal()
 class Progress:
     """Progress of a run; a context manager.
 
-    jobs: its plan.
-    history: seconds that a job of each stage took before.
-    fraction: share of the units of the job in a folder that is done, or None.
+    `history` gives the seconds of earlier jobs by stage, `fraction` the finished share of a job's units.
     """
 
     def __init__(
@@ -79,12 +109,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

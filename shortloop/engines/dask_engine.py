@@ -16,9 +16,8 @@ from distributed.security import Security
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import CONNECT, Computed, Engine, connected
-from shortloop.engines.mirror import keep_parcel
 from shortloop.engines.supply import AGAIN, Supplies
-from shortloop.engines.worker import compute_batch
+from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.batches import Batches
 from shortloop.units.messages import HERE, Parcel, Reply, Work

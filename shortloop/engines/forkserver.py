@@ -8,6 +8,7 @@ new, and there at once.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pickle
 import select
@@ -29,7 +30,6 @@ load_from_source(anew=True)
 watch_imports()
 set_single_thread()  # before NumPy is loaded
 
-from shortloop.engines.mirror import hold_mirror  # noqa: E402
 from shortloop.exax.job_process import serve  # noqa: E402
 from shortloop.exax.patches.preload import import_all  # noqa: E402
 from shortloop.keys.file_state import State, states_of_files  # noqa: E402
@@ -110,7 +110,8 @@ def _be_process(asking: Connection, work: JobWork) -> NoReturn:
     status = 1
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
-        hold_mirror(work)
+        if (mirrored := work.get("mirrored")) is not None:  # its mirror is kept as long as this process runs
+            fcntl.flock(os.open(mirrored["lock"], os.O_RDWR), fcntl.LOCK_SH)
         asking.send_bytes(b"%d" % os.getpid())
         serve(asking, work)
         status = 0

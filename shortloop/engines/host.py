@@ -19,8 +19,7 @@ from multiprocessing.connection import Connection, Listener
 from typing import Any, NoReturn
 
 from shortloop.base.errors import InputError
-from shortloop.engines.engine import Engine
-from shortloop.engines.registry import open_engine
+from shortloop.engines.engine import Engine, open_engine
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.batches import Batches

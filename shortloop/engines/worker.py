@@ -1,13 +1,16 @@
-"""Have a process of the job compute a worker's batch.
+"""Worker of an engine: has a process of the job compute a batch, in the project or in mirrors of it.
 
-Such processes are kept for the next batch, as they have the job's input open; for a moment, as nobody tells a
-worker that a job has ended. In an engine whose workers are threads, each has its own.
+Such processes are kept for the next batch because they have the job's input open; for a moment, because
+nobody tells a worker that a job has ended. In an engine whose workers are threads, each has its own. On a
+node without the project, mirrors of what a job needs take its place.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+import json
 import os
 import pickle
 import shutil
@@ -19,15 +22,19 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from shortloop.engines.mirror import NotHere, Placed, placed
 from shortloop.keys.own_code import ROOT
 from shortloop.stages.threads import VARIABLES
 from shortloop.units.facts import with_surroundings
-from shortloop.units.messages import STALE, Reply, Work
+from shortloop.units.messages import STALE, JobWork, Mirrored, Missing, Parcel, Reply, Work
+from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
 
-__all__ = ["compute_batch"]
+if TYPE_CHECKING:
+    from shortloop.units.listing import Listing
+
+__all__ = ["compute_batch", "keep_parcel"]
 
 JOBS = 2  # whose processes are kept at a time
 PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one
@@ -82,7 +89,7 @@ class _Processes:
                 os.close(each)
 
     def how_ended(self, connection: Connection) -> str:
-        """How the process ended that a connection leads to."""
+        """Say how the process at the other end of a connection ended."""
         with self._lock:
             used = next((each for each in self._forkservers.values() if connection in each.forks), None)
         with contextlib.suppress(OSError, EOFError):
@@ -98,8 +105,8 @@ class _Processes:
                 return forkserver.fork(place.work)
             except (OSError, EOFError):
                 with self._lock:
-                    if self._forkservers.get(_where(place)) is forkserver:
-                        del self._forkservers[_where(place)]
+                    if self._forkservers.get(place.key) is forkserver:
+                        del self._forkservers[place.key]
                 said = forkserver.end()
             finally:
                 with self._lock:
@@ -117,13 +124,12 @@ class _Processes:
             self._look_later()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
-        """Each project has one of its own, for each path, as modules of two may have the same names; and for
-        what Python goes by when it starts."""
+        """Take the forkserver of a project, path and environment: modules of two may have the same names."""
         with self._lock:
-            found = self._forkservers.pop(_where(place), None) or _Forkserver(place)
+            found = self._forkservers.pop(place.key, None) or _Forkserver(place)
             found.used = time.monotonic()
             found.asked += 1
-            self._forkservers[_where(place)] = found  # the one that was used last comes last
+            self._forkservers[place.key] = found  # the one that was used last comes last
             idle = [where for where, each in self._forkservers.items() if not each.is_used()]
             for where in idle[:-PROJECTS]:
                 self._forkservers.pop(where).end()
@@ -139,7 +145,7 @@ class _Processes:
         timer.start()
 
     def _end_idle(self) -> None:
-        """End processes that wait for long: their job has ended, or has no units left."""
+        """End processes that have waited long: their job has ended, or has no units left."""
         now = time.monotonic()
         since = now - KEPT
         with self._lock:
@@ -149,19 +155,13 @@ class _Processes:
                 elif forkserver.used < since:
                     self._forkservers.pop(where).end()
             for key, idle in [*self._idle.items()]:
-                for _, connection in (each for each in idle if each[0] < since):
-                    connection.close()
-                self._idle[key] = [each for each in idle if each[0] >= since]
-                if not self._idle[key]:
+                while idle and idle[0][0] < since:
+                    idle.pop(0)[1].close()
+                if not idle:
                     del self._idle[key]
             self._is_looking = False
             if self._idle or self._forkservers:
                 self._look_later()
-
-
-def _where(place: Placed) -> tuple[str, ...]:
-    surroundings = [f"{name}={each}" for name, each in place.surroundings.items()]
-    return place.project, *place.path, *surroundings
 
 
 class _Forkserver:
@@ -193,7 +193,6 @@ class _Forkserver:
         atexit.register(self.end)
 
     def fork(self, work: Work) -> Connection:
-        """A process of a job."""
         connection = Client(self._address, "AF_UNIX")
         connection.send_bytes(work.data)
         answer = connection.recv_bytes()
@@ -204,17 +203,16 @@ class _Forkserver:
         return connection
 
     def how_ended(self, connection: Connection) -> str:
-        """How the process ended that a connection leads to."""
         with Client(self._address, "AF_UNIX") as asked:
             asked.send_bytes(pickle.dumps(self.forks[connection]))
             return asked.recv_bytes().decode()
 
     def is_used(self) -> bool:
-        """Whether it has a fork, or is asked for one; with it, its forks end."""
+        """True if it has or was asked for a fork; with it, its forks end."""
         return self.asked > 0 or any(not each.closed for each in [*self.forks])
 
     def end(self) -> str:
-        """End it; the last that it said."""
+        """End it; return the last lines of its log."""
         atexit.unregister(self.end)
         self._process.kill()
         self._process.wait()
@@ -226,3 +224,113 @@ class _Forkserver:
 
 
 _processes = _Processes()
+
+
+class NotHere(Exception):
+    """This node must be sent something before a job can be computed here."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing)
+        self.missing = missing
+
+
+class Placed(NamedTuple):
+    """The work of a job, with paths as they are on this node."""
+
+    work: Work
+    project: str
+    path: tuple[str, ...]  # folders that modules are looked for in
+    surroundings: dict[str, str]
+    holds: tuple[int, ...] = ()  # open files; while the first is open, the mirror of the code is kept
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.project, *self.path, *(f"{name}={each}" for name, each in self.surroundings.items())
+
+
+def placed(work: Work) -> Placed:
+    """Find what a job needs in the project or in mirrors; raise NotHere if something is missing."""
+    said: JobWork = pickle.loads(work.data)
+    holds: tuple[int, ...] = ()
+    if not _is_here(*work.here):
+        cache = node_cache()
+        listed = cache.read(work.listed) if work.listed else None
+        if listed is None:
+            raise NotHere(Missing(cache.name, [work.listed] if work.listed else []))
+        listing: Listing = json.loads(listed)
+        with contextlib.ExitStack() as fails:
+            code, data = _mirrors(cache, listing, fails)
+            said = _moved(said, listing, code.folder, data.folder)
+            fails.pop_all()
+        work, holds = work._replace(data=pickle.dumps(said)), (code.hold, data.hold)
+    return Placed(work, said["project"], tuple(said["path"]), said["surroundings"], holds)
+
+
+def keep_parcel(parcel: Parcel) -> tuple[str, str]:
+    """Put a parcel into the cache of this node; return the name of the cache, and the error."""
+    cache = node_cache()
+    try:
+        return cache.name, cache.put(parcel.pieces, parcel.sender)
+    except OSError as error:
+        return cache.name, f"{error.strerror or error}: {error.filename or ''}"
+
+
+@functools.cache
+def node_cache() -> NodeCache:
+    """The cache of this node."""
+    return NodeCache()
+
+
+def _is_here(file: str, said: str) -> bool:
+    """True if the project is on this node: there is a file that the run has written."""
+    try:
+        return not file or Path(file).read_text(encoding="ascii", errors="replace") == said
+    except OSError:
+        return False
+
+
+def _mirrors(cache: NodeCache, listing: Listing, fails: contextlib.ExitStack) -> tuple[Mirror, Mirror]:
+    parts = listing["code"], listing["data"]
+    wanted = {content: size for part in parts for content, size in part.values()}
+    if lacking := cache.lacking(wanted):
+        raise NotHere(Missing(cache.name, lacking))
+    found: list[Mirror] = []
+    for files in parts:
+        mirror = cache.mirror(files)
+        if mirror is None:  # another worker has just removed something
+            raise NotHere(Missing(cache.name, cache.lacking(wanted)))
+        fails.callback(os.close, mirror.hold)
+        found.append(mirror)
+    return found[0], found[1]
+
+
+def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
+    """Work with paths in mirrors."""
+    folders, task = listing["folders"], said["task"]
+
+    def moved(given: object) -> object:
+        if isinstance(given, list):
+            return [moved(each) for each in given]
+        return str(data / folders[given]) if isinstance(given, str) else given
+
+    for place in (*folders.values(), *listing["inputs"].values()):
+        check_place(f"{place}/.x")
+    for place in folders.values():  # a folder of modules may have none that the job needs
+        (code / place).mkdir(parents=True, exist_ok=True)
+    mirrored: Mirrored = {
+        "project": listing["project"],
+        "code": str(code),
+        "data": str(data),
+        "lock": f"{data}.lock",
+        "inputs": {content: str(data / place) for content, place in listing["inputs"].items()},
+        "whole": [str(data / place) for place in listing["whole"]],
+        "absent": listing["absent"],
+    }
+    jobs = {name: moved(each) for name, each in cast("dict[str, object]", task["jobs"]).items()}
+    return {
+        **said,
+        "project": str(code / INSIDE),
+        "path": [str(code / folders[each]) if each in folders else each for each in said["path"]],
+        "task": {**task, "jobs": jobs, "before": moved(task["before"])},
+        "mirrored": mirrored,
+    }

@@ -19,7 +19,7 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import printable
 from shortloop.exax.cost import TICKS, runner
 from shortloop.exax.listener import ask
-from shortloop.exax.patches.reloading import forget_what_is_read
+from shortloop.exax.patches.method_loading import forget_what_is_read
 from shortloop.exax.submission import JobIds, Urd, call_server
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import code_file, code_state, code_text, says_code

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.exax.imports import imports_of
+from shortloop.exax.patches.preload import imports_of
 from shortloop.keys.code import Code
 from shortloop.keys.file_state import states_of_files
 from shortloop.keys.hashing import digest

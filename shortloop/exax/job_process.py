@@ -27,9 +27,9 @@ from typing import Any, cast
 
 from shortloop.exax.datasets import open_dataset, refuse_other_slices
 from shortloop.exax.libraries import note_libraries_of
+from shortloop.exax.listener import note_units
 from shortloop.exax.patches.loading import forget_modules, loaded_modules
 from shortloop.exax.patches.watch import watch_units
-from shortloop.exax.stalled_jobs import note_units
 from shortloop.project.project import project_directory
 from shortloop.stages.identity import ids_of_units
 from shortloop.stages.needs import KEEP, needs_of

@@ -27,10 +27,9 @@ from shortloop.exax.job_for_workers import (
     work_of_job,
 )
 from shortloop.exax.libraries import note_versions
-from shortloop.exax.patches.fork_safety import threads_lost_by_fork
+from shortloop.exax.listener import BEGUN, note_units
 from shortloop.exax.patches.preload import client
-from shortloop.exax.stalled_jobs import BEGUN, note_units
-from shortloop.exax.unit_processes import computed_in_processes
+from shortloop.exax.unit_processes import computed_in_processes, threads_lost_by_fork
 from shortloop.keys.code import Code, code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts

@@ -15,11 +15,11 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.forked import Forked, fork_ax
 from shortloop.exax.listener import PATIENCE, answers, ask, socket_file
-from shortloop.exax.patches.permissions import private_folder
 from shortloop.exax.patches.small_fixes import (
     SOCKET_PATH_LIMIT,
     board_later,
     keep_line_ends,
+    private_folder,
     refuse_unknown_version,
     take_folders_literally,
 )

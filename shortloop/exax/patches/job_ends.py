@@ -23,8 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shortloop.exax.listener import BEGUN
 from shortloop.exax.patches.spare_processes import Spares
-from shortloop.exax.stalled_jobs import BEGUN
 from shortloop.exax.unit_processes import UnitForks
 from shortloop.units.ended import Computed, how_ended, job_lost
 

@@ -1,7 +1,9 @@
-"""Apply all patches when exax starts, for the versions of exax they support.
+"""Small patches of exax, among them the access to its sockets, and the check of its version.
+
+exax makes its sockets open to everybody, in a folder that the group may enter.
 
 Made for exax 2025.11.11. Upstream: all but `board_later` mend faults of exax, and could go there as they
-are: patterns in folders' names, ends of lines, locks, `multiprocessing`'s folder.
+are: patterns in folders' names, ends of lines, locks, `multiprocessing`'s folder, sockets for their user.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import glob
 import multiprocessing
 import os
 import shutil
+import socket
+import stat
 import sys
 import termios
 import threading
@@ -21,14 +25,19 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.base.errors import InputError
+from shortloop.exax.listener import peer
+from shortloop.project.project import project_directory
 
 __all__ = [
     "KNOWN_VERSIONS",
     "SOCKET_PATH_LIMIT",
+    "answer_this_user_only",
     "board_later",
     "keep_line_ends",
+    "keep_private",
     "leave_nothing_behind",
     "one_at_a_time",
+    "private_folder",
     "read_few_jobs_itself",
     "refuse_unknown_version",
     "take_folders_literally",
@@ -39,6 +48,8 @@ KNOWN_VERSIONS = ("2025.11.11",)
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
 BOARD_AFTER = 2.0  # s; a run that builds nothing has ended by then
 FEW = 2_000  # jobs; to start processes that read them takes longer than to read them
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+LOOK_EVERY, LOOK_FOR = 0.05, 60.0  # s; exax's other servers open theirs while this one starts
 
 
 def refuse_unknown_version() -> None:
@@ -56,8 +67,7 @@ def refuse_unknown_version() -> None:
 
 
 def board_later() -> None:
-    """Let the server, which is about to start, start the board a moment later: the page that shows jobs is
-    imported by a process of its own, which would take a core from a run that waits for the server."""
+    """Let the server start the board, whose imports would take a core from the run, a moment later."""
     from accelerator import board
 
     original = board.run
@@ -71,8 +81,7 @@ def board_later() -> None:
 
 
 def take_folders_literally() -> None:
-    """Let exax, as far as it is loaded, find methods, build scripts and lists of builds in folders with names
-    like ``paper [v2]``, which it takes for patterns."""
+    """Let exax, as far as it is loaded, work in folders like ``paper [v2]``, which it takes for patterns."""
     for name, depth in (("methods", 1), ("shell.script", 1), ("urd", 2)):
         module: Any = sys.modules.get(f"accelerator.{name}")
         if module is not None:
@@ -80,14 +89,13 @@ def take_folders_literally() -> None:
 
 
 def _below(depth: int, pattern: str) -> list[str]:
-    """Files of a pattern whose last so many parts alone are one."""
+    """Find files of a pattern of which only the last parts are a pattern."""
     folder, *names = pattern.rsplit("/", depth)
     return glob.glob("/".join([glob.escape(folder), *names]))
 
 
 def keep_line_ends() -> None:
-    """Have exax's pseudo-terminals pass on the ends of lines as they are, and not as CR LF: the terminal
-    behind them, if there is one, does that."""
+    """Have exax's pseudo-terminals pass on LF, not CR LF: the terminal behind them, if any, does that."""
     from accelerator import iowrapper
 
     original = iowrapper.openpty
@@ -104,8 +112,7 @@ def keep_line_ends() -> None:
 
 
 def read_few_jobs_itself() -> None:
-    """Let the server, which looks for new jobs whenever it loads the methods, start processes that read them
-    only if there are many."""
+    """Let the server start processes that read new jobs only if there are many."""
     from accelerator import control
 
     control.multiprocessing = _Multiprocessing
@@ -122,10 +129,11 @@ def one_at_a_time() -> None:
     from accelerator.workspace import WorkSpace
 
     loading, listing = threading.Lock(), threading.Lock()
-    _change(Main, "update_methods", lambda original: _within(loading, original))
-    _change(Main, "run_job", lambda original: _after(loading, original))
-    for name in ("update", "allocate_jobs"):
-        _change(WorkSpace, name, lambda original: _within(listing, original))
+    Main.update_methods = _locked(loading, Main.update_methods)
+    Main.run_job = _locked(loading, Main.run_job, is_held=False)
+    WorkSpace.update, WorkSpace.allocate_jobs = (
+        _locked(listing, each) for each in (WorkSpace.update, WorkSpace.allocate_jobs)
+    )
 
 
 def leave_nothing_behind(folder: Path) -> None:
@@ -168,23 +176,67 @@ class _LazyPool:
             self._start().close()
 
 
-def _change(kind: type, name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    original = getattr(kind, name)
-    setattr(kind, name, functools.wraps(original)(change(original)))
+def _locked(lock: threading.Lock, original: Callable[..., Any], is_held: bool = True) -> Callable[..., Any]:
+    """Call a function when a lock is free; hold the lock meanwhile, unless the call may be cut off."""
 
-
-def _within(lock: threading.Lock, original: Callable[..., Any]) -> Callable[..., Any]:
-    def alone(*arguments: Any, **more: Any) -> Any:
+    @functools.wraps(original)
+    def locked(*arguments: Any, **more: Any) -> Any:
         with lock:
-            return original(*arguments, **more)
-
-    return alone
-
-
-def _after(lock: threading.Lock, original: Callable[..., Any]) -> Callable[..., Any]:
-    def later(*arguments: Any, **more: Any) -> Any:
-        with lock:  # not for as long as it runs: that it can be cut off is another matter
-            pass
+            if is_held:
+                return original(*arguments, **more)
         return original(*arguments, **more)
 
-    return later
+    return locked
+
+
+def private_folder() -> Path:
+    """Return the folder of the project for what a server needs while it runs, of this user alone."""
+    folder = project_directory() / ".socket.dir"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _close(folder):
+        raise InputError(
+            "the folder of the exax server's sockets belongs to another user",
+            file=folder,
+            found=f"user {folder.stat().st_uid}",
+            expected=f"user {os.geteuid()}",
+            hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+        )
+    return folder
+
+
+def keep_private(sockets: Iterable[Path]) -> None:
+    """Close sockets and other files of a server to others, also those that it has yet to make."""
+    folder = private_folder()
+    files = [*sockets, *(folder / name for name in ("multiprocessing", "server.log"))]
+
+    def close() -> None:
+        end = time.monotonic() + LOOK_FOR
+        while time.monotonic() < end:
+            for file in [*files, *folder.glob("multiprocessing/*")]:
+                _close(file)
+            time.sleep(LOOK_EVERY)
+
+    threading.Thread(target=close, daemon=True).start()
+
+
+def answer_this_user_only() -> None:
+    """Let the server refuse others, who may have connected before its socket was closed to them."""
+    from accelerator.web import ThreadedUnixHTTPServer
+
+    def is_this_user(self: Any, request: socket.socket, address: object) -> bool:
+        return peer(request)[1] in (os.geteuid(), 0)
+
+    ThreadedUnixHTTPServer.verify_request = is_this_user
+
+
+def _close(file: Path) -> bool:
+    """Take a file's or folder's access from others; False if that is not possible."""
+    try:
+        mode = file.lstat().st_mode
+        if mode & OTHERS and not stat.S_ISLNK(mode):
+            file.chmod(stat.S_IMODE(mode) & ~OTHERS)
+    except FileNotFoundError:  # not there yet, or not any more
+        return True
+    except OSError:
+        return False
+    return True

@@ -25,11 +25,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from shortloop.exax.libraries import begin_program, note_libraries_of
+from shortloop.exax.listener import answer_where
 from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.exax.patches.preload import modules_beside
 from shortloop.exax.patches.spare_processes import Spares
 from shortloop.exax.readers import hear_readers
-from shortloop.exax.stalled_jobs import answer_where
 from shortloop.keys.code import modules_as_loaded
 from shortloop.keys.file_state import file_state
 from shortloop.keys.interpreter import python_here

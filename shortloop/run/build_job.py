@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from shortloop.base.plain import Plain
@@ -20,8 +21,12 @@ from shortloop.keys.code import CODE_BESIDE, Code, code_beside, code_state, says
 from shortloop.keys.file_state import CHANGED, at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.part import ASKED
+from shortloop.plan.request import Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
-from shortloop.stages.records import RECORD
+from shortloop.stages.fields import BEFORE
+from shortloop.stages.records import EARLIER, RECORD, RETRIED
 from shortloop.stages.results import Setup
 from shortloop.stages.retries import FAILED_UNITS
 from shortloop.store.formats import is_outdated
@@ -32,7 +37,10 @@ from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint
 from shortloop.units.queue import PROGRESS
 
-__all__ = ["Order", "cores_of_jobs", "make"]
+__all__ = ["Order", "cores_of_jobs", "make", "order_for"]
+
+FAILED = "units of it failed"
+EARLIER_JOBS = 20  # that are asked for rows of units
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,51 @@ class Order:
     def code(self) -> Code:
         """Return the code of its method as it is now."""
         return code_state(find_method(self.method)[1], self.modules)
+
+
+def order_for(lookup: Lookup, wanted: Request, parts: Parts, anew: bool, retried: bool) -> Order:
+    """Order a job, with the earlier jobs whose units it may take over."""
+    ids, base, store, before = wanted.ids(), wanted.base(parts), lookup.store, lookup.before(wanted)
+    options, alike = wanted.sent, dict[str, str]()
+    previous = "" if before is None else before.job
+    if base and not anew:  # else it would take over what it is to compute
+        most = -1 if wanted.grows else EARLIER_JOBS
+        found = store.find_alike(base, previous, wanted.partition, most)
+        alike = {each.job: each.libraries for each in found if not each.rejected}
+        if alike and wanted.grows:
+            ids[BEFORE] = most_grown = max(alike, key=lambda job: _amount(store, job, wanted.grows))
+            alike = {most_grown: alike[most_grown]}
+        elif alike:
+            alike = dict(islice(alike.items(), EARLIER_JOBS))
+            options = {**options, EARLIER: [*alike]}
+    failed = store.find(parts.key()) if retried else None
+    if failed is not None:
+        options, alike = {**options, RETRIED: failed.job}, {**alike, failed.job: failed.libraries}
+    return Order(
+        method=wanted.stage,
+        options=options,
+        jobs=ids,
+        datasets=wanted.dataset_ids(),
+        paths=wanted.paths,
+        caption=wanted.caption,
+        parts=parts,
+        base=base,
+        units=wanted.of_units,
+        partition=wanted.partition,
+        pipeline=lookup.pipeline,
+        reason=ASKED if anew else FAILED if failed else lookup.reason(wanted, parts),
+        previous=previous,
+        modules=wanted.modules,
+        anew=anew,
+        retried=failed,
+        libraries={name: each for of in alike.values() for name, each in json.loads(of).items()},
+    )
+
+
+def _amount(store: Store, job: str, grows: str) -> float:
+    manifest = store.manifest_of(job)
+    amount = None if manifest is None else manifest.parts.options[grows]
+    return float(amount) if isinstance(amount, int | float) else -1
 
 
 def make(

@@ -93,7 +93,7 @@ def run_pipeline(
             run: Run = plan
             last = None if selection.words else _reused(plan, store, record)
             if last is None:
-                from shortloop.run.execution import execute  # a run that builds nothing has no need of it
+                from shortloop.run.build_jobs import execute  # a run that builds nothing has no need of it
 
                 run, last = execute(of_server(urd), pipeline, store, plan, part, record, engine)
             if finish is not None and any(job is last for job in run.jobs):

@@ -1,8 +1,7 @@
 """Process beside each worker that forks one process for each job.
 
-A worker of a library is kept for many jobs, and has threads; what runs in it would see what other jobs left
-there. This process has one thread, and does nothing but load what jobs import: so its forks are as good as
-new, and there at once.
+A worker of a library is kept for many jobs and has threads; code in it would see what other jobs left there.
+This process has one thread, and only imports what jobs import, so its forks are as good as new processes.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def serve_worker(address: str) -> int:
 
 
 def _status(process: int, forks: dict[int, int | None]) -> int:
-    """The exit status of a fork that is ending."""
+    """Return the exit status of a fork that is ending."""
     status = forks.pop(process, 0)
     if status is not None:
         return status
@@ -124,7 +123,7 @@ def _be_process(asking: Connection, work: JobWork) -> NoReturn:
 
 
 def _has_path(path: list[str]) -> bool:
-    """Whether this process looks for modules where a job does; it does as the first job that it forks for."""
+    """True if this process has the module path of a job; the first job sets it."""
     if not _path:
         _path[:] = path
         sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
@@ -132,7 +131,7 @@ def _has_path(path: list[str]) -> bool:
 
 
 def _is_as_loaded(states: dict[str, State]) -> bool:
-    """Whether all code of one's own that this process has loaded is still what the files say."""
+    """True if all own code that this process has loaded is as in its files."""
     for name, module in loaded_modules().items():
         state = next(iter(states_of_files([module.file])), None)
         if state is None or states.get(name) != state:

@@ -175,11 +175,7 @@ class _Forkserver:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self._address],
             cwd=place.project,
-            env={
-                **with_surroundings(place.surroundings),
-                **dict.fromkeys(VARIABLES, "1"),
-                "PYTHONPATH": path,
-            },
+            env=with_surroundings(place.surroundings) | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),

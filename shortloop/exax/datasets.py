@@ -1,8 +1,8 @@
 """exax datasets and per-slice files, read completely or not at all.
 
-A dataset is stored slice by slice, and exax reads as many of them as the job that reads has slices, without
-a look at how many there are. Its guard, a fixed number for each workdir, is not used here. So exax does not
-find jobs again that hold slices of another number, and to read from one in spite of that is refused.
+exax reads as many slices of a dataset as the reading job has, whatever their number. Its guard, a fixed
+number for each workdir, is not used here. So exax does not find jobs again that hold another number of
+slices, and reading from one is refused.
 
 Made for exax 2025.11.11. Upstream: exax could check the number of slices of each job, in place of one
 number for each workdir.
@@ -25,7 +25,7 @@ __all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_othe
 
 
 def prepare_script() -> None:
-    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
+    """Give the process of a build script the server's number of slices; elsewhere nothing."""
     cfg = running_configuration("build")
     if cfg is not None:
         cfg.slices = slices_now()
@@ -33,7 +33,7 @@ def prepare_script() -> None:
 
 
 def forget_other_slices(slices: int) -> None:
-    """Let the server, when asked for a job, pass over those that hold slices of another number."""
+    """Let the server pass over jobs that hold another number of slices."""
     from accelerator.database import DataBase, _paramsdict
     from accelerator.job import Job
 
@@ -65,7 +65,7 @@ def forget_other_slices(slices: int) -> None:
 
 
 def open_dataset(name: str) -> Dataset:
-    """A dataset, in a process of a job."""
+    """Open a dataset in a process of a job."""
     from accelerator import dataset
 
     opened: Dataset = dataset.Dataset(name)
@@ -73,9 +73,9 @@ def open_dataset(name: str) -> Dataset:
 
 
 def refuse_other_slices() -> None:
-    """From now on, in this process and its forks, what has slices of another number cannot be read.
+    """Refuse to read other numbers of slices in this process and its forks, from now on.
 
-    It can be opened: exax opens the datasets of a job whenever somebody asks for one of its options.
+    Datasets can be opened: exax does so whenever somebody asks for an option of their job.
     """
     from accelerator.dataset import Dataset
     from accelerator.job import Job

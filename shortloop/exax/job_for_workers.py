@@ -26,18 +26,18 @@ __all__ = ["code_digest", "folders_of", "name_of_stage", "names_of", "states_of_
 
 
 def name_of_stage(method: Path) -> str:
-    """What pipelines call the stage of a method."""
+    """Return the name of a method's stage in pipelines."""
     return method.stem.removeprefix("a_")
 
 
 def code_digest(code: Code) -> str:
-    """A hash of all code that a job runs, with the libraries as they are installed."""
+    """Hash all code that a job runs, with the libraries as they are installed."""
     files: list[Plain] = [[file, *state] for file, state in (*code.watched, *environment())]
     return digest([code.code, files])
 
 
 def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
-    """What tells jobs from others that may come to have their ids, if somebody deletes their folders."""
+    """Return states that tell jobs from later ones with their ids, if somebody deletes their folders."""
     names = [name for each in jobs for name in (each if isinstance(each, list) else [each]) if name]
     folders = [name if os.path.isabs(name) else str(job_directory(name.partition("/")[0])) for name in names]
     return [[*state] for state in states_of_files([f"{folder}/{FINISHED}" for folder in folders])]
@@ -56,7 +56,7 @@ def work_of_job(
     datasets: Mapping[str, Folders],
     slices: int,
 ) -> JobWork:
-    """What a worker must know of a job."""
+    """Describe a job for workers."""
     name, module = name_of_stage(method), module_of(method)
     return {
         "project": str(project_directory()),
@@ -83,19 +83,18 @@ def work_of_job(
 
 
 def folders_of(jobs: Any) -> Any:
-    """Folders of jobs as exax gives them: of one, of each of a list, or None."""
+    """Return the folders of jobs as exax gives them: of one, of each in a list, or None."""
     return [*map(folders_of, jobs)] if isinstance(jobs, list) else str(jobs.path) if jobs else None
 
 
 def names_of(datasets: Any) -> Any:
-    """Names of datasets as exax gives them, alike."""
+    """Return the names of datasets as exax gives them, likewise."""
     if isinstance(datasets, list):
         return [names_of(each) for each in datasets]
     return f"{datasets.job}/{datasets.name}" if datasets else None  # exax leaves out the name "default"
 
 
 def _has_own(folder: str) -> bool:
-    """Whether modules of one's own may be in it; Python looks where its scripts are, if it runs one."""
-    return (
-        os.path.isdir(folder) and folder != os.path.dirname(sys.executable) and is_own(f"{folder}/module.py")
-    )
+    """True if a folder may have own modules; Python's own scripts are on the path when it runs one."""
+    is_of_scripts = folder == os.path.dirname(sys.executable)
+    return os.path.isdir(folder) and not is_of_scripts and is_own(f"{folder}/module.py")

@@ -1,8 +1,8 @@
 """Turn a stage into an exax method.
 
-``prepare`` opens the stage and makes its arrays. exax then forks slices, whose ``analysis`` draws units until
-none is left. ``synthesis`` finishes the stage and writes the record. How units are handed out cannot change a
-result, so nothing of this file is in a key.
+``prepare`` opens the stage and creates its arrays. exax then forks slices, whose ``analysis`` draws units
+until none is left. ``synthesis`` finishes the stage and writes the record. The distribution of units cannot
+change a result, so nothing of this file is in a key.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shortloop.exax.libraries import note_versions
 from shortloop.exax.listener import BEGUN, note_units
 from shortloop.exax.patches.preload import client
 from shortloop.exax.unit_processes import computed_in_processes, threads_lost_by_fork
-from shortloop.keys.code import Code, code_of, code_state
+from shortloop.keys.code import code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import module_of
@@ -59,12 +59,12 @@ from shortloop.units.unit_output import UnitOutput, keep_printed
 __all__ = ["STAGE", "exax_method"]
 
 STAGE = "STAGE"
-"""The name that a method has for the class of its stage."""
+"""Name of the class of a method's stage in its module."""
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 
 def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
-    """What exax looks for in a method, made of a stage.
+    """Make the variables and functions that exax looks for in a method from a stage.
 
     >>> globals().update(exax_method(Fit, __file__))
     """
@@ -90,7 +90,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
 
 
 class _Work:
-    """The work of one job: its stage, opened, and its arrays. Slices inherit it when they are forked."""
+    """Opened stage and arrays of a job, inherited by its slices when they are forked."""
 
     def __init__(self, kind: type[Stage], file: str) -> None:
         from accelerator import g
@@ -119,22 +119,18 @@ class _Work:
             {name: names_of(each) for name, each in g.datasets.items()},
             open_dataset,
         )
-        self.refused = True
-        """True if it cannot be computed; the job says why."""
-        self.at_once = True
-        """Whether it is not worth to share it out."""
+        self.refused = True  # it cannot be computed; the job says why
+        self.at_once = True  # not worth distributing
         workdirs = self.task.where.workdirs
+        # Jobs that may have rows of the same units, of which some may be gone, and how many units each gave.
         self.earlier = [Path(workdirs[job.rpartition("-")[0]], job) for job in earlier or ()]
-        """Folders of jobs that may have rows of the same units; some may be gone."""
         self.taken: dict[str, int] = {}
-        """How many units each of them gave."""
         self.units: Checkpoint | None = None
-        self.engine: dict[str, Plain] | None = None
-        """What has computed the units, if they were shared out."""
+        self.engine: dict[str, Plain] | None = None  # what has computed distributed units
         self.needs = needs_of(kind)
         self.known: bytes | None = None
+        # The job of the same key whose failed units are computed again.
         self.retried = retried and Path(workdirs[retried.rpartition("-")[0]], retried)
-        """The job of the same key whose failed units are to be computed."""
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
@@ -161,7 +157,7 @@ class _Work:
         self.refused = False
 
     def _trusted(self, job: Path) -> bool:
-        """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
+        """True if an interrupted job loaded the code and read the files that this one would."""
         parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
         evidence = evidence_of(job, parts, self.code)
         if evidence.is_as_keyed:  # what it loaded has made what is taken over
@@ -178,7 +174,7 @@ class _Work:
             return None
 
     def compute(self, slice_: int = 0) -> Pools | None:
-        """Compute units until none is left; the thread pools of this process, if it computed any."""
+        """Compute units until none is left; return the thread pools of this process if it computed any."""
         assert self.units is not None
         any_drawn = False
         with UnitOutput(slice_, self.stage) as output:
@@ -201,29 +197,27 @@ class _Work:
 
     @property
     def what(self) -> str:
-        """What messages call the job."""
+        """Name of the job in messages."""
         return " ".join(filter(None, (self.task.name, self.task.partition)))
 
     def compute_elsewhere(self, engine: EngineNote) -> Pools:
-        """Have an engine compute all units that are left; the thread pools of its workers."""
-        computing, numbers = self._computing(engine, self.what, self.code)
+        """Have an engine compute the units that are left; return the thread pools of its workers."""
+        computing, numbers = self._computing(engine)
         self._keep_all(computing.units(self._left(numbers), self._for_workers()), numbers)
         self.engine = computing.described()
         return list(computing.threads)
 
     def compute_in_processes(self, threads: list[str]) -> Pools:
-        """Have processes compute the units that have none of the threads of this one."""
-        computing, numbers = self._computing(None, self.what, self.code)
+        """Have processes without the threads of this one compute the units that are left."""
+        computing, numbers = self._computing(None)
         work, left, count = self._for_workers(), self._left(numbers), self.slices
         batches = computed_in_processes(work, left, count, computing.given_up)
         self._keep_all(computing.done(batches, left, work), numbers)
         self.engine = {"workers": count, **computing.described(), "threads": [*threads]}
         return [*computing.threads]
 
-    def _computing(
-        self, engine: EngineNote | None, what: str, code: Code | None = None
-    ) -> tuple[Any, dict[bytes, int]]:
-        """What has units computed, and the number that each unit has in this process."""
+    def _computing(self, engine: EngineNote | None) -> tuple[Any, dict[bytes, int]]:
+        """Return what has units computed elsewhere, and the number of each unit in this process."""
         assert self.units is not None
         stage = self.stage
         numbers = {each: number for number, each in enumerate(ids_of_units(stage, self.units.costs))}
@@ -242,7 +236,7 @@ class _Work:
             return self.failures.given_up(numbers[unit], how, lost, again=engine is None)
 
         keep = partial(keep_printed, stage, numbers)
-        computing = client().Computing(engine, what, name, is_of, given_up, code, keep)
+        computing = client().Computing(engine, self.what, name, is_of, given_up, self.code, keep)
         return computing, numbers
 
     def _left(self, numbers: Mapping[bytes, int]) -> dict[bytes, float]:
@@ -258,22 +252,19 @@ class _Work:
             self.units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
 
     def _keep(self, given: Mapping[int, Any]) -> None:
-        """Keep what units gave, or missing values of those that failed."""
+        """Keep the results of units, or missing values of those that failed."""
         assert self.units is not None
-        found = {unit: self._noted(unit, each) for unit, each in given.items()}
+        found = dict(given)
+        for unit, each in given.items():
+            if isinstance(each, Tried):
+                self.failures.note(unit, each)
+                found[unit] = each.values
         if isinstance(self.stage, CollectingStage):
             key = self.stage.unit_key
             self.units.keep_rows({unit: each or key(unit) + FOR_THIS_JOB for unit, each in found.items()})
             return
         for unit, values in found.items():
             self._fill(unit, values)
-
-    def _noted(self, unit: int, given: Any) -> Any:
-        """What a unit gave; None if it failed, which is noted."""
-        if not isinstance(given, Tried):
-            return given
-        self.failures.note(unit, given)
-        return given.values
 
     def _fill(self, unit: int, values: Any) -> None:
         assert self.units is not None
@@ -302,7 +293,7 @@ class _Work:
         )
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
-        """Write what is left; the files beside the arrays."""
+        """Write the rest of the results; return the files beside the arrays."""
         if self.engine is None and not self.at_once:
             pools = list(pools)
             self.engine = {"name": SLICES, "workers": len(pools)}
@@ -311,19 +302,8 @@ class _Work:
         noted = self.failures.write(self.known, files)
         rows = self.units.rows() if self.units is not None and isinstance(self.stage, CollectingStage) else []
         threads = distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
-        written = self._or_refuse(
-            lambda: write_output(
-                self.stage,
-                self.task,
-                self.arrays,
-                threads,
-                files,
-                rows,
-                self.taken,
-                self.engine,
-                self.failures,
-            )
-        )
+        more = threads, files, rows, self.taken, self.engine, self.failures
+        written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, *more))
         if written is None:
             for file in [*files, *noted]:
                 Path(file).unlink()

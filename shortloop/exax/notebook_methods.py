@@ -1,6 +1,6 @@
 """Notebook stages as exax methods, in a temporary package.
 
-They are no part of the project: nobody else loads them, and what is left of them may be deleted.
+They are not part of the project: nobody else loads them, and the package may be deleted.
 
 Made for exax 2025.11.11. Upstream: `Methods` could take packages beside those of accelerator.conf.
 """
@@ -31,7 +31,7 @@ KEPT = 7 * 24 * 3600  # s, for those who go on with them
 
 
 def write_cells(modules: Mapping[str, str]) -> Path:
-    """Write stages of a notebook down as methods, each text once."""
+    """Write stages of a notebook as methods, each version into a folder of its own."""
     said = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
     folder = _cells() / hashlib.sha256(said).hexdigest()[:20]
     package = folder / CELLS
@@ -49,7 +49,7 @@ def write_cells(modules: Mapping[str, str]) -> Path:
 
 
 def find_cells(folder: Path) -> None:
-    """From now on, this process finds the package in a folder, and takes it for one of the configuration."""
+    """Let this process find the package in a folder, as one of the configuration."""
     above = str(_cells())
     sys.path[:] = [each for each in sys.path if os.path.dirname(each) != above]
     sys.path.append(str(folder))
@@ -62,7 +62,7 @@ def find_cells(folder: Path) -> None:
 
 @contextmanager
 def announced(folder: Path) -> Iterator[None]:
-    """Let the server load what is in a folder, whenever it loads methods; nobody else may be building."""
+    """Let the server load the methods in a folder with others; nobody else may be building."""
     write_atomically(_note(), json.dumps({"pid": os.getpid(), "folder": folder.name}))
     try:
         yield
@@ -71,7 +71,7 @@ def announced(folder: Path) -> Iterator[None]:
 
 
 def find_announced() -> Path | None:
-    """In the server, and in the process that runs jobs: find what was announced, if anything was."""
+    """Find announced methods, in the server and in the process that runs jobs."""
     try:
         note = json.loads(_note().read_text(encoding="utf-8"))
         os.kill(note["pid"], 0)  # one that was killed left its note behind
@@ -83,7 +83,7 @@ def find_announced() -> Path | None:
 
 
 def load_announced() -> None:
-    """In the server: whenever it loads methods, load those that were announced too."""
+    """Have the server load announced methods whenever it loads methods."""
     from accelerator.methods import Methods
 
     original = Methods.__init__
@@ -101,7 +101,7 @@ def load_announced() -> None:
 
 
 def are_loaded(folder: Path) -> bool:
-    """Whether the server has loaded what is in a folder."""
+    """True if the server has loaded the methods in a folder."""
     with suppress(OSError):
         if (_cells() / LOADED).read_text(encoding="utf-8") == folder.name:
             known = json.loads(ask("methods") or b"{}")  # it may be another server by now

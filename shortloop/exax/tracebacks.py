@@ -32,7 +32,7 @@ MACHINERY = re.compile(
 
 
 def of_user(text: str) -> str:
-    """Leave out of a text what its tracebacks say of this package, exax and the like."""
+    """Remove frames of this package, exax and the like from the tracebacks in a text."""
     if os.environ.get(WHOLE) == "full":
         return text
     kept: list[str] = []
@@ -56,12 +56,12 @@ def of_user(text: str) -> str:
 
 
 def user_traceback(error: BaseException) -> str:
-    """An exception with its causes, as `of_user` shows it."""
+    """Format an exception with its causes as `of_user` does."""
     return of_user("".join(traceback.format_exception(error))).rstrip()
 
 
 def keep_causes() -> None:
-    """From now on, what a job says of an exception has its causes, which exax leaves out."""
+    """Add the causes of an exception, which exax leaves out, to the error of a job."""
     from accelerator import launch
 
     original: Callable[[int], str] = launch.fmt_tb

@@ -300,7 +300,7 @@ class Executor(Run):
             self._exax.end()
 
     def _seconds_here(self, wanted: Request) -> float | None:
-        """Estimate the seconds of a job here; its predecessor may have been made by more workers elsewhere."""
+        """Estimate the seconds of a job here; its predecessor may have had more workers, elsewhere."""
         before = self._lookup.before(wanted)
         if before is None or "seconds" not in before.cost:
             return self._lookup.store.index.seconds().get(wanted.stage)

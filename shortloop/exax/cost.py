@@ -6,7 +6,6 @@ Made for exax 2025.11.11. Upstream: a job's `post.json` could hold processor tim
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import resource
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.exax.listener import process_of, server_process
+from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
 from shortloop.units.queue import PROGRESS
 
@@ -41,10 +41,8 @@ def note_costs() -> None:
     """Have jobs of exax write at their end what their processes used."""
     from accelerator import launch
 
-    original = launch.execute_process
-
-    @functools.wraps(original)
-    def execute_process(workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
+    @patch(launch, "execute_process")
+    def execute_process(original: Any, workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
         result = original(workdir, job, *arguments, **more)
         with contextlib.suppress(OSError, ValueError):
             used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -53,8 +51,6 @@ def note_costs() -> None:
             costs |= {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
             Path(workdir, job, COSTS).write_text(json.dumps(costs), encoding="ascii")
         return result
-
-    launch.execute_process = execute_process
 
 
 class Meter:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
 from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.exax.listener import slices_now
+from shortloop.exax.patches import patch
 from shortloop.project.project import running_configuration
 from shortloop.stages.dataset import Dataset
 from shortloop.store.slices import holds_slices
@@ -50,18 +50,14 @@ def forget_other_slices(slices: int) -> None:
                 return False
         return known[job]
 
-    original = DataBase._update_finish
-
-    @functools.wraps(original)
-    def finish(self: Any, *arguments: Any, **more: Any) -> Any:
+    @patch(DataBase, "_update_finish")
+    def finish(original: Any, self: Any, *arguments: Any, **more: Any) -> Any:
         done = original(self, *arguments, **more)
         for jobs in self.db_by_method.values():
             for job in [job for job in jobs if is_other(job)]:
                 jobs.remove(job)
                 self.db_by_workdir[job.rsplit("-", 1)[0]][job]["current"] = False
         return done
-
-    DataBase._update_finish = finish
 
 
 def open_dataset(name: str) -> Dataset:
@@ -80,8 +76,8 @@ def refuse_other_slices() -> None:
     from accelerator.dataset import Dataset
     from accelerator.job import Job
 
-    lines, filename = Dataset.lines.fget, Job.filename
-    if hasattr(filename, "__wrapped__"):  # done
+    lines = Dataset.lines.fget
+    if hasattr(Job.filename, "__wrapped__"):  # done
         return
 
     @functools.wraps(lines)
@@ -90,25 +86,19 @@ def refuse_other_slices() -> None:
         _refuse(self.quoted, self.job, len(found) or None)
         return found
 
-    @functools.wraps(filename)
-    def whole_filename(self: Any, name: Any, sliceno: int | None = None) -> Any:
+    @patch(Job, "filename")
+    def whole_filename(filename: Any, self: Any, name: Any, sliceno: int | None = None) -> Any:
         if sliceno is not None:
             _refuse(f"{name} of {self}", self, self.params.slices)
         return filename(self, name, sliceno)
 
-    Dataset.lines = property(whole_lines)
-    Job.filename = whole_filename
-    for name in ("column_filename", "link_to_here"):
-        setattr(Dataset, name, _after_lines(getattr(Dataset, name)))
-
-
-def _after_lines(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def checked(self: Any, *arguments: Any, **more: Any) -> Any:
+    def after_lines(original: Any, self: Any, *arguments: Any, **more: Any) -> Any:
         assert self.lines is not None
         return original(self, *arguments, **more)
 
-    return checked
+    Dataset.lines = property(whole_lines)
+    for name in ("column_filename", "link_to_here"):
+        patch(Dataset, name)(after_lines)
 
 
 def _refuse(what: str, job: str, found: int | None) -> None:

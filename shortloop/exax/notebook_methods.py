@@ -7,7 +7,6 @@ Made for exax 2025.11.11. Upstream: `Methods` could take packages beside those o
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib
 import json
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.exax.listener import ask
+from shortloop.exax.patches import patch
 from shortloop.keys.methods import look_again
 from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
 
@@ -86,18 +86,14 @@ def load_announced() -> None:
     """Have the server load announced methods whenever it loads methods."""
     from accelerator.methods import Methods
 
-    original = Methods.__init__
-
-    @functools.wraps(original)
-    def load(self: Any, server_config: Any) -> None:
+    @patch(Methods, "__init__")
+    def load(original: Any, self: Any, server_config: Any) -> None:
         packages = {name: each for name, each in server_config["method_directories"].items() if name != CELLS}
         folder = find_announced()
         if folder is not None:
             packages[CELLS] = True
         original(self, type(server_config)({**server_config, "method_directories": packages}))
         write_atomically(_cells() / LOADED, "" if folder is None else folder.name)
-
-    Methods.__init__ = load
 
 
 def are_loaded(folder: Path) -> bool:

@@ -5,13 +5,13 @@ Made for exax 2025.11.11. Upstream: `fmt_tb` could show the causes of an excepti
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
 import traceback
 from collections.abc import Callable
 
+from shortloop.exax.patches import patch
 from shortloop.keys.own_code import PACKAGE, ROOT
 
 __all__ = ["WHOLE", "keep_causes", "of_user", "user_traceback"]
@@ -64,10 +64,8 @@ def keep_causes() -> None:
     """Add the causes of an exception, which exax leaves out, to the error of a job."""
     from accelerator import launch
 
-    original: Callable[[int], str] = launch.fmt_tb
-
-    @functools.wraps(original)
-    def with_causes(skip: int) -> str:
+    @patch(launch, "fmt_tb")
+    def with_causes(original: Callable[[int], str], skip: int) -> str:
         said, error = original(skip), sys.exc_info()[1]
         assert error is not None
         if error.__cause__ is not None:
@@ -78,8 +76,6 @@ def keep_causes() -> None:
             return said
         causes = "".join(traceback.format_exception(cause))
         return f"{causes}\nThe above exception {between}:\n\n{said}"
-
-    launch.fmt_tb = with_causes
 
 
 def _is_empty(line: str, after: str) -> bool:

@@ -59,7 +59,7 @@ def test_patches_name_the_version_they_are_for() -> None:
 
 
 def is_patch(function: ast.AST) -> bool:
-    """True of a function that assigns an attribute of what it imports of exax, or of `runner`."""
+    """True of a function that assigns or patches an attribute of what it imports of exax, or of `runner`."""
     if not isinstance(function, ast.FunctionDef):
         return False
     theirs = {"runner"}
@@ -73,6 +73,7 @@ def is_patch(function: ast.AST) -> bool:
         for each in node.targets
         for place in (each.elts if isinstance(each, ast.Tuple) else [each])
     ]
-    return any(
-        ast.unparse(each).split(".")[0] in theirs for each in places if isinstance(each, ast.Attribute)
-    )
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    patched = [each.args[0] for each in calls if ast.unparse(each.func) == "patch"]
+    places = [each for each in places if isinstance(each, ast.Attribute)]
+    return any(ast.unparse(each).split(".")[0] in theirs for each in (*places, *patched))

@@ -9,7 +9,6 @@ could go there as it is.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import select
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from shortloop.exax.forked import let_go
+from shortloop.exax.patches import patch
 
 __all__ = ["keep_output_in_one_process"]
 
@@ -35,7 +35,7 @@ TERMINAL = "BD_TERM_FD"  # of the environment: where output is shown
 
 
 def keep_output_in_one_process() -> None:
-    """Have a process, which ends with this one and its jobs, keep what jobs print from now on."""
+    """Have a process, which ends with this one and its jobs, capture the output of jobs."""
     from accelerator import iowrapper
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,11 +44,10 @@ def keep_output_in_one_process() -> None:
     if not os.fork():
         _keep_all(theirs)
     theirs.close()
-    original = iowrapper.run_reader
 
-    @functools.wraps(original)
+    @patch(iowrapper, "run_reader")
     def run_reader(
-        fd2pid: dict[int, int], names: list[str], masters: list[int], slaves: list[int], q: Any = None
+        original: Any, fd2pid: Any, names: list[str], masters: list[int], slaves: Any, q: Any = None
     ) -> None:
         given = [*masters, *([] if q is None else [q.w])]
         processes = [fd2pid.get(each) for each in masters]
@@ -58,11 +57,9 @@ def keep_output_in_one_process() -> None:
         else:
             original(fd2pid, names, masters, slaves, q=q)
 
-    iowrapper.run_reader = run_reader
-
 
 def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> bool:
-    """Not if there are too many files, or nobody listens any more."""
+    """False if there are too many files, or nobody listens any more."""
     if len(given) > MOST_FILES:
         return False
     try:
@@ -73,7 +70,7 @@ def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> 
 
 
 def _keep_all(jobs: socket.socket) -> NoReturn:
-    """All of the life of the process."""
+    """Run the process until it ends."""
     try:
         from accelerator.compat import setproctitle
 
@@ -90,7 +87,7 @@ def _keep_all(jobs: socket.socket) -> NoReturn:
 
 
 class _Terminal:
-    """Where output is shown, if that takes it: nobody waits for a terminal that has been stopped."""
+    """The terminal of the server; nobody waits for one that has been stopped."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -109,7 +106,7 @@ class _Terminal:
 
 
 class _Keeper:
-    """Reads what jobs print, until none is left and none can come."""
+    """Reads the output of jobs until none is left and none can come."""
 
     def __init__(self, jobs: socket.socket, terminal: _Terminal) -> None:
         self._jobs = jobs
@@ -162,7 +159,7 @@ class _Keeper:
 
 
 class _Output:
-    """What one job prints, each of its parts into a file, and the last of it for the server."""
+    """The output of one job: each part in a file, and its last bytes for the server."""
 
     def __init__(self, folder: Path, queue: list[int]) -> None:
         self._folder = folder
@@ -178,7 +175,7 @@ class _Output:
         self._processes[descriptor] = process
 
     def take(self, descriptor: int, text: bytes) -> bytes:
-        """Keep it; what of it is to be shown."""
+        """Keep output; return the bytes to show."""
         from accelerator import statmsg
 
         process = self._processes[descriptor]
@@ -196,7 +193,7 @@ class _Output:
         return text
 
     def end(self, descriptor: int) -> None:
-        """Nothing more comes of one part."""
+        """End one part of the output."""
         from accelerator import statmsg
 
         os.close(descriptor)

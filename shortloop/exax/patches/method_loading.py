@@ -31,6 +31,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from shortloop.exax.patches import patch
 from shortloop.exax.patches.loading import own_modules
 from shortloop.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.keys.own_code import PACKAGE, is_own
@@ -63,14 +64,11 @@ def note_what_is_read() -> None:
     _reading = reading = _Reading()
     sys.addaudithook(reading.heard)
     os.register_at_fork(after_in_child=reading.stop)
-    original: Callable[..., bytes | None] = runner.recvall
 
-    @functools.wraps(original)
-    def receive(*arguments: Any, **more: Any) -> bytes | None:
+    @patch(runner, "recvall")
+    def receive(original: Any, *arguments: Any, **more: Any) -> Any:
         reading.write()
         return original(*arguments, **more)
-
-    runner.recvall = receive
 
 
 def forget_what_is_read() -> None:
@@ -82,10 +80,8 @@ def keep_methods_as_loaded() -> None:
     """Let the server, when it is to load the methods, keep those whose files are as they were loaded."""
     from accelerator.control import Main
 
-    original = Main.update_methods
-
-    @functools.wraps(original)
-    def update(self: Any, *arguments: Any) -> Any:
+    @patch(Main, "update_methods")
+    def update(original: Any, self: Any, *arguments: Any) -> Any:
         runners = {each.pid: each for each in self.Methods.runners.values()}
         if (
             any(arguments)
@@ -99,8 +95,6 @@ def keep_methods_as_loaded() -> None:
         self.update_database()
         return None
 
-    Main.update_methods = update
-
 
 def do_without_broken_methods() -> None:
     """Let the server, which would not start, know only methods that can be imported, of unique names."""
@@ -109,18 +103,19 @@ def do_without_broken_methods() -> None:
     from accelerator.error import AcceleratorError
     from accelerator.runner import Runner
 
-    load, check = Runner.load_methods, methods.Methods._check_package
+    Runner.broken = ()  # before it has loaded any
 
-    @functools.wraps(load)
-    def load_methods(self: Any, *arguments: Any) -> Any:
+    @patch(Runner, "load_methods")
+    def load_methods(load: Any, self: Any, *arguments: Any) -> Any:
         warnings, self.broken, *known = load(self, *arguments)
         return [warnings, [], *known]
 
-    def get_methods(self: Any) -> dict[str, Any]:
+    @patch(Main, "get_methods")
+    def get_methods(_: Any, self: Any) -> dict[str, Any]:
         return {name: self.method_info(name) for name in self.Methods.hash}
 
-    @functools.wraps(check)
-    def check_package(self: Any, package: str) -> Any:
+    @patch(methods.Methods, "_check_package")
+    def check_package(check: Any, self: Any, package: str) -> Any:
         try:
             return check(self, package)
         except (Exception, SystemExit):  # whose methods say why, when a job needs one
@@ -129,10 +124,12 @@ def do_without_broken_methods() -> None:
                 raise AcceleratorError(f"there is no package {package}; see accelerator.conf") from None
             return folder
 
-    Runner.broken = ()  # before it has loaded any
-    Runner.load_methods, Main.get_methods = load_methods, get_methods
-    methods.Methods._check_package = check_package
-    methods.read_methods_conf = _with_unique_names(methods.read_methods_conf)
+    @patch(methods, "read_methods_conf")
+    def with_unique_names(read: Any, folder: str, discover: bool) -> dict[str, Any]:
+        packages: Mapping[str, bool] = configuration().method_directories
+        folders = {_folder_of_package(name): found for name, found in packages.items()}
+        count = Counter(name for each, found in folders.items() if each for name in read(each, found))
+        return {name: each for name, each in read(folder, discover).items() if count[name] < 2}
 
 
 def import_methods_apart() -> None:
@@ -276,19 +273,6 @@ def _folder_of_package(package: str) -> str | None:
     module = sys.modules.get(package)
     spec = importlib.util.find_spec(package) if module is None else module.__spec__
     return next(iter((spec.submodule_search_locations if spec else None) or ()), None)
-
-
-def _with_unique_names(read: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Leave methods whose name another package has, too, out of what lists the methods of a package."""
-
-    @functools.wraps(read)
-    def read_methods(folder: str, discover: bool) -> dict[str, Any]:
-        packages: Mapping[str, bool] = configuration().method_directories
-        folders = {_folder_of_package(name): found for name, found in packages.items()}
-        count = Counter(name for each, found in folders.items() if each for name in read(each, found))
-        return {name: each for name, each in read(folder, discover).items() if count[name] < 2}
-
-    return read_methods
 
 
 def _is_of_user(name: str) -> bool:

@@ -26,6 +26,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.exax.listener import peer
+from shortloop.exax.patches import patch
 from shortloop.project.project import project_directory
 
 __all__ = [
@@ -70,14 +71,10 @@ def board_later() -> None:
     """Let the server start the board, whose imports would take a core from the run, a moment later."""
     from accelerator import board
 
-    original = board.run
-
-    @functools.wraps(original)
-    def run(*arguments: Any) -> None:  # in that process
+    @patch(board, "run")
+    def run(original: Any, *arguments: Any) -> None:  # in a process of its own
         time.sleep(BOARD_AFTER)
         original(*arguments)
-
-    board.run = run
 
 
 def take_folders_literally() -> None:
@@ -98,17 +95,13 @@ def keep_line_ends() -> None:
     """Have exax's pseudo-terminals pass on LF, not CR LF: the terminal behind them, if any, does that."""
     from accelerator import iowrapper
 
-    original = iowrapper.openpty
-
-    @functools.wraps(original)
-    def openpty() -> tuple[int, int]:
+    @patch(iowrapper, "openpty")
+    def openpty(original: Any) -> tuple[int, int]:
         ours, theirs = original()
         modes = termios.tcgetattr(theirs)
         modes[1] &= ~termios.ONLCR
         termios.tcsetattr(theirs, termios.TCSANOW, modes)
         return ours, theirs
-
-    iowrapper.openpty = openpty
 
 
 def read_few_jobs_itself() -> None:
@@ -129,11 +122,20 @@ def one_at_a_time() -> None:
     from accelerator.workspace import WorkSpace
 
     loading, listing = threading.Lock(), threading.Lock()
-    Main.update_methods = _locked(loading, Main.update_methods)
-    Main.run_job = _locked(loading, Main.run_job, is_held=False)
-    WorkSpace.update, WorkSpace.allocate_jobs = (
-        _locked(listing, each) for each in (WorkSpace.update, WorkSpace.allocate_jobs)
-    )
+
+    def within(lock: threading.Lock, original: Any, *arguments: Any, **more: Any) -> Any:
+        with lock:
+            return original(*arguments, **more)
+
+    @patch(Main, "run_job")
+    def run_job(original: Any, *arguments: Any, **more: Any) -> Any:
+        with loading:  # not for as long as it runs: that it can be cut off is another matter
+            pass
+        return original(*arguments, **more)
+
+    patch(Main, "update_methods")(functools.partial(within, loading))
+    for name in ("update", "allocate_jobs"):
+        patch(WorkSpace, name)(functools.partial(within, listing))
 
 
 def leave_nothing_behind(folder: Path) -> None:
@@ -174,19 +176,6 @@ class _LazyPool:
     def close(self) -> None:
         if self._start.cache_info().currsize:
             self._start().close()
-
-
-def _locked(lock: threading.Lock, original: Callable[..., Any], is_held: bool = True) -> Callable[..., Any]:
-    """Call a function when a lock is free; hold the lock meanwhile, unless the call may be cut off."""
-
-    @functools.wraps(original)
-    def locked(*arguments: Any, **more: Any) -> Any:
-        with lock:
-            if is_held:
-                return original(*arguments, **more)
-        return original(*arguments, **more)
-
-    return locked
 
 
 def private_folder() -> Path:

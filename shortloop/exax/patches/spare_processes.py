@@ -11,7 +11,6 @@ Made for exax 2025.11.11. Upstream: nothing; spares need a client that says what
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import json
 import os
@@ -21,6 +20,8 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
+
+from shortloop.exax.patches import patch
 
 __all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "say_lanes"]
 
@@ -138,17 +139,15 @@ def keep_spares() -> Spares:
     """From now on, this process, which forks jobs, has spares run them."""
     runner: Any = sys.modules["__main__"]
     spares = Spares()
-    original: Callable[[dict[str, Any]], tuple[int, int]] = runner.launch_start
 
-    @functools.wraps(original)
-    def launch_start(data: dict[str, Any]) -> tuple[int, int]:
+    @patch(runner, "launch_start")
+    def launch_start(original: Any, data: dict[str, Any]) -> Any:
         method, modules, follows = data.pop(LANE, (None, (), False))
         started = None
         if method is not None and not data["debuggable"]:
             started = spares.start((method, tuple(modules)), follows, data)
         return started or original(data)
 
-    runner.launch_start = launch_start
     return spares
 
 
@@ -157,10 +156,10 @@ def say_lanes(follows: Callable[[], bool]) -> None:
     from accelerator import dispatch
     from accelerator.runner import Runner
 
-    launch, start = dispatch.launch, Runner.launch_start
+    lanes: dict[str, tuple[str, list[str], bool]] = {}
 
-    @functools.wraps(launch)
-    def launched(workdir: str, setup: Any, *more: Any) -> Any:
+    @patch(dispatch, "launch")
+    def launched(launch: Any, workdir: str, setup: Any, *more: Any) -> Any:
         named = setup.options.get("modules") or ()
         named = [*named] if isinstance(named, Sequence) and not isinstance(named, str) else []
         lanes[setup.jobid] = f"{setup.package}.a_{setup.method}", named, follows()
@@ -169,30 +168,23 @@ def say_lanes(follows: Callable[[], bool]) -> None:
         finally:
             lanes.pop(setup.jobid, None)
 
-    @functools.wraps(start)
-    def launch_start(self: Any, data: dict[str, Any]) -> Any:
+    @patch(Runner, "launch_start")
+    def launch_start(start: Any, self: Any, data: dict[str, Any]) -> Any:
         return start(self, {**data, LANE: lanes.pop(data["jobid"])})
-
-    lanes: dict[str, tuple[str, list[str], bool]] = {}
-    dispatch.launch, Runner.launch_start = launched, launch_start
 
 
 def leave_early() -> None:
     """From now on, the ends of a job and of its output are known before the memory of the job is freed."""
     from accelerator import launch
 
-    original = launch.run
-
-    @functools.wraps(original)
-    def run(*arguments: Any, **more: Any) -> None:
+    @patch(launch, "run")
+    def run(original: Any, *arguments: Any, **more: Any) -> None:
         original(*arguments, **more)
         if len(os.listdir("/proc/self/task")) == 1:  # else others may still write
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
             os.close(more["prof_fd"])
-
-    launch.run = run
 
 
 def reap_later() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import fnmatch
-import functools
 import glob
 import importlib
 import json
@@ -26,6 +25,7 @@ from urllib.parse import unquote
 
 from shortloop.exax.libraries import begin_program, note_libraries_of
 from shortloop.exax.listener import answer_where
+from shortloop.exax.patches import patch
 from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.exax.patches.preload import modules_beside
 from shortloop.exax.patches.spare_processes import Spares
@@ -52,7 +52,7 @@ def watch_jobs(spares: Spares) -> None:
     """From now on, each job that this process forks is watched, from its begin; so are its spares."""
     from accelerator import launch
 
-    original, is_watched = launch.execute_process, _watched_files()
+    is_watched = _watched_files()
     python_here()  # as it was started, whatever is edited later
     codecs.lookup("ascii")  # which each job would import, to write its costs
     fnmatch.filter((), "*")  # and this compile, as exax lists files by it
@@ -62,8 +62,8 @@ def watch_jobs(spares: Spares) -> None:
 
     spares.prepare = lambda lane: prepare_job(*lane, is_watched)
 
-    @functools.wraps(original)
-    def watched(workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
+    @patch(launch, "execute_process")
+    def watched(original: Any, workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
         begin_job(Path(workdir) / jobid, is_watched)
         try:
             return original(workdir, jobid, *arguments, **more)
@@ -71,8 +71,6 @@ def watch_jobs(spares: Spares) -> None:
             raise
         except BaseException as end:  # exax says nothing of these, and takes the job for killed
             raise RuntimeError("the job was to end its process, with the exception above") from end
-
-    launch.execute_process = watched
 
 
 def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:

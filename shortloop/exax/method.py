@@ -18,18 +18,19 @@ from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.exax.datasets import open_dataset
 from shortloop.exax.evidence import evidence_of
-from shortloop.exax.job_for_workers import (
+from shortloop.exax.libraries import note_versions
+from shortloop.exax.listener import BEGUN, note_units
+from shortloop.exax.patches.preload import client
+from shortloop.exax.unit_processes import (
     code_digest,
+    computed_in_processes,
     folders_of,
     name_of_stage,
     names_of,
     states_of_jobs,
+    threads_lost_by_fork,
     work_of_job,
 )
-from shortloop.exax.libraries import note_versions
-from shortloop.exax.listener import BEGUN, note_units
-from shortloop.exax.patches.preload import client
-from shortloop.exax.unit_processes import computed_in_processes, threads_lost_by_fork
 from shortloop.keys.code import code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts

@@ -15,7 +15,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.forked import Forked, fork_ax
 from shortloop.exax.listener import PATIENCE, answers, ask, socket_file
-from shortloop.exax.patches.small_fixes import (
+from shortloop.exax.patches.processes import (
     SOCKET_PATH_LIMIT,
     board_later,
     keep_line_ends,

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import RemoteDisconnected
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import urlencode
 
 from shortloop.base.plain import Plain
@@ -33,6 +33,12 @@ JobIds = str | list[str]
 """Id of a job or dataset, or of each of some."""
 
 
+class ExaxJob(Protocol):
+    """A job as exax gives it, with its folder."""
+
+    path: str
+
+
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
@@ -45,8 +51,8 @@ class Urd(Protocol):
         datasets: Mapping[str, JobIds],
         caption: str,
         **more: int | None,
-    ) -> Any:
-        """Build or find a job, which has the path of its folder. More: `force_build`, and its `number`."""
+    ) -> ExaxJob:
+        """Build or find a job. More: `force_build`, and its `number`."""
 
 
 class Exax:
@@ -62,14 +68,14 @@ class Exax:
         released: Callable[[], ContextManager[None]] = contextlib.nullcontext,
         load: Callable[[str], None] = lambda method: None,
         says_failures: bool = True,
-        lists: Any = None,
+        lists: object = None,
         workdir: str = "",
     ) -> None:
         self.workdir = workdir or str(configuration().target_workdir)
         self.released = released
         self.is_followed: Callable[[str], bool] = lambda method: False
         """True if another job of a method follows, for which to prepare while this one runs."""
-        self._lists = lists
+        self._lists: Any = lists
         self.says_failures = says_failures
         self._has_ended = False
         self._load = load
@@ -104,7 +110,7 @@ class Exax:
         caption: str,
         number: int | None = None,
         **more: int | None,
-    ) -> Any:
+    ) -> ExaxJob:
         """Build a job; see `Urd.build`. It gets the number if no other job has it."""
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
@@ -151,7 +157,7 @@ class Exax:
             self._lists.joblist.append(made)
             self._lists.joblist_all.append(made)
             self._lists._all_record.setdefault(made, bool(found["make"]))
-        return made
+        return cast("ExaxJob", made)
 
 
 def of_server(urd: Urd) -> Urd:

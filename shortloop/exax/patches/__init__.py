@@ -9,14 +9,14 @@ from typing import Any
 __all__ = ["patch"]
 
 
-def patch(owner: Any, name: str) -> Callable[[Callable[..., Any]], None]:
+def patch(owner: object, name: str) -> Callable[[Callable[..., object]], None]:
     """Replace a function of exax by the decorated one, which takes the original as its first argument."""
 
-    def put(replacement: Callable[..., Any]) -> None:
+    def put(replacement: Callable[..., object]) -> None:
         original = getattr(owner, name)
 
         @functools.wraps(original)
-        def patched(*arguments: Any, **more: Any) -> Any:
+        def patched(*arguments: Any, **more: Any) -> object:
             return replacement(original, *arguments, **more)
 
         setattr(owner, name, patched)

@@ -15,8 +15,7 @@ from typing import Any
 
 __all__ = ["hear_readers", "paths_in"]
 
-# What reads, by the module that offers it: a function, or a class, whose `__init__` reads. A star stands for
-# any end of a name.
+# Functions that read, and classes whose `__init__` reads, by module. A star stands for any end of a name.
 READERS = {
     "duckdb": ("connect", "from_*", "parquet_metadata", "read_*"),
     "fastparquet": ("ParquetFile",),
@@ -46,7 +45,7 @@ _hear: Hear | None = None
 
 
 def hear_readers(hear: Hear) -> None:
-    """From now on, tell of paths that functions of libraries are given to read, in forks as well."""
+    """Pass paths that functions of libraries are given to read to `hear`, in forks as well."""
     global _hear
     first, _hear = _hear is None, hear
     if first:
@@ -56,7 +55,7 @@ def hear_readers(hear: Hear) -> None:
 
 
 def paths_in(value: object) -> Iterator[str]:
-    """What may be paths in an argument: a path, some of them, or a text that quotes them."""
+    """Give possible paths in an argument: a path, several, or a text that quotes them."""
     if isinstance(value, str | bytes | os.PathLike):
         with contextlib.suppress(TypeError, ValueError):
             text = os.fsdecode(value)
@@ -69,7 +68,7 @@ def paths_in(value: object) -> Iterator[str]:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds nothing itself, but has what is found wrapped once it is loaded."""
+    """Finds nothing itself, but wraps found modules once they are loaded."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -107,7 +106,7 @@ def _wrap_all(module: ModuleType) -> None:
 
 
 def _wrap_queries(duckdb: Any) -> None:
-    """DuckDB's functions that take queries, and methods of its connections."""
+    """Wrap DuckDB's functions that take queries, and methods of its connections."""
     connection = duckdb.DuckDBPyConnection
     plain = {duckdb: duckdb.sql, connection: connection.sql}
     for place in plain:

@@ -119,13 +119,13 @@ def run_pipeline(
 
 
 def _engine(settings: SettingsFile | None) -> EngineSettings:
-    """Which engine computes the units of jobs, as the environment or the run's settings say."""
+    """Return the engine of the environment or the run's settings."""
     table = None if settings is None else settings.table(ENGINE_TABLE)
     return engine_settings(table, None if settings is None else settings.file)
 
 
 def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) -> Planner:
-    """Take the plan that was made already, else make a new one."""
+    """Take the plan that was made already, or make one."""
     if plan is None:
         plan = Planner(Lookup(store, name))
         plan.follow(pipeline)
@@ -134,7 +134,7 @@ def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) 
 
 
 def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
-    """Find the last job, if all jobs of a plan are there; else None."""
+    """Find the last job if all jobs of a plan are finished."""
     if not plan.is_there or register([*plan.given]) != [*plan.given.values()]:
         return None
     keep_hashes()
@@ -156,7 +156,7 @@ def earlier_notes(jobs: Iterable[Built]) -> list[str]:
 
 
 def _counts(jobs: Sequence[Built]) -> dict[str, int]:
-    """How many notes each job has; kept by what it left, as to read hundreds of records takes long."""
+    """Count the notes of each job; cached, because reading hundreds of records takes long."""
     file = cache_directory("notes") / "counts.json"
     names = [f"{job.job} {job.content}" for job in jobs]
     try:
@@ -191,7 +191,7 @@ def begun(
 
 
 def _tell_kept(store: Store) -> None:
-    """Say how many units are kept of the job that this run has ended."""
+    """Print how many units of the job that this run ended are kept."""
     with contextlib.suppress(Exception):  # the server may have been ended as well
         deadline = time.monotonic() + ENDING
         while not json.loads(ask("status") or b"")["idle"]:  # of one that is stopped, it says so at once
@@ -203,7 +203,7 @@ def _tell_kept(store: Store) -> None:
 
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:
-    """See that the run may begin, and clean up after runs that were cut off."""
+    """Check that the run may begin, and clean up after interrupted runs."""
     first = next(iter(configuration().method_directories))
     if first != PREPARE:
         raise InputError(

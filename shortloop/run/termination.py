@@ -25,18 +25,16 @@ FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
 _ERRORS = os.dup(2)
 said: list[InputError] = []
-"""What this process has said."""
+"""Errors that this process has printed."""
 
 
 class _Unwritable(InputError):
-    """One that exax cannot print, as it keeps a copy of what it prints."""
+    """An error that exax cannot print, because it keeps a copy of its output."""
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what a full disk, a folder deleted under a run, or a lack of anything else leads to into an error
-    that says so.
-    """
+    """Turn consequences of a full disk, a deleted folder and the like into an error that says so."""
     folder = Path.cwd()
     try:
         yield
@@ -58,7 +56,7 @@ def explained() -> Iterator[None]:
 
 
 def need_room() -> None:
-    """Check that there is any room in the workdirs: exax could not even begin a run, nor say why."""
+    """Check that workdirs have room; without, exax could not begin a run, nor say why."""
     for folder in map(Path, configuration().workdirs.values()):
         if folder.is_dir():
             disk = os.statvfs(folder)
@@ -79,7 +77,7 @@ def say_why(error: InputError) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Whoever ends this process with a signal ends its job too, so signals become exceptions.
+    """Turn signals into exceptions within the block, so that they end the job, too.
 
     A second Ctrl-C is ignored: a terminal sends it to this process, and so does `shortloop run`.
     """
@@ -111,7 +109,7 @@ def _is_deleted(folder: Path) -> bool:
 
 
 def _full_disk(error: BaseException) -> Path | None:
-    """The workdir that an error is about, if there is no room in it."""
+    """Return the workdir without room that an error is about."""
     workdirs = [Path(folder) for folder in configuration().workdirs.values()]
     for folder in workdirs:
         if folder.is_dir() and (shutil.disk_usage(folder).free < HARDLY_ANY or not _has_inodes(folder)):

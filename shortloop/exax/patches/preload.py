@@ -2,10 +2,9 @@
 
 exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
 they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
-job by job. So a run announces each method that it has a job of, and the process that forks imports what the
-method's file imports before it forks the first; the others inherit that. So it is with modules that an
-option names; but exax does not load its methods anew when one of these changes, so a job keeps them only if
-their files are still what was loaded.
+in each job. So a run announces each method of its jobs, and the process that forks imports what the method's
+file imports before the first job, likewise modules that an option names. exax does not reload its methods
+when one of these changes, so a job keeps them only if their files are as they were loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,8 +55,7 @@ ALWAYS = (
 )
 
 _loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
-# Modules that jobs of a method need beside those that it imports, by the method and the modules that an
-# option of the job names.
+# Modules of jobs beside those that their method imports, by the method and the modules that an option names.
 _beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 _imported_already: set[str] = set()
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of glibc has them
@@ -67,7 +65,7 @@ _announced_here: dict[tuple[str, tuple[str, ...]], dict[str, Plain]] = {}
 
 
 def announce(method: str, modules: Sequence[str] = ()) -> None:
-    """Say that a job of a method comes next."""
+    """Announce a job of a method to the process that forks it."""
     if (method, tuple(modules)) in _announced_here:
         return
     _, file = find_method(method)
@@ -80,7 +78,7 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
 
 
 def import_all(names: Iterable[str]) -> None:
-    """Import modules, as far as they can be: the job that needs one of the others says it better."""
+    """Import modules, except those that fail: the job that needs one reports it better."""
     new = [name for name in names if name not in _imported_already]
     before = {*sys.modules}
     for name in new:
@@ -95,7 +93,7 @@ def import_all(names: Iterable[str]) -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Have this process and its forks keep freed memory, which the system would give again page by page."""
+    """Keep freed memory in this process and its forks, because the system gives it page by page."""
     import ctypes
 
     with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
@@ -105,7 +103,7 @@ def _keep_freed_memory() -> None:
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
-    """Modules that a job has beside those that its method imports, if they are as they were loaded."""
+    """Return modules of a job beside those that its method imports, if they are as they were loaded."""
     names = _beside.get((method, tuple(modules)), [])
     loaded = {name: found for name, found in loaded_modules().items() if name in names}
     return {*loaded} if all(map(_is_as_loaded, loaded.values())) else set()
@@ -119,13 +117,13 @@ def _is_as_loaded(module: Loaded) -> bool:
 
 
 def forget() -> None:
-    """The run is over."""
+    """Withdraw what this run has announced."""
     _announced_here.clear()
     _note().unlink(missing_ok=True)
 
 
 def import_before_forks() -> None:
-    """From now on, before this process forks, it imports what the run in progress has announced."""
+    """Import what the run in progress has announced whenever this process forks."""
     forks_jobs, file = os.getpid(), _note()  # jobs themselves, which inherit this, don't
     seen: list[State] = []
 
@@ -147,10 +145,10 @@ def import_before_forks() -> None:
 
 
 def load_client() -> None:
-    """Load what talks to engines, for all jobs that this process forks.
+    """Load the client of engines for all jobs that this process forks.
 
-    A job forgets all modules that its method does not import, and would load it anew. It is in no key, but
-    is used only as long as the files of the package are as they were.
+    A job forgets modules that its method does not import, and would load it again. The client is in no key,
+    but is used only while the files of the package are as they were.
     """
     global _loaded
     import shortloop.units.client  # noqa: F401
@@ -162,7 +160,7 @@ def load_client() -> None:
 
 
 def client() -> Any:
-    """The module that talks to engines, as it was loaded for all jobs."""
+    """Return the client of engines as it was loaded for all jobs."""
     if _loaded is not None and states_of_files(_loaded[1]) == _loaded[2]:
         for name, module in _loaded[0].items():
             sys.modules.setdefault(name, module)
@@ -172,7 +170,7 @@ def client() -> Any:
 
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:
-    """Find out once what each job of a method asks for."""
+    """Cache once what each job of a method asks for."""
     from shortloop.stages.fields import make_ready
     from shortloop.stages.stage import Stage
 
@@ -187,7 +185,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
 
 
 def _import(name: str) -> None:
-    """A module, by its name or that of something in it, with its compiled code if it has any here."""
+    """Import a module by its name or that of something in it, with its compiled code."""
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError:
@@ -197,7 +195,7 @@ def _import(name: str) -> None:
 
 
 def _load_compiled(names: Iterable[str]) -> None:
-    """Load machine code of functions that are kept for all projects, so that no job does."""
+    """Load machine code of this package's functions, so that no job does."""
     ours = [name for name in names if name.startswith(f"{PACKAGE}.")]
     if ours and "numba" in sys.modules:
         from shortloop.exax.patches.machine_code import load_compiled
@@ -220,48 +218,33 @@ def _note() -> Path:
 
 
 def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
-    """What jobs of a method import, but for modules of the user's own."""
+    """List what jobs of a method import, except modules of the user's own, which each job imports itself."""
     package, file = find_method(method)
-    known = code_state(file, modules).modules
-    names = {*_imported(file, f"{package}.{file.stem}", code_state(file).modules), *modules}
-    names |= _imported_by(modules, known)
-    users = {name for name in known if not _is_ours(name)}
-    for name in users - {f"{package}.{file.stem}"}:
-        names |= _run(known[name], name) & _at_top(known[name])
-    return sorted(name for name in names if _is_ours(name) or users.isdisjoint(_along(name)))
+    own, known, name = code_state(file).modules, code_state(file, modules).modules, f"{package}.{file.stem}"
+    names = _run(file, name)
+    if MADE_OF_STAGE & names:
+        stages = {each.rpartition(".")[0] for each in names} & own.keys()
+        names = names.union(ALWAYS, *(_run(own[stage], stage) for stage in stages))
+    names = names.union(modules, *(_run(known[each], each) for each in modules if each in known))
+    users = {each for each in known if not _is_in(each, PACKAGE)}
+    for each in users - {name}:
+        names |= _run(known[each], each) & _at_top(known[each])
+    of_users = {each for each in names if any(_is_in(each, user) for user in users)}
+    return sorted(each for each in names if _is_in(each, PACKAGE) or each not in of_users)
 
 
-def _is_ours(name: str) -> bool:
-    return f"{name}.".startswith(f"{PACKAGE}.")
-
-
-def _along(name: str) -> Iterator[str]:
-    """A dotted name and all that it is in."""
-    parts = name.split(".")
-    return (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-
-
-def _imported(file: Path, method: str, known: Mapping[str, Path]) -> set[str]:
-    """What a method imports; of one that is made of a stage, what that imports too."""
-    names = _run(file, method)
-    if not MADE_OF_STAGE & names:
-        return names
-    stages = {name.rpartition(".")[0] for name in names} & known.keys()
-    return {*names, *_imported_by(stages, known), *ALWAYS}
-
-
-def _imported_by(modules: Iterable[str], known: Mapping[str, Path]) -> set[str]:
-    return {name for each in modules if each in known for name in _run(known[each], each)}
+def _is_in(name: str, module: str) -> bool:
+    return f"{name}.".startswith(f"{module}.")
 
 
 def _run(file: Path, module: str) -> set[str]:
-    """What a file imports when it is run; what it has for types alone may be heavy."""
+    """Return what a file imports when it runs; imports for types alone may be heavy."""
     source = read_source(file, module)
     return {*source.names} - {*source.for_types}
 
 
 def _at_top(file: Path) -> set[str]:
-    """What a file imports outside of functions, by absolute names."""
+    """Return what a file imports outside of functions, by absolute names."""
     if file.suffix != ".py":
         return set()
     names: set[str] = set()

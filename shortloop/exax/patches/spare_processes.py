@@ -40,7 +40,7 @@ class _Spare(NamedTuple):
 
 
 class Spares:
-    """In the process that forks jobs: the spares that it has, one of each lane."""
+    """The spares of the process that forks jobs, one of each lane."""
 
     prepare: Callable[[Lane], None]
     """What a spare does before it waits."""
@@ -52,12 +52,12 @@ class Spares:
         os.register_at_fork(after_in_child=self._let_go)
 
     def __bool__(self) -> bool:
-        """True if there are any, or are to be."""
+        """True if there are or will be any."""
         return bool(self._waiting or self._wanted)
 
     @property
     def connections(self) -> list[int]:
-        """File descriptors that become readable when a spare ends."""
+        """Return file descriptors that become readable when a spare ends."""
         return [each.connection.fileno() for each in self._waiting.values()]
 
     @property
@@ -66,7 +66,7 @@ class Spares:
         return bool(self._wanted)
 
     def start(self, lane: Lane, follows: bool, data: Mapping[str, object]) -> tuple[int, int] | None:
-        """Have a spare run a job; its process and pipe, as exax's ``launch_start`` gives them."""
+        """Have a spare run a job; return its process and pipe, as exax's ``launch_start`` does."""
         if follows and lane not in (*self._wanted, *self._unfit):
             self._wanted.append(lane)
         spare = self._waiting.pop(lane, None)
@@ -118,7 +118,7 @@ class Spares:
         self._waiting, self._wanted = {}, []
 
     def _wait(self, lane: Lane, connection: socket.socket, pipe: int) -> NoReturn:
-        """All of the life of a spare."""
+        """Run a spare until it ends."""
         try:
             from accelerator.dispatch import close_fds
             from accelerator.launch import run
@@ -136,7 +136,7 @@ class Spares:
 
 
 def keep_spares() -> Spares:
-    """From now on, this process, which forks jobs, has spares run them."""
+    """Have spares run jobs of this process, which forks them."""
     runner: Any = sys.modules["__main__"]
     spares = Spares()
 
@@ -152,7 +152,7 @@ def keep_spares() -> Spares:
 
 
 def say_lanes(follows: Callable[[], bool]) -> None:
-    """From now on, the server says of each job that starts which method it is of, and if more follow."""
+    """Let the server send the method of each job that starts, and whether more follow."""
     from accelerator import dispatch
     from accelerator.runner import Runner
 
@@ -174,7 +174,7 @@ def say_lanes(follows: Callable[[], bool]) -> None:
 
 
 def leave_early() -> None:
-    """From now on, the ends of a job and of its output are known before the memory of the job is freed."""
+    """Signal the ends of a job and of its output before the memory of the job is freed."""
     from accelerator import launch
 
     @patch(launch, "run")
@@ -188,7 +188,7 @@ def leave_early() -> None:
 
 
 def reap_later() -> None:
-    """From now on, the server does not wait until the process of a job, which it has killed, is reaped."""
+    """Let the server not wait until the killed process of a job is reaped."""
     import pickle
     import struct
 
@@ -215,7 +215,7 @@ def _is_alone() -> bool:
 
 
 def _received(connection: socket.socket) -> bytes:
-    """The job; empty if none comes."""
+    """Receive a job; empty if none comes."""
     connection.settimeout(PATIENCE)
     try:
         return connection.recv(MOST)

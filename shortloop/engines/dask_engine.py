@@ -165,13 +165,11 @@ class DaskEngine(Engine):
 
     def _kept(self, future: Any) -> tuple[str, str] | None:
         """Return a node's answer to a parcel; None if its worker ended."""
-        if future.status != "finished":
-            return None
-        try:
-            answer: tuple[str, str] = self._answered(lambda: future.result(timeout=PATIENCE))
-        except (TimeoutError, distributed.KilledWorker):
-            return None
-        return answer
+        if future.status == "finished":
+            with contextlib.suppress(distributed.KilledWorker):
+                answer: tuple[str, str] | None = self._result(future, PATIENCE)
+                return answer
+        return None
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
@@ -189,23 +187,23 @@ class DaskEngine(Engine):
         A scheduler goes on asking the worker that had it first, for minutes, even if that is gone. Asked
         again, it asks another.
         """
-        ended = Reply(0.0, b"", "the worker that computed it ended")
-        if future.status == "error":
-            error = self._answered(future.exception)
-            if isinstance(error, distributed.KilledWorker):
-                return ended
+        error = self._answered(future.exception) if future.status == "error" else None
+        if error is not None and not isinstance(error, distributed.KilledWorker):
             raise RuntimeError(f"a worker of Dask has failed: {error!r}") from error
-
-        def asked() -> Reply | None:
-            with contextlib.suppress(TimeoutError):
-                reply: Reply = future.result(timeout=seconds)
-                return reply
-            return None
-
         try:
-            return self._answered(asked)
+            reply: Reply | None = self._result(future, seconds)
         except distributed.KilledWorker:
-            return ended
+            return Reply(0.0, b"", "the worker that computed it ended")
+        return reply
+
+    def _result(self, future: Any, seconds: float) -> Any:
+        """Return the result of a task; None if it does not come in time."""
+
+        def ask() -> Any:
+            with contextlib.suppress(TimeoutError):  # an OSError, which would count as a lost connection
+                return future.result(timeout=seconds)
+
+        return self._answered(ask)
 
     def _answered(self, ask: Callable[[], T]) -> T:
         """Ask the scheduler; raise TransientError if the connection is lost."""

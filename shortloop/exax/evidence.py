@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 from shortloop.exax.libraries import HERE
 from shortloop.keys.closure import SETTING_UP, closure_of
 from shortloop.keys.code import Code
-from shortloop.keys.file_state import State, file_state, states_of_files
+from shortloop.keys.file_state import file_state, states_of_files
 from shortloop.keys.hashing import hash_file
 from shortloop.keys.installed import installed_now, number_of
 from shortloop.keys.key import Parts
@@ -142,11 +142,15 @@ def evidence_of(
         there_by_name = {name: each for name, each in line.get("versions", {}).items() if name not in own}
         for name, there in there_by_name.items():
             _check_library(evidence, name, there, line.get("where", ""), parts.versions)
-    method = before.modules.get(_module_of(parts.method))
-    if method is not None and is_own(str(method)) and not _is_among(str(method), seen):
+    package, _, name = parts.method.rpartition(".")
+    method = str(before.modules.get(f"{package}.a_{name}", ""))
+    is_seen = method in seen or os.path.realpath(method) in map(os.path.realpath, seen)
+    if method and is_own(method) and not is_seen:
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     _note_opened(evidence, notes, known | seen)
-    if (before.code, before.versions) != (parts.code, parts.versions) or _changed(before.watched):
+    states = states_of_files([file for file, _ in before.watched])
+    is_same = states == [state for _, state in before.watched]
+    if not is_same or (before.code, before.versions) != (parts.code, parts.versions):
         evidence.changed = evidence.changed or "Python, or a file that the method declares, changed"
     return evidence
 
@@ -154,7 +158,9 @@ def evidence_of(
 def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> None:
     """Note files that were opened and that the key does not know."""
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
-    evidence.opened = [file for file in opened if file not in known and not _is_source(file)]
+    # What prints where a job was interrupted reads code of this package.
+    sources = {each for each in opened if each.startswith(f"{ROOT}/{PACKAGE}/") and each.endswith(".py")}
+    evidence.opened = [file for file in opened if file not in known and file not in sources]
     if evidence.opened:  # it may be known by another path
         real = set(map(os.path.realpath, known))
         evidence.opened = [file for file in evidence.opened if not _is_known(file, real)]
@@ -167,15 +173,14 @@ def watchers() -> set[str]:
     """List modules that are loaded to watch any job."""
     names = [*SETTING_UP, f"{PACKAGE}.exax.patches.watch", f"{PACKAGE}.exax.patches.machine_code"]
     names += [f"{PACKAGE}.engines.forkserver"]
-    files = {name: _file_of(ROOT.joinpath(*name.split("."))) for name in names}
+    files = {}
+    for name in names:
+        place = ROOT.joinpath(*name.split("."))
+        files[name] = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()
     return found
-
-
-def _file_of(module: Path) -> Path:
-    return module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
 
 
 def _is_known(file: str, known: Collection[str]) -> bool:
@@ -187,26 +192,6 @@ def _is_known(file: str, known: Collection[str]) -> bool:
         inside = [each for each in os.listdir(folder) if not each.startswith((".", "__pycache__"))]
         return all(os.path.isdir(f"{folder}/{each}") or f"{folder}/{each}" in known for each in inside)
     return False
-
-
-def _is_among(file: str, others: Collection[str]) -> bool:
-    """True if a file is one of others, also by another path."""
-    return file in others or os.path.realpath(file) in map(os.path.realpath, others)
-
-
-def _module_of(method: str) -> str:
-    """Return the module of ``"methods.train"``."""
-    package, _, name = method.rpartition(".")
-    return f"{package}.a_{name}"
-
-
-def _is_source(file: str) -> bool:
-    """True for code of this package, which is read to print where a job was interrupted."""
-    return file.startswith(f"{ROOT}/{PACKAGE}/") and file.endswith(".py")
-
-
-def _changed(watched: Sequence[tuple[str, State]]) -> bool:
-    return states_of_files([file for file, _ in watched]) != [state for _, state in watched]
 
 
 def _check_library(

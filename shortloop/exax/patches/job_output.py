@@ -17,6 +17,7 @@ import socket
 import struct
 import sys
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -137,7 +138,7 @@ class _Keeper:
         count = len(what["names"])
         output = _Output(Path(what["folder"]), given[count:])
         for descriptor, name, process in zip(given, what["names"], what["processes"]):
-            output.add(descriptor, name, process)
+            output.parts[descriptor] = _Part(name, process)
             self._outputs[descriptor] = output
             self._poll.register(descriptor, select.POLLIN)
 
@@ -158,38 +159,38 @@ class _Keeper:
         output.end(descriptor)
 
 
+@dataclass
+class _Part:
+    name: str
+    process: int | None  # a slice says it first
+    file: int | None = None
+    tail: bytes = b""
+
+
 class _Output:
     """The output of one job: each part in a file, and its last bytes for the server."""
 
     def __init__(self, folder: Path, queue: list[int]) -> None:
         self._folder = folder
         self._queue = queue
-        self._names: dict[int, str] = {}
-        self._processes: dict[int, int | None] = {}
-        self._files: dict[int, int] = {}
-        self._tails: dict[int, bytes] = {}
+        self.parts: dict[int, _Part] = {}  # by open file
         self._is_empty = True
-
-    def add(self, descriptor: int, name: str, process: int | None) -> None:
-        self._names[descriptor] = name
-        self._processes[descriptor] = process
 
     def take(self, descriptor: int, text: bytes) -> bytes:
         """Keep output; return the bytes to show."""
         from accelerator import statmsg
 
-        process = self._processes[descriptor]
-        if process is None:
-            process = self._processes[descriptor] = int(text[:PROCESS], 16)
-            text = text[PROCESS:]
+        part = self.parts[descriptor]
+        if part.process is None:
+            part.process, text = int(text[:PROCESS], 16), text[PROCESS:]
         if text:
-            if descriptor not in self._files:
-                file = self._folder / self._names[descriptor]
-                self._files[descriptor] = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
-            os.write(self._files[descriptor], text)
+            if part.file is None:
+                flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+                part.file = os.open(self._folder / part.name, flags, 0o666)
+            os.write(part.file, text)
             self._is_empty = False
-            tail = self._tails[descriptor] = (self._tails.get(descriptor, b"") + text)[-TAIL:]
-            statmsg._output(process, tail.decode("utf-8", "replace"))
+            part.tail = (part.tail + text)[-TAIL:]
+            statmsg._output(part.process, part.tail.decode("utf-8", "replace"))
         return text
 
     def end(self, descriptor: int) -> None:
@@ -200,15 +201,15 @@ class _Output:
         for queue in self._queue:  # whoever waits for slices looks whether one has died
             with contextlib.suppress(OSError):
                 os.write(queue, struct.pack("<HII", 6, os.getpid(), 2) + b"N.")
-        if descriptor in self._files:
-            os.close(self._files.pop(descriptor))
-        process = self._processes.pop(descriptor)
-        if process in self._processes.values():  # that prepares a job goes on to its synthesis
-            if descriptor in self._tails:
-                statmsg._clear_output(process)
-        elif process is not None:
-            statmsg._end(pid=process)
-        if not self._processes:
+        part = self.parts.pop(descriptor)
+        if part.file is not None:
+            os.close(part.file)
+        if any(part.process == each.process for each in self.parts.values()):  # it goes on to synthesis
+            if part.tail:
+                statmsg._clear_output(part.process)
+        elif part.process is not None:
+            statmsg._end(pid=part.process)
+        if not self.parts:
             for queue in self._queue:
                 os.close(queue)
             if self._is_empty:

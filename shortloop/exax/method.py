@@ -204,18 +204,21 @@ class _Work:
     def compute_elsewhere(self, engine: EngineNote) -> Pools:
         """Have an engine compute the units that are left; return the thread pools of its workers."""
         computing, numbers = self._computing(engine)
-        self._keep_all(computing.units(self._left(numbers), self._for_workers()), numbers)
+        self._keep_all(computing.units(self._left(numbers), self._work()), numbers)
         self.engine = computing.described()
         return list(computing.threads)
 
     def compute_in_processes(self, threads: list[str]) -> Pools:
         """Have processes without the threads of this one compute the units that are left."""
         computing, numbers = self._computing(None)
-        work, left, count = self._for_workers(), self._left(numbers), self.slices
+        work, left, count = self._work(), self._left(numbers), self.slices
         batches = computed_in_processes(work, left, count, computing.given_up)
         self._keep_all(computing.done(batches, left, work), numbers)
         self.engine = {"workers": count, **computing.described(), "threads": [*threads]}
         return [*computing.threads]
+
+    def _work(self) -> JobWork:
+        return work_of_job(self.task, self.file, self.code, self.modules, self.slices)
 
     def _computing(self, engine: EngineNote | None) -> tuple[Any, dict[bytes, int]]:
         """Return what has units computed elsewhere, and the number of each unit in this process."""
@@ -278,20 +281,6 @@ class _Work:
                 raise
             self.failures.note(unit, Tried(None, [text_of(error)]))
         keep_nothing(self.stage, unit, self.arrays)
-
-    def _for_workers(self) -> JobWork:
-        return work_of_job(
-            type(self.stage),
-            self.file,
-            self.code,
-            partition=self.task.partition,
-            options=self.task.options,
-            modules=self.modules,
-            jobs=self.task.jobs,
-            before=self.task.before,
-            datasets=self.task.datasets,
-            slices=self.slices,
-        )
 
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
         """Write the rest of the results; return the files beside the arrays."""

@@ -34,8 +34,7 @@ from shortloop.keys.installed import environment
 from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import is_own
 from shortloop.project.project import FINISHED, job_directory, project_directory
-from shortloop.stages.stage import Stage
-from shortloop.stages.task import Folders
+from shortloop.stages.task import Folders, Task
 from shortloop.units.batches import Batches
 from shortloop.units.ended import how_ended
 from shortloop.units.facts import surroundings_here
@@ -83,42 +82,19 @@ def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
     return [[*state] for state in states_of_files([f"{folder}/{FINISHED}" for folder in folders])]
 
 
-def work_of_job(
-    stage: type[Stage],
-    method: Path,
-    code: Code,
-    *,
-    partition: str | None,
-    options: Mapping[str, Plain],
-    modules: list[str],
-    jobs: Mapping[str, Folders],
-    before: str | None,
-    datasets: Mapping[str, Folders],
-    slices: int,
-) -> JobWork:
+def work_of_job(task: Task, method: Path, code: Code, modules: list[str], slices: int) -> JobWork:
     """Describe a job for workers."""
-    name, module = name_of_stage(method), module_of(method)
     return {
         "project": str(project_directory()),
         "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike
         "slices": slices,
         "surroundings": surroundings_here(),
-        "imports": imports_of(name, modules),
+        "imports": imports_of(task.name, modules),
         "closure": sorted(code.modules),
         "code": code_digest(code),
-        "above": states_of_jobs([*jobs.values(), before, *datasets.values()]),
-        "package": module.rpartition(".")[0],
-        "task": {
-            "name": name,
-            "module": stage.__module__,
-            "kind": stage.__name__,
-            "partition": partition,
-            "options": options,
-            "jobs": jobs,
-            "before": before,
-            "versions": {**code.versions, **code.libraries},
-            "datasets": datasets,
-        },
+        "above": states_of_jobs([*task.jobs.values(), task.before, *task.datasets.values()]),
+        "package": module_of(method).rpartition(".")[0],
+        "task": {name: each for name, each in vars(task).items() if name not in ("where", "open_dataset")},
     }
 
 
@@ -141,7 +117,7 @@ def _has_own(folder: str) -> bool:
 
 
 class UnitForks:
-    """In the process that forks jobs: where these ask for processes."""
+    """Answers requests of jobs for processes in the process that forks jobs."""
 
     def __init__(self) -> None:
         global _asked
@@ -150,7 +126,7 @@ class UnitForks:
         self._forked: dict[tuple[int, int], int] = {}  # by groups of jobs, and numbers there
 
     def answer(self) -> None:
-        """Fork the process that a job has asked for, into the group of that job; or say how one ended."""
+        """Fork a process into the group of a job, or tell the job how one ended."""
         said, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
         group, number = map(int, said.split())
         process = self._forked.pop((group, number), 0)
@@ -225,7 +201,7 @@ def computed_in_processes(
 
 
 def _given_up(units: list[bytes], given: Any) -> UnitsDone:
-    """What came of a unit whose process ended."""
+    """Return the reply for a unit whose process ended."""
     return {
         "process": secrets.token_hex(8),
         "number": 0,
@@ -241,7 +217,7 @@ def _given_up(units: list[bytes], given: Any) -> UnitsDone:
 
 
 def _ask(number: int) -> socket.socket:
-    """Ask for a process, or how it ended if it was asked for before; what is connected to the answer."""
+    """Ask for a process, or how it ended if it was asked for before; return the connection to the answer."""
     assert _asked is not None, "not a job"
     ours, theirs = socket.socketpair()
     with theirs:
@@ -255,7 +231,7 @@ def _how_ended(number: int) -> str:
 
 
 def _serve(group: int, descriptor: int) -> NoReturn:
-    """All of the life of a process."""
+    """Run a process for units until it ends."""
     status = 1
     try:
         os.setpgid(0, group)  # it ends with the job
@@ -274,7 +250,7 @@ def _serve(group: int, descriptor: int) -> NoReturn:
 
 
 def threads_lost_by_fork() -> list[str]:
-    """Owners of threads that a fork would lack."""
+    """List the owners of threads that a fork would lack and wait for forever."""
     tasks = set(map(int, os.listdir(TASKS))) - {threading.get_native_id()}
     if not tasks:
         return []
@@ -287,7 +263,7 @@ def threads_lost_by_fork() -> list[str]:
 
 
 class _Code:
-    """Where in memory the code of each library is."""
+    """Places of the libraries' code in memory."""
 
     def __init__(self) -> None:
         ranges = []
@@ -301,7 +277,7 @@ class _Code:
         self._first = self._starts[0] if self._starts else 2**64
 
     def owner(self, task: int) -> str:
-        """The library that has started a thread: that of the outermost return address on its stack."""
+        """Return the library that started a thread, by the outermost return address on its stack."""
         try:
             state = TASKS / f"{task}/syscall"
             for _ in range(TRIES):

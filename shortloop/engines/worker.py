@@ -47,7 +47,7 @@ def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
     """Compute units of a job."""
     try:
         connection = _processes.take(work)
-    except NotHere as error:
+    except NodeLacksFiles as error:
         return Reply(0.0, b"", missing=error.missing)
     try:
         connection.send_bytes(pickle.dumps(list(units)))
@@ -222,7 +222,7 @@ class _Forkserver:
 _processes = _Processes()
 
 
-class NotHere(Exception):
+class NodeLacksFiles(Exception):
     """This node must be sent something before a job can be computed here."""
 
     def __init__(self, missing: Missing) -> None:
@@ -245,14 +245,14 @@ class Placed(NamedTuple):
 
 
 def placed(work: Work) -> Placed:
-    """Find what a job needs in the project or in mirrors; raise NotHere if something is missing."""
+    """Find what a job needs in the project or in mirrors; raise NodeLacksFiles if something is missing."""
     said: JobWork = pickle.loads(work.data)
     holds: tuple[int, ...] = ()
     if not _is_here(*work.here):
         cache = node_cache()
         listed = cache.read(work.listed) if work.listed else None
         if listed is None:
-            raise NotHere(Missing(cache.name, [work.listed] if work.listed else []))
+            raise NodeLacksFiles(Missing(cache.name, [work.listed] if work.listed else []))
         listing: Listing = json.loads(listed)
         with contextlib.ExitStack() as fails:
             code, data = _mirrors(cache, listing, fails)
@@ -289,12 +289,12 @@ def _mirrors(cache: NodeCache, listing: Listing, fails: contextlib.ExitStack) ->
     parts = listing["code"], listing["data"]
     wanted = {content: size for part in parts for content, size in part.values()}
     if lacking := cache.lacking(wanted):
-        raise NotHere(Missing(cache.name, lacking))
+        raise NodeLacksFiles(Missing(cache.name, lacking))
     found: list[Mirror] = []
     for files in parts:
         mirror = cache.mirror(files)
         if mirror is None:  # another worker has just removed something
-            raise NotHere(Missing(cache.name, cache.lacking(wanted)))
+            raise NodeLacksFiles(Missing(cache.name, cache.lacking(wanted)))
         fails.callback(os.close, mirror.hold)
         found.append(mirror)
     return found[0], found[1]

@@ -18,7 +18,7 @@ from shortloop.project.project import configuration
 from shortloop.project.system_errors import FULL
 from shortloop.units.parent_death import ends_with_this
 
-__all__ = ["Forked", "fork_ax", "leave", "let_go"]
+__all__ = ["Forked", "close_inherited", "fork_ax", "leave"]
 
 PACKAGE = __name__.partition(".")[0]
 LOOK_EVERY = 0.005  # s
@@ -147,7 +147,7 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
     status = 1
     try:
         atexit._clear()
-        let_go({0, 1, 2, *keep})
+        close_inherited({0, 1, 2, *keep})
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
@@ -165,7 +165,7 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
         leave(status)
 
 
-def let_go(keep: set[int]) -> None:
+def close_inherited(keep: set[int]) -> None:
     """Close files of the parent in a fork; their numbers stay taken, so that nothing else gets them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in map(int, os.listdir("/proc/self/fd")):

@@ -47,7 +47,7 @@ from shortloop.units.refusing import check_refused, explained, refuse_what_is_no
 from shortloop.units.shared_units import open_shared, withdraw
 from shortloop.units.unit_output import flush_output
 
-__all__ = ["be_of_job", "serve"]
+__all__ = ["join_job", "serve"]
 
 
 def serve(connection: Connection, work: JobWork) -> None:
@@ -87,7 +87,7 @@ class _JobProcess:
         self._said_before = 0
         self._stage: Stage | None = None
         self._numbers: dict[bytes, int] = {}  # which units have here
-        be_of_job(work, folder)
+        join_job(work, folder)
 
     def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
         """Compute units; return their results and the seconds they took."""
@@ -180,7 +180,7 @@ def _cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def be_of_job(work: JobWork, folder: Path) -> None:
+def join_job(work: JobWork, folder: Path) -> None:
     """Make this process one of a job: without modules of other jobs, noting what it loads and reads."""
     from accelerator import g, job
 

@@ -32,9 +32,9 @@ __all__ = [
     "BEGUN",
     "PATIENCE",
     "Process",
-    "answer_where",
     "answers",
     "ask",
+    "enable_tracebacks",
     "nobody_answers",
     "note_units",
     "peer",
@@ -177,7 +177,7 @@ def _received(probe: socket.socket, process: int) -> bytes:
 def _watch(done: threading.Event, stream: TextIO) -> None:
     server = server_process()
     said: set[int] = set()
-    silence = Silence()
+    stalls = StallDetector()
     while server and not done.wait(2 * WORTH_A_WORD):
         engine = engine_of_run()
         of_server = _below(server)
@@ -191,7 +191,7 @@ def _watch(done: threading.Event, stream: TextIO) -> None:
         for process in sorted(said - stopped):
             print(f"process {process} goes on, or has ended", file=stream, flush=True)
         said = stopped
-        for line in silence.lines({} if stopped else processes):
+        for line in stalls.lines({} if stopped else processes):
             print(one_line(line), file=stream, flush=True)
 
 
@@ -262,7 +262,7 @@ def process_of(number: int) -> Process:
     )
 
 
-def answer_where() -> None:
+def enable_tracebacks() -> None:
     """Let this process of a job, and its forks, say where they are when they are asked or crash."""
     faulthandler.enable(2, all_threads=False)
     where = os.memfd_create(WHERE)
@@ -282,7 +282,7 @@ def note_units(units: Sequence[int], name: Callable[[int], str]) -> str:
     return text
 
 
-class Silence:
+class StallDetector:
     """Watches for jobs of a run that use no processor time."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-__all__ = ["hear_readers", "paths_in"]
+__all__ = ["paths_in", "watch_readers"]
 
 # Functions that read, and classes whose `__init__` reads, by module. A star stands for any end of a name.
 READERS = {
@@ -44,7 +44,7 @@ Hear = Callable[[str], None]
 _hear: Hear | None = None
 
 
-def hear_readers(hear: Hear) -> None:
+def watch_readers(hear: Hear) -> None:
     """Pass paths that functions of libraries are given to read to `hear`, in forks as well."""
     global _hear
     first, _hear = _hear is None, hear

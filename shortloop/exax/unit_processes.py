@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from shortloop.base.plain import Plain
-from shortloop.exax.forked import let_go
+from shortloop.exax.forked import close_inherited
 from shortloop.exax.patches.preload import imports_of, load_client
 from shortloop.keys.code import Code
 from shortloop.keys.file_state import states_of_files
@@ -235,7 +235,7 @@ def _serve(group: int, descriptor: int) -> NoReturn:
     status = 1
     try:
         os.setpgid(0, group)  # it ends with the job
-        let_go({0, 1, 2, descriptor})
+        close_inherited({0, 1, 2, descriptor})
         connection = Connection(descriptor)
         from shortloop.exax.job_process import serve
 

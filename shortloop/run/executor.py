@@ -34,7 +34,7 @@ from shortloop.store.inputs import keep_hashes, register
 from shortloop.store.locks import only_run
 from shortloop.store.store import Store
 
-__all__ = ["begun", "earlier_notes", "run_pipeline"]
+__all__ = ["begin_run", "earlier_notes", "run_pipeline"]
 
 PREPARE = "shortloop.prepare"
 ENDING, LOOK_EVERY = 5.0, 0.02  # s that a job may take to end when it was told to
@@ -83,7 +83,7 @@ def run_pipeline(
     try:
         selection, engine = Selection.given(), _engine(settings)
         with (
-            begun(name, settings, selection.words) as (store, record),
+            begin_run(name, settings, selection.words) as (store, record),
             in_project(),
         ):
             plan = _planned(pipeline, store, name, plan)
@@ -169,7 +169,7 @@ def _counts(jobs: Sequence[Built]) -> dict[str, int]:
 
 
 @contextmanager
-def begun(
+def begin_run(
     name: str, settings: SettingsFile | None = None, part: str = ""
 ) -> Iterator[tuple[Store, Recorder]]:
     """Begin a run: nobody else builds jobs, signals end it with its job, and a record of it is kept."""

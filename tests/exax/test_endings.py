@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from shortloop.exax.listener import BEGUN
-from shortloop.exax.patches.job_ends import look_often_for_end, see_ends
+from shortloop.exax.patches.job_ends import look_often_for_end, watch_job_ends
 from shortloop.exax.patches.spare_processes import Spares
 
 ENDED = """\
@@ -46,7 +46,7 @@ class Runner:
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     made = Runner()
     monkeypatch.setitem(sys.modules, "__main__", made)
-    see_ends(Spares())
+    watch_job_ends(Spares())
     yield made
     made.server.close()
     made.sock.close()

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from shortloop.exax import listener
-from shortloop.exax.listener import Silence, process_of
+from shortloop.exax.listener import StallDetector, process_of
 
 JOB = """
 import sys, threading, time
-from shortloop.exax.listener import answer_where, note_units
-answer_where()
+from shortloop.exax.listener import enable_tracebacks, note_units
+enable_tracebacks()
 note_units([4, 5], lambda unit: f"firm {unit}")
 lock = threading.Lock()
 lock.acquire()
@@ -49,7 +49,7 @@ def waiting(code: str) -> Iterator[subprocess.Popen[bytes]]:
 
 def said_of(job: subprocess.Popen[bytes], after: float) -> str:
     """What is said of a job that has been silent for some seconds."""
-    found = Silence()
+    found = StallDetector()
     assert [*found.lines({job.pid: process_of(job.pid)})] == []  # it has just begun
     found._since -= after
     return "\n".join(found.lines({job.pid: process_of(job.pid)}))
@@ -83,7 +83,7 @@ def test_what_may_go_on_is_told_of_now_and_then_and_goes_on(code: str) -> None:
 
 def test_what_computes_is_not_told_of() -> None:
     job = os.getpid()
-    found, one = Silence(), process_of(job)
+    found, one = StallDetector(), process_of(job)
     for ticks in range(0, 100, 20):
         found._since -= 100
         assert [*found.lines({job: one._replace(ticks=one.ticks + ticks)})] == []

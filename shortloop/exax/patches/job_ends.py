@@ -27,7 +27,7 @@ from shortloop.exax.patches.spare_processes import Spares
 from shortloop.exax.unit_processes import UnitForks
 from shortloop.units.ended import Computed, how_ended, job_lost
 
-__all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "see_ends"]
+__all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "watch_job_ends"]
 
 PIPE = 65536  # bytes that are read at once
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
@@ -35,13 +35,13 @@ ENDING = 5.0  # s that a process may take to end when nothing of it holds its pi
 SLICE_ENDED = re.compile(r"analysis-(\d+) terminated with exitcode (-?\d+)")  # in exax's words
 
 
-def see_ends(spares: Spares) -> None:
+def watch_job_ends(spares: Spares) -> None:
     """Have the process that forks jobs see their ends, and those of spares, while it waits for the server.
 
     It forks spares when there is nothing else to do.
     """
     runner: Any = sys.modules["__main__"]
-    awaited: list[_Awaited] = []
+    awaited: list[_RunningJob] = []
     forks = UnitForks()
 
     @patch(runner, "recvall")
@@ -52,12 +52,12 @@ def see_ends(spares: Spares) -> None:
                 break
             if isinstance(speaks, UnitForks):
                 speaks.answer()
-            elif isinstance(speaks, _Awaited) and speaks.has_ended():
+            elif isinstance(speaks, _RunningJob) and speaks.has_ended():
                 awaited.remove(speaks)
         return original(sock, size, fatal)
 
-    def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _Awaited:
-        awaited.append(_Awaited(runner, *args))
+    def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _RunningJob:
+        awaited.append(_RunningJob(runner, *args))
         return awaited[-1]
 
     runner.SimplifiedProcess = wait_for_end
@@ -106,7 +106,7 @@ def name_lost_units() -> None:
             raise (now.lost(int(ended[2]), int(ended[1])) if ended else now.lost(0)) from None
 
 
-class _Awaited:
+class _RunningJob:
     """A running job, in place of exax's process for its end, which is asked whether it is alive."""
 
     def __init__(self, runner: Any, cookie: int, job: tuple[int, int, str, str, str]) -> None:
@@ -161,8 +161,8 @@ class _Awaited:
 
 
 def _first_to_speak(
-    sock: Any, awaited: list[_Awaited], forks: UnitForks, spares: Spares
-) -> _Awaited | UnitForks | Spares | None:
+    sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares
+) -> _RunningJob | UnitForks | Spares | None:
     """Wait for the server, a job, or a request for a process; fork spares meanwhile. None: the server."""
     for job in awaited:
         if job.is_lost:

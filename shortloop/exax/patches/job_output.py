@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shortloop.exax.forked import let_go
+from shortloop.exax.forked import close_inherited
 from shortloop.exax.patches import patch
 
 __all__ = ["keep_output_in_one_process"]
@@ -79,7 +79,7 @@ def _keep_all(jobs: socket.socket) -> NoReturn:
             signal.signal(number, signal.SIG_IGN)
         setproctitle("output of jobs")
         terminal = int(os.environ[TERMINAL])
-        let_go({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
+        close_inherited({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
         _Keeper(jobs, _Terminal(terminal)).run()
     except BaseException:
         traceback.print_exc()

@@ -15,7 +15,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from shortloop.exax.patches import patch
-from shortloop.exax.patches.spare_processes import say_lanes
+from shortloop.exax.patches.spare_processes import send_lanes
 
 __all__ = ["FOLLOWED", "LANE", "NUMBER", "RESERVE", "build_side_by_side"]
 
@@ -76,7 +76,7 @@ def build_side_by_side() -> None:
         reserved[workspace.name] = first + int(args["count"])
         handler.do_response(200, "text/json", {"first": first})
 
-    say_lanes(lambda: getattr(_chosen, "is_followed", False))
+    send_lanes(lambda: getattr(_chosen, "is_followed", False))
 
 
 class _Lanes(dict[Any, Any]):

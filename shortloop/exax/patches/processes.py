@@ -119,7 +119,7 @@ def prepare_runner() -> None:
     from shortloop.exax.datasets import refuse_other_slices
     from shortloop.exax.libraries import watch_imports
     from shortloop.exax.notebook_methods import find_announced
-    from shortloop.exax.patches.job_ends import leave_pipe_of_job, name_lost_units, see_ends
+    from shortloop.exax.patches.job_ends import leave_pipe_of_job, name_lost_units, watch_job_ends
     from shortloop.exax.patches.job_output import keep_output_in_one_process
     from shortloop.exax.patches.loading import load_from_source
     from shortloop.exax.patches.method_loading import import_methods_apart, note_what_is_read
@@ -137,7 +137,7 @@ def prepare_runner() -> None:
     find_announced()
     forks_end_with_this()
     spares = keep_spares()
-    see_ends(spares)
+    watch_job_ends(spares)
     name_lost_units()
     note_costs()
     keep_causes()

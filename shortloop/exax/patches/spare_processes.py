@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from shortloop.exax.patches import patch
 
-__all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "say_lanes"]
+__all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "send_lanes"]
 
 LANE = "shortloop_lane"
 """Field of what starts a job: its method, modules that an option names, and whether more such jobs follow."""
@@ -151,7 +151,7 @@ def keep_spares() -> Spares:
     return spares
 
 
-def say_lanes(follows: Callable[[], bool]) -> None:
+def send_lanes(follows: Callable[[], bool]) -> None:
     """Let the server send the method of each job that starts, and whether more follow."""
     from accelerator import dispatch
     from accelerator.runner import Runner

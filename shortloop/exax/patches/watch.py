@@ -24,12 +24,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from shortloop.exax.libraries import begin_program, note_libraries_of
-from shortloop.exax.listener import answer_where
+from shortloop.exax.listener import enable_tracebacks
 from shortloop.exax.patches import patch
 from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.exax.patches.preload import modules_beside
 from shortloop.exax.patches.spare_processes import Spares
-from shortloop.exax.readers import hear_readers
+from shortloop.exax.readers import watch_readers
 from shortloop.keys.code import modules_as_loaded
 from shortloop.keys.file_state import file_state
 from shortloop.keys.interpreter import python_here
@@ -129,14 +129,14 @@ def watch_program() -> None:
     with contextlib.suppress(OSError, ValueError):
         heard = _Heard(_watched_files())
         sys.addaudithook(heard.hook)
-        hear_readers(heard.path)
+        watch_readers(heard.path)
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
-    answer_where()
+    enable_tracebacks()
     heard = _Heard(is_watched)
     sys.addaudithook(heard.hook)
-    hear_readers(heard.path)
+    watch_readers(heard.path)
     path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 

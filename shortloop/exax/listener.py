@@ -97,7 +97,11 @@ def ask(what: str) -> bytes | None:
         try:
             probe.connect(str(socket_file()))
         except PermissionError:
-            raise _of_another() from None
+            raise InputError(
+                "the exax server of this project belongs to another user",
+                file=socket_file(),
+                hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+            ) from None
         except BlockingIOError:  # more wait for it than the system lets
             raise _silent("many processes wait for it already") from None
         except OSError:
@@ -227,14 +231,6 @@ def _silent(found: str) -> InputError:
         file=socket_file(),
         found=found,
         hint="end that process with `kill -KILL` and run again: finished jobs are kept",
-    )
-
-
-def _of_another() -> InputError:
-    return InputError(
-        "the exax server of this project belongs to another user",
-        file=socket_file(),
-        hint="work on a copy of the project that is yours: whoever asks a server can run anything",
     )
 
 

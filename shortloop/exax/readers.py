@@ -9,7 +9,7 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -94,7 +94,9 @@ def _wrap_when_loaded(loader: Any) -> None:
 
 
 def _wrap_all(module: ModuleType) -> None:
-    for name in list(_named(vars(module), READERS[module.__name__])):
+    names = READERS[module.__name__]
+    starts = tuple(each[:-1] for each in names if each.endswith("*"))
+    for name in [each for each in vars(module) if each in names or (starts and each.startswith(starts))]:
         found = getattr(module, name)
         if isinstance(found, type):
             with contextlib.suppress(TypeError):  # of a compiled class
@@ -123,11 +125,6 @@ def _asking(_original: Callable[..., Any], _sql: Callable[..., Any], _is_method:
         return _original(*_arguments, **_more)
 
     return asking
-
-
-def _named(names: Iterable[str], wanted: tuple[str, ...]) -> Iterator[str]:
-    starts = tuple(each[:-1] for each in wanted if each.endswith("*"))
-    return (name for name in names if name in wanted or (starts and name.startswith(starts)))
 
 
 def _telling(original: Callable[..., Any]) -> Callable[..., Any]:

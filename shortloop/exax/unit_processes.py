@@ -186,7 +186,9 @@ def computed_in_processes(
                     seconds, _ = pickle.loads(process.recv_bytes())
                     done = process.recv_bytes()
                 except (EOFError, OSError):
-                    given = lost(batch[0], _how_ended(numbers[process])) if len(batch) == 1 else None
+                    with _ask(numbers[process]) as answer:
+                        how = how_ended(int(answer.recv(64)))
+                    given = lost(batch[0], how) if len(batch) == 1 else None
                     if given is None:
                         batches.put_back(batch)  # each alone, so that it is known which one it was
                     else:
@@ -223,11 +225,6 @@ def _ask(number: int) -> socket.socket:
     with theirs:
         socket.send_fds(_asked, [b"%d %d" % (os.getpgid(0), number)], [theirs.fileno()])
     return ours
-
-
-def _how_ended(number: int) -> str:
-    with _ask(number) as answer:
-        return how_ended(int(answer.recv(64)))
 
 
 def _serve(group: int, descriptor: int) -> NoReturn:

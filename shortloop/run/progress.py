@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import one_line
-from shortloop.plan.estimate import Estimate, Name
+from shortloop.plan.estimate import Estimate
 from shortloop.plan.pipeline import REUSE, Built
 
 if TYPE_CHECKING:
@@ -114,23 +114,20 @@ class Progress:
             self._bar.stop()
 
     def on(self, event: Event) -> None:
-        """Show what happens."""
+        """Show an event."""
         if isinstance(event, Started):
-            self._begin(event)
+            job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
+            self._reading = ""
+            if job.plan != REUSE:  # a run that builds nothing draws nothing
+                self._show()
         elif isinstance(event, Ended):
-            built = event.built
-            self._end((built.stage, built.partition, built.variant), _line_of(built))
+            self._end(event.built)
         else:
             self._read(event)
 
-    def _begin(self, event: Started) -> None:
-        job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
-        self._reading = ""
-        if job.plan != REUSE:  # a run that builds nothing draws nothing
-            self._show()
-
-    def _end(self, name: Name, line: str | None) -> None:
-        self._estimate.end(name, line is not None)
+    def _end(self, built: Built) -> None:
+        line = _line_of(built)
+        self._estimate.end((built.stage, built.partition, built.variant), line is not None)
         if line is None:
             return
         self._show()
@@ -166,7 +163,7 @@ class Progress:
             print(line, file=self._stdout, flush=True)
 
     def time_left(self) -> str:
-        """Time until all jobs are there, in words."""
+        """Return the time left in words."""
         seconds, all_known = self._estimate.left()
         words = _in_words(seconds)
         return f"over {words}" if words and not all_known else words
@@ -194,7 +191,7 @@ class Progress:
             self._console.width = terminal_width() or 80
 
     def _what(self) -> str:
-        """The job that began first of those that are running, and how many others are."""
+        """Return the first running job, and the number of others."""
         running = self._estimate.running
         first = one_line(" ".join(filter(None, running[0]))) if running else ""
         return f"{first} + {len(running) - 1}" if len(running) > 1 else first
@@ -229,7 +226,7 @@ class Progress:
 
 
 def _line_of(built: Built) -> str | None:
-    """What to print of a job; None of one that was not built."""
+    """Return the line of a job; None if it was not built."""
     if not built.fresh:
         return None
     done = "refused" if built.rejected else "built"

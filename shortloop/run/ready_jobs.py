@@ -102,7 +102,8 @@ class Schedule:
         numbers = {id(job): number for number, job in enumerate(plan.jobs)}
         self._places = {id(job): each.place for job, each in zip(plan.jobs, requests, strict=True)}
         self._indices = {each.place: number for number, each in enumerate(requests)}
-        self._open = [number for number, job in enumerate(plan.jobs) if self._is_due(number, job)]
+        forced, chosen = self._part.forced, range(len(requests)) if self._part.is_whole else self._part.chosen
+        self._open = [n for n, job in enumerate(plan.jobs) if n in chosen and (_is_open(job) or n in forced)]
         self._waiting = self._open
         self._missing: list[set[int]] = []
         self._dependents: list[list[int]] = [[] for _ in requests]
@@ -121,10 +122,6 @@ class Schedule:
             self.number(requests[number].place)
         waits_for = plan.waits_for
         self._waits_for = None if waits_for is None else self._places.get(id(waits_for))
-
-    def _is_due(self, number: int, job: Built) -> bool:
-        part = self._part
-        return (part.is_whole or number in part.chosen) and (_is_open(job) or number in part.forced)
 
     def _is_there(self, number: int) -> bool:
         job, place = self._plan.jobs[number], self._plan.requests[number].place

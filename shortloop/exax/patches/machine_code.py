@@ -144,18 +144,15 @@ def _code_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> st
     asked = (name, path, loaded)
     files, states, found = _known.get(asked, ([], [], ""))
     if not found or states_of_files(files) != states:
-        modules, libraries = _closure(name, Path(path))
+        file, module = Path(path), name
+        place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+        if [*place.parts[-len(name.split(".")) :]] != name.split("."):  # a script, or loaded by its path
+            module = place.name
+        modules, libraries = closure_of(module, file)
+        modules = {**modules, module: file}
         files = list(map(str, modules.values()))
         _known[asked] = files, states_of_files(files), _hash_of(modules, libraries, loaded)
     return _known[asked][-1]
-
-
-def _closure(name: str, file: Path) -> tuple[dict[str, Path], set[str]]:
-    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
-    if list(place.parts[-len(name.split(".")) :]) != name.split("."):  # a script, or loaded by its path
-        name = place.name
-    modules, libraries = closure_of(name, file)
-    return {**modules, name: file}, libraries
 
 
 def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[str, Loaded], ...]) -> str:

@@ -63,7 +63,7 @@ class Meter:
         self._begun = threading.Event()
         self._watcher: threading.Thread | None = None
         self._peaks: dict[str, int] = {}  # bytes, by the folder of the job
-        self._strangers: set[int] = set()
+        self._unrelated: set[int] = set()
         self._processes: dict[int, int] = {}  # of jobs: the first process of each
         self._folders: dict[int, str] = {}
 
@@ -137,18 +137,18 @@ class Meter:
             if found is None:
                 return
             self._runner = found[0]
-        self._strangers &= present  # most processes are known from the last look, and need none again
+        self._unrelated &= present  # most processes are known from the last look, and need none again
         for process in [each for each in self._processes if each not in present]:
             del self._processes[process]
             self._folders.pop(process, None)
-        for process in sorted(present - self._strangers - self._processes.keys()):
+        for process in sorted(present - self._unrelated - self._processes.keys()):
             stat = process_of(process)
             if stat.parent == self._runner and stat.group == process:
                 self._processes[process] = process
             elif stat.parent in self._processes:
                 self._processes[process] = self._processes[stat.parent]
             elif stat.state and stat.parent != self._runner:  # else it has ended, or is a spare
-                self._strangers.add(process)
+                self._unrelated.add(process)
         totals: dict[int, int] = {}
         for process, first in [*self._processes.items()]:
             with contextlib.suppress(OSError, KeyError):

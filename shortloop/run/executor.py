@@ -28,7 +28,7 @@ from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
 from shortloop.run.runs import Recorder, recorded
-from shortloop.run.termination import explained, say_why, signals_raise
+from shortloop.run.termination import explain_errors, print_error, signals_raise
 from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
 from shortloop.store.inputs import keep_hashes, register
 from shortloop.store.locks import only_run
@@ -106,7 +106,7 @@ def run_pipeline(
         seconds = time.time() - started
         print(f"{counted(fresh, 'job')} built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:
-        say_why(error)
+        print_error(error)
         return 1
     except KeyboardInterrupt:
         print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
@@ -175,7 +175,7 @@ def begin_run(
     """Begin a run: nobody else builds jobs, signals end it with its job, and a record of it is kept."""
     with (
         recorded(name, settings, part) as record,
-        explained(),
+        explain_errors(),
         signals_raise(),
         only_run(name),
         watched(),

@@ -18,13 +18,13 @@ from shortloop.base.text import print_any_letter
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error
 
-__all__ = ["explained", "need_room", "said", "say_why", "signals_raise"]
+__all__ = ["check_disk_space", "explain_errors", "print_error", "printed_errors", "signals_raise"]
 
 HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
 FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
 _ERRORS = os.dup(2)
-said: list[InputError] = []
+printed_errors: list[InputError] = []
 """Errors that this process has printed."""
 
 
@@ -33,7 +33,7 @@ class _Unwritable(InputError):
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Turn consequences of a full disk, a deleted folder and the like into an error that says so."""
     folder = Path.cwd()
     try:
@@ -55,7 +55,7 @@ def explained() -> Iterator[None]:
     _is_deleted(folder)  # all is done, and exax's own end needs the folder
 
 
-def need_room() -> None:
+def check_disk_space() -> None:
     """Check that workdirs have room; without, exax could not begin a run, nor say why."""
     for folder in map(Path, configuration().workdirs.values()):
         if folder.is_dir():
@@ -64,9 +64,9 @@ def need_room() -> None:
                 raise _no_room(folder)
 
 
-def say_why(error: InputError) -> None:
+def print_error(error: InputError) -> None:
     """Print to standard error why a run ended."""
-    said.append(error)
+    printed_errors.append(error)
     text = f"shortloop: {error.message}"
     if isinstance(error, _Unwritable):
         os.write(_ERRORS, f"{text}\n".encode())

@@ -58,7 +58,7 @@ class RunningEngine:
     def announce(
         self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
     ) -> None:
-        """Say that a job with units starts: the engine is started if it is not there."""
+        """Announce a job with units; the engine is started if it is not running."""
         if not self.is_apart:
             return
         self.start()

@@ -45,7 +45,6 @@ from shortloop.store.declarations import withdraw
 from shortloop.store.inputs import keep_hashes, point_to, register
 from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob
-from shortloop.units.messages import SLICES
 
 __all__ = ["Executor", "execute"]
 
@@ -302,11 +301,10 @@ class Executor(Run):
     def _seconds_here(self, wanted: Request) -> float | None:
         """Estimate the seconds of a job here; its predecessor may have had more workers, elsewhere."""
         before = self._lookup.before(wanted)
-        if before is None or "seconds" not in before.cost:
-            return self._lookup.store.index.seconds().get(wanted.stage)
-        if "cpu_seconds" not in before.cost:
-            return before.cost["seconds"]
-        return before.cost["cpu_seconds"] / slices_now()
+        cost = {} if before is None else before.cost
+        if "seconds" in cost:
+            return cost["cpu_seconds"] / slices_now() if "cpu_seconds" in cost else cost["seconds"]
+        return self._lookup.store.index.seconds().get(wanted.stage)
 
     def _outcome(self, before: str, now: str, key: str) -> str:
         store = self._lookup.store
@@ -376,10 +374,10 @@ def execute(
 
 def _machine(engine: RunningEngine) -> Machine:
     slices, settings = slices_now(), engine.settings
-    cores = cores_of_jobs(slices)
-    if settings.name == SLICES:
-        return Machine(cores)
-    return Machine(cores, settings.name, settings.workers or slices, settings.address is None)
+    if not engine.is_apart:
+        return Machine(cores_of_jobs(slices))
+    is_here = settings.address is None
+    return Machine(cores_of_jobs(slices), settings.name, settings.workers or slices, is_here)
 
 
 def _go_on(run: Executor, error: BaseException) -> None:

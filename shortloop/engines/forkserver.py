@@ -61,10 +61,10 @@ def serve_worker(address: str) -> int:
             if LIFE in select.select([LIFE, listener.fileno()], [], [])[0]:
                 return 0
             with contextlib.suppress(OSError, EOFError), Connection(listener.accept()[0].detach()) as asking:
-                said = pickle.loads(asking.recv_bytes())
-                if isinstance(said, int):
-                    asking.send_bytes(how_ended(_status(said, forks)).encode())
-                elif not _forked(asking, said, loaded, forks):
+                request = pickle.loads(asking.recv_bytes())
+                if isinstance(request, int):
+                    asking.send_bytes(how_ended(_status(request, forks)).encode())
+                elif not _forked(asking, request, loaded, forks):
                     return 0
 
 

@@ -59,21 +59,21 @@ class _Host:
                     _say(job, broken=traceback.format_exc())
 
     def _compute(self, job: Connection) -> None:
-        said: Asked = pickle.loads(job.recv_bytes())
+        request: Asked = pickle.loads(job.recv_bytes())
         engine = self.engine()
-        workers = engine.workers(said["asked"])
+        workers = engine.workers(request["asked"])
         _say(job, engine=engine.described(), workers=workers)
-        batches = Batches(said["costs"], [*said["costs"]], workers, engine.message)
+        batches = Batches(request["costs"], [*request["costs"]], workers, engine.message)
 
         def needs() -> Needs:
             _say(job, needs=True)
             found: Needs = pickle.loads(job.recv_bytes())
             return found
 
-        supplies = Supplies(said["work"], self._sent, needs, self._tell)
+        supplies = Supplies(request["work"], self._sent, needs, self._tell)
         with (
             contextlib.closing(supplies),
-            contextlib.closing(engine.compute(supplies, batches, said["asked"])) as computed,  # type: ignore[type-var]
+            contextlib.closing(engine.compute(supplies, batches, request["asked"])) as computed,  # type: ignore[type-var]
         ):
             for units, reply in computed:
                 if reply.lost:

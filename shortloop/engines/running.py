@@ -63,9 +63,9 @@ class RunningEngine:
             return
         self.start()
         assert self._note is not None
-        said: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
-        if not note_file().is_file() or self._note["jobs"].get(job) != said:
-            self._note["jobs"][job] = said
+        entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
+        if not note_file().is_file() or self._note["jobs"].get(job) != entry:
+            self._note["jobs"][job] = entry
             _write_privately(note_file(), json.dumps(self._note))
 
     def close(self) -> None:

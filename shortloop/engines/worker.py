@@ -40,7 +40,7 @@ JOBS = 2  # whose processes are kept at a time
 PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one
 KEPT = 30.0  # s that a process waits for a batch, and a forkserver for a job
 STARTS = 5  # of a forkserver, as code may be edited again and again
-SAID = 2000  # characters of what it said
+LOG_END = 2000  # characters of its log
 
 
 def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
@@ -98,7 +98,7 @@ class _Processes:
         return "its worker ended"
 
     def _fork(self, place: Placed) -> Connection:
-        said = ""
+        log = ""
         for _ in range(STARTS):
             forkserver = self._forkserver(place)
             try:
@@ -107,11 +107,11 @@ class _Processes:
                 with self._lock:
                     if self._forkservers.get(place.key) is forkserver:
                         del self._forkservers[place.key]
-                said = forkserver.end()
+                log = forkserver.end()
             finally:
                 with self._lock:
                     forkserver.asked -= 1
-        raise RuntimeError(f"no process could be started that computes units of a job\n{said}")
+        raise RuntimeError(f"no process could be started that computes units of a job\n{log}")
 
     def give_back(self, work: Work, connection: Connection) -> None:
         with self._lock:
@@ -213,9 +213,9 @@ class _Forkserver:
         self._process.kill()
         self._process.wait()
         with contextlib.suppress(OSError):
-            said = self._log.read_text(encoding="utf-8", errors="replace")
+            text = self._log.read_text(encoding="utf-8", errors="replace")
             shutil.rmtree(self._folder, ignore_errors=True)
-            return said[-SAID:]
+            return text[-LOG_END:]
         return ""
 
 
@@ -246,7 +246,7 @@ class Placed(NamedTuple):
 
 def placed(work: Work) -> Placed:
     """Find what a job needs in the project or in mirrors; raise NodeLacksFiles if something is missing."""
-    said: JobWork = pickle.loads(work.data)
+    job: JobWork = pickle.loads(work.data)
     holds: tuple[int, ...] = ()
     if not _is_here(*work.here):
         cache = node_cache()
@@ -256,10 +256,10 @@ def placed(work: Work) -> Placed:
         listing: Listing = json.loads(listed)
         with contextlib.ExitStack() as fails:
             code, data = _mirrors(cache, listing, fails)
-            said = _moved(said, listing, code.folder, data.folder)
+            job = _moved(job, listing, code.folder, data.folder)
             fails.pop_all()
-        work, holds = work._replace(data=pickle.dumps(said)), (code.hold, data.hold)
-    return Placed(work, said["project"], tuple(said["path"]), said["surroundings"], holds)
+        work, holds = work._replace(data=pickle.dumps(job)), (code.hold, data.hold)
+    return Placed(work, job["project"], tuple(job["path"]), job["surroundings"], holds)
 
 
 def keep_parcel(parcel: Parcel) -> tuple[str, str]:
@@ -277,10 +277,10 @@ def node_cache() -> NodeCache:
     return NodeCache()
 
 
-def _is_here(file: str, said: str) -> bool:
+def _is_here(file: str, token: str) -> bool:
     """True if the project is on this node: there is a file that the run has written."""
     try:
-        return not file or Path(file).read_text(encoding="ascii", errors="replace") == said
+        return not file or Path(file).read_text(encoding="ascii", errors="replace") == token
     except OSError:
         return False
 
@@ -300,9 +300,9 @@ def _mirrors(cache: NodeCache, listing: Listing, fails: contextlib.ExitStack) ->
     return found[0], found[1]
 
 
-def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
+def _moved(job: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
     """Work with paths in mirrors."""
-    folders, task = listing["folders"], said["task"]
+    folders, task = listing["folders"], job["task"]
 
     def moved(given: object) -> object:
         if isinstance(given, list):
@@ -324,9 +324,9 @@ def _moved(said: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
     }
     jobs = {name: moved(each) for name, each in cast("dict[str, object]", task["jobs"]).items()}
     return {
-        **said,
+        **job,
         "project": str(code / INSIDE),
-        "path": [str(code / folders[each]) if each in folders else each for each in said["path"]],
+        "path": [str(code / folders[each]) if each in folders else each for each in job["path"]],
         "task": {**task, "jobs": jobs, "before": moved(task["before"])},
         "mirrored": mirrored,
     }

@@ -74,11 +74,11 @@ def build(
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
                 (reload or reload_methods)()
         except ServerError as error:
-            said = str(error)
-            if "Busy" not in said:
+            text = str(error)
+            if "Busy" not in text:
                 raise InputError(
                     "the exax server does not answer",
-                    found=said,
+                    found=text,
                     hint="run again: finished jobs are kept",
                 ) from None
             with getattr(urd, "released", contextlib.nullcontext)():  # others, and Ctrl-C, do not wait for it
@@ -100,9 +100,9 @@ def build(
 def _say_failure(urd: Urd, caption: str, error: Any) -> None:
     """Print the traceback of a failed job if nobody else does."""
     if getattr(urd, "says_failures", False):
-        said = of_user(printable(error.format_msg())).rstrip("\n")
+        text = of_user(printable(error.format_msg())).rstrip("\n")
         logs = f"what it printed: shortloop logs {error.job}"
-        print(f"{caption} failed:\n{said}\n{logs}", file=sys.stderr, flush=True)
+        print(f"{caption} failed:\n{text}\n{logs}", file=sys.stderr, flush=True)
 
 
 def is_idle() -> bool:
@@ -182,11 +182,11 @@ def _broken(method: str) -> InputError:
         text=True,
         check=False,
     )
-    said = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
+    text = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
     return InputError(
         f"the method {method} cannot be imported",
         file=file,
-        found="\n".join(["", *said.splitlines()]).replace("\n", "\n    "),
+        found="\n".join(["", *text.splitlines()]).replace("\n", "\n    "),
         hint="correct it and run again; if it can be imported here, start the server again",
     )
 

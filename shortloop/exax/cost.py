@@ -104,8 +104,8 @@ class Meter:
 
     def fraction(self, folder: Path) -> float | None:
         """Return the finished share of a running job's units, from 0 to 1; None if it is not known."""
-        said = progress_of(folder)
-        return None if said is None else said.share
+        progress = progress_of(folder)
+        return None if progress is None else progress.share
 
     def _watch(self) -> None:
         pause, look, since, long, due = FIRST_LOOK, 1, time.monotonic(), 0.0, 0.0

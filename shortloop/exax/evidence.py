@@ -207,13 +207,12 @@ def _check_library(
 
 
 def _check_module(
-    evidence: Evidence, name: str, file: str, said: str | None, code: Mapping[str, str]
+    evidence: Evidence, name: str, file: str, loaded: str | None, code: Mapping[str, str]
 ) -> None:
     if name == CELLS:  # the empty package that stages of notebooks are written into
         return
-    if name not in code and (said == hash_of(NOTHING) or name in watchers()):  # to find these takes a second
-        return
     if name not in code:
-        evidence.unseen.append((name, file))
-    elif said != code[name]:
+        if loaded != hash_of(NOTHING) and name not in watchers():  # finding these takes a second
+            evidence.unseen.append((name, file))
+    elif loaded != code[name]:
         evidence.changed = f"the code of {name} changed"

@@ -115,8 +115,8 @@ class _JobProcess:
                 values.append(value)
                 done.append(unit)
         except BaseException as error:  # also `SystemExit`
-            said = explained(traceback.format_exc(), error, self._mirrored)
-            failure = {"unit": unit, "traceback": said}
+            text = explained(traceback.format_exc(), error, self._mirrored)
+            failure = {"unit": unit, "traceback": text}
         seconds = time.perf_counter() - started
         note_units((), str)
         return self._said(done, values, failure), seconds

@@ -170,8 +170,8 @@ def _received(probe: socket.socket, process: int) -> bytes:
                 raise _silent(f"{_named(process)}, for {waited:.0f} s") from None
             if waited > WORTH_A_WORD and not told:
                 told = True
-                said = f"waiting for the exax server, {_named(process)}, to answer"
-                print(said, file=sys.stderr, flush=True)
+                text = f"waiting for the exax server, {_named(process)}, to answer"
+                print(text, file=sys.stderr, flush=True)
             continue
         if not part:
             return reply
@@ -180,21 +180,21 @@ def _received(probe: socket.socket, process: int) -> bytes:
 
 def _watch(done: threading.Event, stream: TextIO) -> None:
     server = server_process()
-    said: set[int] = set()
+    reported: set[int] = set()
     stalls = StallDetector()
     while server and not done.wait(2 * WORTH_A_WORD):
         engine = engine_of_run()
         of_server = _below(server)
         processes = of_server if engine is None else {**of_server, **_below(engine["process"])}
         stopped = {number for number, each in processes.items() if each.state == "T"}
-        for process in sorted(stopped - said):
+        for process in sorted(stopped - reported):
             whose = "exax server" if process in of_server else "engine"
             what = "the exax server" if process == server else f"a process of the {whose}"
             print(f"{what} is stopped, and this run waits: {_named(process)}", file=stream, flush=True)
             print(f"  what to do:   {_way_out(process)}", file=stream, flush=True)
-        for process in sorted(said - stopped):
+        for process in sorted(reported - stopped):
             print(f"process {process} goes on, or has ended", file=stream, flush=True)
-        said = stopped
+        reported = stopped
         for line in stalls.lines({} if stopped else processes):
             print(one_line(line), file=stream, flush=True)
 
@@ -338,11 +338,11 @@ def _lines_of(number: int) -> list[str]:
     with suppress(OSError), open(_file(number, WHERE) or os.devnull, "rb") as answers:
         answers.seek(0, os.SEEK_END)
         os.kill(number, ASK)
-        deadline, said = time.monotonic() + ANSWER, b""
-        while not said and time.monotonic() < deadline:
+        deadline, answer = time.monotonic() + ANSWER, b""
+        while not answer and time.monotonic() < deadline:
             time.sleep(0.1)  # it is written within a moment, but not at once
-            said = answers.read()
-        lines = said.decode("utf-8", "replace").splitlines()[1:]
+            answer = answers.read()
+        lines = answer.decode("utf-8", "replace").splitlines()[1:]
         return [f"  {each}" for each in lines if not any(map(each.__contains__, NOT_SHOWN))][:LINES]
     return []
 

@@ -32,8 +32,8 @@ KEPT = 7 * 24 * 3600  # s, for those who go on with them
 
 def write_cells(modules: Mapping[str, str]) -> Path:
     """Write stages of a notebook as methods, each version into a folder of its own."""
-    said = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
-    folder = _cells() / hashlib.sha256(said).hexdigest()[:20]
+    content = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
+    folder = _cells() / hashlib.sha256(content).hexdigest()[:20]
     package = folder / CELLS
     package.mkdir(parents=True, exist_ok=True)
     for name, text in {"__init__.py": "", **{f"a_{name}.py": text for name, text in modules.items()}}.items():

@@ -146,8 +146,8 @@ class Exax:
                 if not reply["done"]:
                     while not call_server(f"status?subjob_cookie={lane}&timeout=60")["idle"]:
                         pass
-                    said = call_server(f"last_error?subjob_cookie={lane}").get("last_error", ())
-                    for job, failed, status in said:
+                    errors = call_server(f"last_error?subjob_cookie={lane}").get("last_error", ())
+                    for job, failed, status in errors:
                         raise JobError(Job(job, failed), failed, status)
         finally:
             self._lanes.append(lane)

@@ -66,16 +66,16 @@ def keep_causes() -> None:
 
     @patch(launch, "fmt_tb")
     def with_causes(original: Callable[[int], str], skip: int) -> str:
-        said, error = original(skip), sys.exc_info()[1]
+        text, error = original(skip), sys.exc_info()[1]
         assert error is not None
         if error.__cause__ is not None:
             between, cause = "was the direct cause of the following exception", error.__cause__
         elif error.__context__ is not None and not error.__suppress_context__:
             between, cause = "was being handled when another exception occurred", error.__context__
         else:
-            return said
+            return text
         causes = "".join(traceback.format_exception(cause))
-        return f"{causes}\nThe above exception {between}:\n\n{said}"
+        return f"{causes}\nThe above exception {between}:\n\n{text}"
 
 
 def _is_empty(line: str, after: str) -> bool:

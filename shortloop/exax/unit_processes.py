@@ -127,8 +127,8 @@ class UnitForks:
 
     def answer(self) -> None:
         """Fork a process into the group of a job, or tell the job how one ended."""
-        said, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
-        group, number = map(int, said.split())
+        request, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
+        group, number = map(int, request.split())
         process = self._forked.pop((group, number), 0)
         if process:
             os.kill(process, signal.SIGKILL)  # it is ending, and must keep nobody waiting
@@ -278,10 +278,10 @@ class _Code:
         try:
             state = TASKS / f"{task}/syscall"
             for _ in range(TRIES):
-                if (said := state.read_text(encoding="ascii")) != "running\n":
+                if (call := state.read_text(encoding="ascii")) != "running\n":
                     break
                 time.sleep(MOMENT)
-            stack = int(said.split()[-2], 16)
+            stack = int(call.split()[-2], 16)
             with open("/proc/self/mem", "rb", buffering=0) as memory:
                 memory.seek(stack)
                 words = array("Q", memory.read(STACK))

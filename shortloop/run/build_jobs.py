@@ -229,24 +229,24 @@ class Executor(Run):
         """Build a job, again if it fails; of a stage with units, these are tried again instead."""
         from accelerator.error import JobError
 
-        said, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
-        for attempt in range(said.retries + 1):
+        declared, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
+        for attempt in range(declared.retries + 1):
             order = replace(order, attempts=attempt + 1)
             try:
-                with limited(what, lambda: job.folder, said) as is_over, self._shown(job):
+                with limited(what, lambda: job.folder, declared) as is_over, self._shown(job):
                     number, reload = lambda: self._number(job), self._turn.reload
                     return make(self._urd, self._lookup.store, order, self._meter, number, reload)
             except (JobError, JobFailed):
-                if attempt == said.retries or self.scheduler.is_over:
+                if attempt == declared.retries or self.scheduler.is_over:
                     if not is_over.is_set():
                         raise
                     raise JobFailed(
                         "a job took longer than its stage allows",
                         job=what,
-                        found=f"over {said.limit}",
+                        found=f"over {declared.limit}",
                         hint="raise `timeout` of the stage, or look at what it waits for",
                     ) from None
-            print(one_line(f"{what} is built again: retry {attempt + 1} of {said.retries}"), flush=True)
+            print(one_line(f"{what} is built again: retry {attempt + 1} of {declared.retries}"), flush=True)
         raise AssertionError
 
     def _number(self, job: Job) -> int | None:
@@ -388,9 +388,9 @@ def _go_on(run: Executor, error: BaseException) -> None:
     if scheduler.keeps_going:
         scheduler.drain()
     for job in scheduler.failures():  # what exax says of jobs was printed, and `error` will be
-        said = job.error if job.built is None else InputError(run.problem_of(job))
-        if isinstance(said, InputError) and str(said) != str(error):
-            print(f"{one_line(job.wanted.caption)}: {said}", file=sys.stderr, flush=True)
+        problem = job.error if job.built is None else InputError(run.problem_of(job))
+        if isinstance(problem, InputError) and str(problem) != str(error):
+            print(f"{one_line(job.wanted.caption)}: {problem}", file=sys.stderr, flush=True)
     names = [job.wanted.caption for job in scheduler.failures()]
     left = [each.caption for each in scheduler.left]
     if len(names) > 1:

@@ -159,9 +159,9 @@ def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[
     contents = {found.file: found.content for _, found in loaded}
     code = {}
     for module, each in modules.items():
-        said = hash_of(read_source(each, module).text)
+        found = hash_of(read_source(each, module).text)
         content = contents.get(str(each))
-        code[module] = said if content is None else said_by(content) or content
+        code[module] = found if content is None else said_by(content) or content
     waiting, versions = [*libraries], dict[str, str]()
     while waiting:  # a function may inline those of libraries beneath others
         library = waiting.pop()

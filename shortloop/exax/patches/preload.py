@@ -71,9 +71,9 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
     _, file = find_method(method)
     if says_code(file):
         known, own = code_state(file, modules).modules, code_state(file).modules
-        said: dict[str, Plain] = {"method": method, "named": list(modules)}
-        said |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
-        _announced_here[method, tuple(modules)] = said
+        entry: dict[str, Plain] = {"method": method, "named": list(modules)}
+        entry |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
+        _announced_here[method, tuple(modules)] = entry
         write_atomically(_note(), json.dumps({"pid": os.getpid(), "jobs": [*_announced_here.values()]}))
 
 

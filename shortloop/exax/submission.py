@@ -58,21 +58,20 @@ class Urd(Protocol):
 class Exax:
     """Has the server build jobs, several at a time.
 
-    `released` gives a context in which other threads of the run go on while this one waits for a job; `load`
-    is called with each method before a job of it is submitted; `lists`, exax's lists of the jobs of a build
-    script, are kept up to date.
+    `load` is called with each method before a job of it is submitted; `lists`, exax's lists of the jobs of a
+    build script, are kept up to date.
     """
 
     def __init__(
         self,
-        released: Callable[[], ContextManager[None]] = contextlib.nullcontext,
         load: Callable[[str], None] = lambda method: None,
         says_failures: bool = True,
         lists: object = None,
         workdir: str = "",
     ) -> None:
         self.workdir = workdir or str(configuration().target_workdir)
-        self.released = released
+        self.released: Callable[[], ContextManager[None]] = contextlib.nullcontext
+        """Context in which other threads of the run go on while this one waits for a job."""
         self.is_followed: Callable[[str], bool] = lambda method: False
         """True if another job of a method follows, for which to prepare while this one runs."""
         self._lists: Any = lists

@@ -126,7 +126,6 @@ class DaskEngine(Engine):
         return [each for each in self._threads if each not in waiting] if waiting else None
 
     def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
-        """Send to nodes what they wait for."""
         for cache, workers, parcel in supplies.parcels(self._shared):
             there = [*workers & self._threads.keys()] or [*workers]
             future = self._client.submit(keep_parcel, parcel, pure=False, priority=FIRST, workers=there)

@@ -40,14 +40,12 @@ class _Host:
         self._sent = Sent()
 
     def engine(self) -> Engine:
-        """Wait for the engine."""
         self._is_open.wait()
         if self._opened is None:
             raise self._error or AssertionError
         return self._opened
 
     def serve(self, job: Connection) -> None:
-        """Have the units of one job computed."""
         with job:
             try:
                 self._compute(job)
@@ -87,7 +85,6 @@ class _Host:
         _say(job, end=True, sent=supplies.bytes)
 
     def _tell(self, line: str) -> None:
-        """Print a line to the user of the run."""
         with contextlib.suppress(OSError):  # the run has ended
             os.write(self._order["say"], f"{line}\n".encode("utf-8", "replace"))
 
@@ -105,7 +102,6 @@ class _Host:
         self._is_open.set()
 
     def end(self) -> NoReturn:
-        """End the engine with all its processes."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         last = threading.Timer(PATIENCE, os.killpg, (0, signal.SIGKILL))
         last.daemon = True

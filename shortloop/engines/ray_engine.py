@@ -174,7 +174,6 @@ def _compute(work: Work, units: list[bytes]) -> Reply:
 
 
 def _only(node: str) -> Any:
-    """Have a task run on one node only."""
     return NodeAffinitySchedulingStrategy(node, soft=False)
 
 

@@ -148,7 +148,6 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
 
 
 def _pass_on(heard: int, output: TextIO) -> None:
-    """Print lines of the engine to the user of the run."""
     with open(heard, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             print(one_line(line.rstrip("\n")), file=output, flush=True)

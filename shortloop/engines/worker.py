@@ -89,7 +89,6 @@ class _Processes:
                 os.close(each)
 
     def how_ended(self, connection: Connection) -> str:
-        """Say how the process at the other end of a connection ended."""
         with self._lock:
             used = next((each for each in self._forkservers.values() if connection in each.forks), None)
         with contextlib.suppress(OSError, EOFError):
@@ -301,7 +300,6 @@ def _mirrors(cache: NodeCache, listing: Listing, fails: contextlib.ExitStack) ->
 
 
 def _moved(job: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
-    """Work with paths in mirrors."""
     folders, task = listing["folders"], job["task"]
 
     def moved(given: object) -> object:

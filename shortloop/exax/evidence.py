@@ -156,7 +156,6 @@ def evidence_of(
 
 
 def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> None:
-    """Note files that were opened and that the key does not know."""
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
     # What prints where a job was interrupted reads code of this package.
     sources = {each for each in opened if each.startswith(f"{ROOT}/{PACKAGE}/") and each.endswith(".py")}

@@ -42,7 +42,6 @@ class _Imports:
         self._is_all_used = False
 
     def heard(self, importer: object, name: str) -> None:
-        """Note an import."""
         top = name.partition(".")[0]
         by = _node(importer)
         if by is None:  # on behalf of whoever called it
@@ -150,7 +149,6 @@ class _FirstImports:
         self._imports = imports
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Note the import of a top-level module."""
         if path is None:
             self._imports.heard(None, name)
 

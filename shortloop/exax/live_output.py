@@ -137,7 +137,6 @@ class _Job:
         self._tails: dict[Path, _Tail] = {}
 
     def read(self, now: float) -> Iterator[list[bytes]]:
-        """Give new lines of each file, some at a time."""
         for file in parts_of_output(self._folder):
             tail = self._tails.setdefault(file, _Tail(file))
             yield from tail.read(now)
@@ -148,8 +147,6 @@ class _Job:
 
 
 class _Tail:
-    """One file that grows."""
-
     def __init__(self, file: Path) -> None:
         self._file = file
         self._place = 0

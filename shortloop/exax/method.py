@@ -198,7 +198,6 @@ class _Work:
 
     @property
     def what(self) -> str:
-        """Name of the job in messages."""
         return " ".join(filter(None, (self.task.name, self.task.partition)))
 
     def compute_elsewhere(self, engine: EngineNote) -> Pools:
@@ -249,7 +248,6 @@ class _Work:
         return {each: costs[number] for each, number in numbers.items() if number in left}
 
     def _keep_all(self, given: Iterable[tuple[bytes, Any]], numbers: Mapping[bytes, int]) -> None:
-        """Keep units that were computed elsewhere."""
         assert self.units is not None
         for each, values in given:
             self._keep({numbers[each]: values})

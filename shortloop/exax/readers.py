@@ -108,7 +108,6 @@ def _wrap_all(module: ModuleType) -> None:
 
 
 def _wrap_queries(duckdb: Any) -> None:
-    """Wrap DuckDB's functions that take queries, and methods of its connections."""
     connection = duckdb.DuckDBPyConnection
     plain = {duckdb: duckdb.sql, connection: connection.sql}
     for place in plain:

@@ -203,7 +203,6 @@ def computed_in_processes(
 
 
 def _given_up(units: list[bytes], given: Any) -> UnitsDone:
-    """Return the reply for a unit whose process ended."""
     return {
         "process": secrets.token_hex(8),
         "number": 0,
@@ -228,7 +227,6 @@ def _ask(number: int) -> socket.socket:
 
 
 def _serve(group: int, descriptor: int) -> NoReturn:
-    """Run a process for units until it ends."""
     status = 1
     try:
         os.setpgid(0, group)  # it ends with the job

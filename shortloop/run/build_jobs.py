@@ -186,7 +186,6 @@ class Executor(Run):
         return found.incomplete and parts.key() not in self._made_here
 
     def _make(self, job: Job) -> None:
-        """Build a job, unless it was finished meanwhile."""
         wanted, parts, found = job.wanted, job.parts, None
         self._seen = {}
         for _ in range(ATTEMPTS):

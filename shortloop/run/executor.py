@@ -125,7 +125,6 @@ def _engine(settings: SettingsFile | None) -> EngineSettings:
 
 
 def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) -> Planner:
-    """Take the plan that was made already, or make one."""
     if plan is None:
         plan = Planner(Lookup(store, name))
         plan.follow(pipeline)

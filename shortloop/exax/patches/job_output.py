@@ -71,7 +71,6 @@ def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> 
 
 
 def _keep_all(jobs: socket.socket) -> NoReturn:
-    """Run the process until it ends."""
     try:
         from accelerator.compat import setproctitle
 
@@ -194,7 +193,6 @@ class _Output:
         return text
 
     def end(self, descriptor: int) -> None:
-        """End one part of the output."""
         from accelerator import statmsg
 
         os.close(descriptor)

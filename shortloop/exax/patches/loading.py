@@ -95,7 +95,6 @@ class _Table:
         return self if loader is None else lambda name: self._code(loader, name)
 
     def note(self, name: str, file: str, content: str) -> None:
-        """Record a loaded module."""
         self.loaded[name] = Loaded(file, content)
         note(loaded={name: (file, content)})
 

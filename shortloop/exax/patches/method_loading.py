@@ -164,8 +164,6 @@ def import_methods_apart() -> None:
 
 
 class _Reading:
-    """Files and folders that a process reads."""
-
     def __init__(self) -> None:
         self._process = os.getpid()
         self._since = time.time_ns()
@@ -176,7 +174,6 @@ class _Reading:
         self._written = -1
 
     def heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take an audit event."""
         if not self.is_on or (event != "open" and event not in LISTS):
             return
         path = arguments[0]
@@ -197,7 +194,6 @@ class _Reading:
         return {*self._read, *map(os.path.abspath, filter(None, loaded))}, looked | self._looked
 
     def add(self, reads: Reads) -> None:
-        """Take over what a fork has read."""
         self._read |= reads[0]
         self._looked |= reads[1]
 
@@ -259,7 +255,6 @@ def _is_as_loaded(processes: list[int]) -> bool:
 
 
 def _modules_in(folder: str) -> list[str]:
-    """List names in a folder that may be modules or packages."""
     try:
         with os.scandir(folder) as entries:
             names = sorted(each.name for each in entries if each.name.endswith(SUFFIXES) or each.is_dir())

@@ -262,8 +262,6 @@ class _Multiprocessing:
 
 
 class _LazyPool:
-    """Starts its processes when there is much to do."""
-
     def __init__(self, method: str, **more: Any) -> None:
         self._start = functools.cache(functools.partial(multiprocessing.get_context(method).Pool, **more))
 

@@ -118,7 +118,6 @@ class Spares:
         self._waiting, self._wanted = {}, []
 
     def _wait(self, lane: Lane, connection: socket.socket, pipe: int) -> NoReturn:
-        """Run a spare until it ends."""
         try:
             from accelerator.dispatch import close_fds
             from accelerator.launch import run

@@ -180,7 +180,6 @@ class _Heard:
         }
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit hook."""
         hear = self._hear.get(event)
         if hear is not None:
             hear(*arguments)
@@ -251,7 +250,6 @@ def _is_of_user(frame: FrameType) -> bool:
 
 
 def _is_importing() -> bool:
-    """True if a module of the user's own is being imported."""
     return any(
         frame.f_code.co_name == "<module>"
         and _is_of_user(frame)

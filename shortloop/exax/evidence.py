@@ -144,8 +144,7 @@ def evidence_of(
             _check_library(evidence, name, there, line.get("where", ""), parts.versions)
     package, _, name = parts.method.rpartition(".")
     method = str(before.modules.get(f"{package}.a_{name}", ""))
-    is_seen = method in seen or os.path.realpath(method) in map(os.path.realpath, seen)
-    if method and is_own(method) and not is_seen:
+    if method and is_own(method) and not _is_among(method, seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     _note_opened(evidence, notes, known | seen)
     states = states_of_files([file for file, _ in before.watched])
@@ -165,6 +164,11 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
         evidence.opened = [file for file in evidence.opened if not _is_known(file, real)]
         imported = {line["opened"] for line in notes if line.get("imported")}
         evidence.imported = [file for file in evidence.opened if file in imported]
+
+
+def _is_among(file: str, others: Collection[str]) -> bool:
+    """True if a file is one of others, also by another path."""
+    return file in others or os.path.realpath(file) in map(os.path.realpath, others)
 
 
 @cache

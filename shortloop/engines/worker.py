@@ -240,6 +240,7 @@ class Placed(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
+        """Project, module path and environment of its forkserver."""
         return self.project, *self.path, *(f"{name}={each}" for name, each in self.surroundings.items())
 
 

@@ -295,7 +295,7 @@ def _imported_in_fork(runner: Any, original: Callable[[str], Mod], methods: list
             if _reading is not None:
                 _reading.is_on = True
             found = {name: _content_of(runner, original, name) for name in methods}
-            reads = (set(), set()) if _reading is None else _reading.seen()
+            reads: Reads = (set(), set()) if _reading is None else _reading.seen()
             if _reading is not None:
                 _reading.stop()
             _keep_libraries()

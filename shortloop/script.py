@@ -20,7 +20,7 @@ from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, project_directory, user_directory
 from shortloop.report.deliver import SUMMARY, copy_files, results_folder, run_summary, write_summary
 from shortloop.run.executor import run_pipeline
-from shortloop.run.termination import say_why
+from shortloop.run.termination import print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.stages.results import Result
 from shortloop.store.labelled import said_facts
@@ -85,7 +85,7 @@ def _script(function: Callable[..., Built], prepared: Callable[[], Prepared]) ->
         try:
             pipeline, settings = prepared()
         except InputError as error:
-            say_why(error)
+            print_error(error)
             return 1
         name = script.removeprefix("build_")
         if settings is not None and settings.name != name:

@@ -18,7 +18,7 @@ from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, keep, project_directory, user_directory
 from shortloop.project.system_errors import system_error
 from shortloop.run.executor import run_pipeline
-from shortloop.run.termination import say_why
+from shortloop.run.termination import print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE, STUDY_VARIABLE
 from shortloop.settings.read import settings_path
 
@@ -89,7 +89,7 @@ class StudyKind(Generic[S]):
             if known is None:
                 raise
             _name_package(known)
-            say_why(known)
+            print_error(known)
             return 1
         if LOADED:
             keep(cache_directory("code") / PACKAGES, json.dumps({**_packages(), **LOADED}))

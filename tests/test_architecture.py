@@ -199,7 +199,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/eeg/decoding/batched/scores.py",
         "shortloop/eeg/decoding/estimators/sklearn.py",
         "shortloop/units/facts.py",
-        "shortloop/engines/registry.py",
+        "shortloop/engines/engine.py",
         "shortloop/units/shared_units.py",
         "shortloop/frames/runners.py",
         "shortloop/exax/job_process.py",

@@ -15,8 +15,8 @@ from source_tree import METHODS, MODULES, PROJECT, ROOT, SCRIPTS, id_of, imports
 
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.eeg.pipeline import LIBRARIES
-from shortloop.engines.registry import ENGINES
-from shortloop.engines.registry import LIBRARIES as ENGINE_LIBRARIES
+from shortloop.engines.engine import ENGINES
+from shortloop.engines.engine import LIBRARIES as ENGINE_LIBRARIES
 from shortloop.frames.pipeline import LIBRARIES as FRAMES_LIBRARIES
 from shortloop.panel.pipeline import LIBRARIES as PANEL_LIBRARIES
 

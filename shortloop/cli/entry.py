@@ -22,7 +22,7 @@ from shortloop.base.text import print_any_letter
 from shortloop.cli import completion, document
 from shortloop.cli.main import app, with_settings
 from shortloop.project.system_errors import system_error
-from shortloop.run.termination import said
+from shortloop.run.termination import printed_errors
 
 __all__ = ["command", "main", "options"]
 
@@ -54,7 +54,7 @@ def main() -> None:
     except SystemExit as ending:  # of a build script, which has said why on standard error
         if as_json and ending.code and not document.is_printed():
             why = "interrupted" if ending.code == 130 else f"exited with status {ending.code}"
-            _end(ending.code, said[-1] if said else InputError(why), quiet=True)
+            _end(ending.code, printed_errors[-1] if printed_errors else InputError(why), quiet=True)
         raise
     except Exception as error:
         if interrupted:  # of which some libraries make something else while they are imported

@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.cli.progress_bar import Waiting
 from shortloop.cli.tables import print_lines
-from shortloop.exax.patches.small_fixes import SOCKET_PATH_LIMIT
+from shortloop.exax.patches.processes import SOCKET_PATH_LIMIT
 from shortloop.project.project import CONFIGURATION
 
 __all__ = ["EXAMPLE", "look_at_data", "template_of", "write_project"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from shortloop.base.errors import InputError
 from shortloop.exax.client import user
 from shortloop.plan.build_scripts import chosen_script
-from shortloop.run.termination import need_room
+from shortloop.run.termination import check_disk_space
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.locks import only_run
 
@@ -29,7 +29,7 @@ def run_script(
     script: str | None, settings: Path | None, selection: Selection, environ: Mapping[str, str]
 ) -> int:
     """Run a build script; the exit status."""
-    need_room()
+    check_disk_space()
     if settings is not None and not settings.exists():  # at once, and not when a server has been started
         raise InputError("settings file not found", file=settings, hint="correct the path")
     script = chosen_script(script)

@@ -18,7 +18,7 @@ from shortloop.plan.selection import Selection
 from shortloop.project.project import configuration, write_atomically
 from shortloop.report.deliver import results_folder
 from shortloop.run.progress import terminal_width
-from shortloop.run.termination import need_room, say_why
+from shortloop.run.termination import check_disk_space, print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.locks import only_run
 from shortloop.sweep.checks import Checked, check_combinations, refusal
@@ -44,7 +44,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     """Run all combinations, and say what changed."""
     grid = parse_grid(vary, together)
     combinations = grid.combinations()
-    need_room()
+    check_disk_space()
     environ = {"USER": user()}
     if file is not None:
         environ[SETTINGS_VARIABLE] = str(file.absolute())
@@ -54,7 +54,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     if any(each.problem for each in checked):
         steps = grid.steps()  # each mistake is to be named, and not each combination that has it
         alone = check_combinations(script, steps, environ, Progress(len(steps)))
-        say_why(refusal(combinations, checked, steps, alone))
+        print_error(refusal(combinations, checked, steps, alone))
         return 1
     outcomes = _run_all(script, environ, combinations, checked, progress)
     if len(outcomes) < len(combinations):

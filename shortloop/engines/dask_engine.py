@@ -16,9 +16,8 @@ from distributed.security import Security
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import CONNECT, Computed, Engine, connected
-from shortloop.engines.mirror import keep_parcel
 from shortloop.engines.supply import AGAIN, Supplies
-from shortloop.engines.worker import compute_batch
+from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Parcel, Reply, Work
 from shortloop.units.queue import Batches
@@ -38,7 +37,7 @@ QUIETLY = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-"""What a cluster for a run does without: to look at itself all the time takes a tenth of a core."""
+"""Monitoring that a cluster for a run does without; it takes a tenth of a core."""
 LOST = (OSError, Cancelled, CancelledError, distributed.client.ClosedClientError)
 T = TypeVar("T")
 
@@ -73,9 +72,9 @@ class DaskEngine(Engine):
     ) -> Iterator[Computed]:
         """Compute batches; see `Engine.compute`."""
         self._wait_for_workers()
-        out: dict[Any, tuple[list[bytes], float]] = {}  # and since when
-        sending: dict[Any, str] = {}  # to which cache
-        again: list[list[bytes]] = []  # what came to a node that lacked something
+        out: dict[Any, tuple[list[bytes], float]] = {}  # batches, and since when
+        sending: dict[Any, str] = {}  # parcels, to which cache
+        again: list[list[bytes]] = []  # batches that came to a node that lacked something
         patience: dict[Any, float] = {}
         done = distributed.as_completed(with_results=False)
         try:
@@ -88,14 +87,9 @@ class DaskEngine(Engine):
                     units = again.pop() if again else batches.next()
                     if not units:
                         break
-                    since = time.monotonic()
+                    since, loose = time.monotonic(), where is not None
                     future = self._client.submit(
-                        _compute,
-                        supplies.work,
-                        units,
-                        pure=False,
-                        workers=where,
-                        allow_other_workers=where is not None,
+                        _compute, supplies.work, units, pure=False, workers=where, allow_other_workers=loose
                     )
                     out[future] = units, since
                     done.add(future)
@@ -127,30 +121,24 @@ class DaskEngine(Engine):
                 self._client.cancel([*out, *sending])
 
     def _where_to(self, supplies: Supplies) -> list[str] | None:
-        """Workers that may have a batch now; None: any."""
+        """Return the workers that may get a batch now; None: any."""
         waiting = supplies.waiting()
         return [each for each in self._threads if each not in waiting] if waiting else None
 
     def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
-        """Send to nodes what they wait for."""
         for cache, workers, parcel in supplies.parcels(self._shared):
-            future = self._client.submit(
-                _keep,
-                parcel,
-                pure=False,
-                priority=FIRST,
-                workers=[*workers & self._threads.keys()] or [*workers],
-            )
+            there = [*workers & self._threads.keys()] or [*workers]
+            future = self._client.submit(keep_parcel, parcel, pure=False, priority=FIRST, workers=there)
             sending[future] = cache
             done.add(future)
         for future, cache in [*sending.items()]:
-            if not supplies.workers_of(cache) & self._threads.keys():  # the task would wait for ever
+            if not supplies.workers_of(cache) & self._threads.keys():  # the task would wait forever
                 del sending[future]
                 self._client.cancel([future])
                 supplies.came(cache, None)
 
     def _shared(self, parcel: Parcel, workers: set[str]) -> Any:
-        """A parcel in the memory of a worker, where others fetch it; the parcel itself, if that cannot be."""
+        """Put a parcel into the memory of a worker, from which others fetch it; else return the parcel."""
         worker = next(iter(workers & self._threads.keys() or workers))
         with contextlib.suppress(KeyError, *LOST):  # the worker has ended, or takes nothing for a while
             (shared,) = self._client.scatter(
@@ -160,7 +148,7 @@ class DaskEngine(Engine):
         return parcel
 
     def _reaches(self, worker: str) -> bool:
-        """True if this machine can call a worker itself; else all goes through the scheduler."""
+        """True if this machine can call a worker; else all data goes through the scheduler."""
 
         async def call() -> None:
             arguments = self._client.security.get_connection_args("client")
@@ -175,51 +163,49 @@ class DaskEngine(Engine):
         return self._reached[worker]
 
     def _kept(self, future: Any) -> tuple[str, str] | None:
-        """What came of a parcel; None if its worker ended."""
-        if future.status != "finished":
-            return None
-        try:
-            answer: tuple[str, str] = self._answered(lambda: future.result(timeout=PATIENCE))
-        except (TimeoutError, distributed.KilledWorker):
-            return None
-        return answer
+        """Return a node's answer to a parcel; None if its worker ended."""
+        if future.status == "finished":
+            with contextlib.suppress(distributed.KilledWorker):
+                answer: tuple[str, str] | None = self._result(future, PATIENCE)
+                return answer
+        return None
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
         return {"version": distributed.__version__, "where": self._where}
 
     def close(self) -> None:
-        """End the cluster, if it was started for the run."""
+        """Disconnect, and end the cluster if it was started for the run."""
         self._client.close(timeout=5)
         if self._cluster is not None:
             self._cluster.close(timeout=10)
 
     def _reply(self, future: Any, seconds: float) -> Reply | None:
-        """What came of a batch; None, if it is not here in time.
+        """Return the reply to a batch; None if it does not come in time.
 
-        A scheduler asks for it where it was when it was asked itself, for minutes, also if that worker is
-        gone. Asked again, it knows better.
+        A scheduler goes on asking the worker that had it first, for minutes, even if that is gone. Asked
+        again, it asks another.
         """
-        ended = Reply(0.0, b"", "the worker that computed it ended")
-        if future.status == "error":
-            error = self._answered(future.exception)
-            if isinstance(error, distributed.KilledWorker):
-                return ended
+        error = self._answered(future.exception) if future.status == "error" else None
+        if error is not None and not isinstance(error, distributed.KilledWorker):
             raise RuntimeError(f"a worker of Dask has failed: {error!r}") from error
-
-        def asked() -> Reply | None:
-            with contextlib.suppress(TimeoutError):
-                reply: Reply = future.result(timeout=seconds)
-                return reply
-            return None
-
         try:
-            return self._answered(asked)
+            reply: Reply | None = self._result(future, seconds)
         except distributed.KilledWorker:
-            return ended
+            return Reply(0.0, b"", "the worker that computed it ended")
+        return reply
+
+    def _result(self, future: Any, seconds: float) -> Any:
+        """Return the result of a task; None if it does not come in time."""
+
+        def ask() -> Any:
+            with contextlib.suppress(TimeoutError):  # an OSError, which would count as a lost connection
+                return future.result(timeout=seconds)
+
+        return self._answered(ask)
 
     def _answered(self, ask: Callable[[], T]) -> T:
-        """What the scheduler says."""
+        """Ask the scheduler; raise TransientError if the connection is lost."""
         try:
             return ask()
         except LOST as error:
@@ -242,10 +228,6 @@ def _compute(work: Work, units: list[bytes]) -> Reply:
     return reply if reply.missing is None else reply._replace(worker=distributed.get_worker().address)
 
 
-def _keep(parcel: Parcel) -> tuple[str, str]:
-    return keep_parcel(parcel)
-
-
 def _client(settings: EngineSettings, cluster: Any) -> Any:
     if cluster is not None:
         return distributed.Client(cluster)
@@ -260,12 +242,9 @@ def _client(settings: EngineSettings, cluster: Any) -> Any:
 
 
 def _files(settings: EngineSettings) -> dict[str, str]:
-    given = {
-        "tls_ca_file": settings.ca,
-        "tls_client_cert": settings.certificate,
-        "tls_client_key": settings.key,
-    }
+    ca, certificate, key = settings.ca, settings.certificate, settings.key
+    given = {"tls_ca_file": ca, "tls_client_cert": certificate, "tls_client_key": key}
     for name, file in given.items():
         if file is not None and not file.is_file():
-            raise TransientError("a file for TLS is not there", field=f"engine: {name}", file=file)
+            raise TransientError("a file for TLS is missing", field=f"engine: {name}", file=file)
     return {name: str(file) for name, file in given.items() if file is not None}

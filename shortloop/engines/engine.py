@@ -1,22 +1,36 @@
-"""Interface of engines, and connecting to clusters with a time limit."""
+"""Interface of engines, engines by name, and connecting to clusters with a time limit."""
 
 from __future__ import annotations
 
+import importlib
+import os
+import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, NamedTuple, TypeVar
 
+from shortloop.base.entry_points import entry_point, load_entry_point
 from shortloop.base.errors import TransientError
+from shortloop.base.extras import need
 from shortloop.base.plain import Plain
 from shortloop.engines.supply import Supplies
+from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
 
-__all__ = ["CONNECT", "Computed", "Engine", "connected"]
+__all__ = ["CONNECT", "ENGINES", "LIBRARIES", "Computed", "Engine", "close_off", "connected", "open_engine"]
 
 CONNECT = 8.0
 """Seconds that a cluster may take to answer."""
+ENGINES = {
+    "joblib": "shortloop.engines.joblib_engine.JoblibEngine",
+    "dask": "shortloop.engines.dask_engine.DaskEngine",
+    "ray": "shortloop.engines.ray_engine.RayEngine",
+}
+"""Class of each engine, imported on first use; slices are exax's own."""
+LIBRARIES = {"joblib": ("joblib",), "dask": ("dask", "distributed"), "ray": ("ray",)}
+"""Import names of the libraries that each engine needs; extras have the names of the engines."""
 T = TypeVar("T")
 
 
@@ -30,7 +44,7 @@ class Computed(NamedTuple):
 class Engine(ABC):
     """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job.
 
-    It is made of the settings, and of how many workers to start: ``Kind(settings, workers)``.
+    It is made of the settings and the number of workers to start: ``Kind(settings, workers)``.
     """
 
     message: ClassVar[float]
@@ -38,7 +52,7 @@ class Engine(ABC):
 
     @abstractmethod
     def workers(self, asked: Mapping[str, Plain]) -> int:
-        """How many batches it computes at a time, now."""
+        """Return how many batches it can compute at a time, now."""
 
     @abstractmethod
     def compute(
@@ -48,39 +62,72 @@ class Engine(ABC):
 
     @abstractmethod
     def described(self) -> dict[str, Plain]:
-        """What it is, for records: ``name``, ``version`` of its library, ``where``."""
+        """Describe the engine for records: `version` of its library, and `where` it is."""
 
     @abstractmethod
     def close(self) -> None:
         """End what was started for it; a cluster that was there before goes on."""
 
 
+def open_engine(settings: EngineSettings, workers: int) -> Engine:
+    """Start an engine, or connect to one."""
+    name = settings.name
+    if name in ENGINES:
+        need(name, LIBRARIES[name])
+        if name == "ray" and settings.address is None:
+            close_off()
+        module, _, last = ENGINES[name].rpartition(".")
+        kind: type[Engine] = getattr(importlib.import_module(module), last)
+    elif (point := entry_point(ENGINE_GROUP, name)) is None:  # it was there when the run began
+        raise TransientError("the engine is not installed", field="engine.name", found=name)
+    else:
+        wrong = f"an entry point of {ENGINE_GROUP} cannot be used"
+        expected = "a class below shortloop.engines.engine.Engine, with all its methods"
+        kind = load_entry_point(point, _is_engine, wrong, expected)
+    return kind(settings, settings.workers or workers)  # type: ignore[call-arg]
+
+
+def _is_engine(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, Engine) and not found.__abstractmethods__
+
+
+def close_off() -> None:
+    """Let Ray, which must not be imported yet, listen on 127.0.0.1 alone and ask for a token."""
+    os.environ.pop("RAY_AUTH_TOKEN_PATH", None)
+    os.environ |= {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        # Unless it is off, Ray listens where other nodes could reach it.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    }
+
+
 def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T:
-    """Connect to a cluster, or say that it cannot be reached."""
+    """Connect to a cluster; raise TransientError if it cannot be reached in time."""
     found: list[T] = []
-    wrong: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def attempt() -> None:
         try:
             found.append(connect())
         except BaseException as error:
-            wrong.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
     thread.join(CONNECT)
     if found:
         return found[0]
-    if wrong and isinstance(wrong[0], TransientError):
-        raise wrong[0]
-    because = "no answer"
-    if wrong:
-        first = wrong[0].__cause__ or wrong[0]
-        because = f"{type(first).__name__}: {first}"
+    reason = "no answer"
+    if errors:
+        if isinstance(errors[0], TransientError):
+            raise errors[0]
+        first = errors[0].__cause__ or errors[0]
+        reason = f"{type(first).__name__}: {first}"
     raise TransientError(
         f"{what} cannot be reached",
         field="engine.address",
-        found=f"{address}: {because}",
+        found=f"{address}: {reason}",
         expected=f"one that answers within {CONNECT:g} s",
         hint=hint,
     )

@@ -1,13 +1,13 @@
 """Process beside each worker that forks one process for each job.
 
-A worker of a library is kept for many jobs, and has threads; what runs in it would see what other jobs left
-there. This process has one thread, and does nothing but load what jobs import: so its forks are as good as
-new, and there at once.
+A worker of a library is kept for many jobs and has threads; code in it would see what other jobs left there.
+This process has one thread, and only imports what jobs import, so its forks are as good as new processes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pickle
 import select
@@ -29,7 +29,6 @@ load_from_source(anew=True)
 watch_imports()
 set_single_thread()  # before NumPy is loaded
 
-from shortloop.engines.mirror import hold_mirror  # noqa: E402
 from shortloop.exax.job_process import serve  # noqa: E402
 from shortloop.exax.patches.preload import import_all  # noqa: E402
 from shortloop.keys.file_state import State, states_of_files  # noqa: E402
@@ -61,15 +60,15 @@ def serve_worker(address: str) -> int:
             if LIFE in select.select([LIFE, listener.fileno()], [], [])[0]:
                 return 0
             with contextlib.suppress(OSError, EOFError), Connection(listener.accept()[0].detach()) as asking:
-                said = pickle.loads(asking.recv_bytes())
-                if isinstance(said, int):
-                    asking.send_bytes(how_ended(_status(said, forks)).encode())
-                elif not _forked(asking, said, loaded, forks):
+                request = pickle.loads(asking.recv_bytes())
+                if isinstance(request, int):
+                    asking.send_bytes(how_ended(_status(request, forks)).encode())
+                elif not _forked(asking, request, loaded, forks):
                     return 0
 
 
 def _status(process: int, forks: dict[int, int | None]) -> int:
-    """The exit status of a fork that is ending."""
+    """Return the exit status of a fork that is ending."""
     status = forks.pop(process, 0)
     if status is not None:
         return status
@@ -109,7 +108,8 @@ def _be_process(asking: Connection, work: JobWork) -> NoReturn:
     status = 1
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
-        hold_mirror(work)
+        if (mirrored := work.get("mirrored")) is not None:  # its mirror is kept as long as this process runs
+            fcntl.flock(os.open(mirrored["lock"], os.O_RDWR), fcntl.LOCK_SH)
         asking.send_bytes(b"%d" % os.getpid())
         serve(asking, work)
         status = 0
@@ -122,7 +122,7 @@ def _be_process(asking: Connection, work: JobWork) -> NoReturn:
 
 
 def _has_path(path: list[str]) -> bool:
-    """Whether this process looks for modules where a job does; it does as the first job that it forks for."""
+    """True if this process has the module path of a job; the first job sets it."""
     if not _path:
         _path[:] = path
         sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
@@ -130,7 +130,7 @@ def _has_path(path: list[str]) -> bool:
 
 
 def _is_as_loaded(states: dict[str, State]) -> bool:
-    """Whether all code of one's own that this process has loaded is still what the files say."""
+    """True if all own code that this process has loaded is as in its files."""
     for name, module in loaded_modules().items():
         state = next(iter(states_of_files([module.file])), None)
         if state is None or states.get(name) != state:

@@ -1,7 +1,7 @@
 """Process that runs the engine, to which the jobs of a run send units.
 
-It is a process of its own, with a session of its own, so that whatever its library starts ends with it, holds
-no file of a job or of the run, and is not interrupted before them.
+It has a session of its own, so that whatever its library starts ends with it, holds no file of a job or of
+the run, and is not interrupted before them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from multiprocessing.connection import Connection, Listener
 from typing import Any, NoReturn
 
 from shortloop.base.errors import InputError
-from shortloop.engines.engine import Engine
-from shortloop.engines.registry import open_engine
+from shortloop.engines.engine import Engine, open_engine
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import Asked, Needs, Order
@@ -35,20 +34,18 @@ PATIENCE = 10.0  # s that an engine may take to end
 class _Host:
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._is_there = threading.Event()
+        self._is_open = threading.Event()
         self._opened: Engine | None = None
-        self._wrong: BaseException | None = None
+        self._error: BaseException | None = None
         self._sent = Sent()
 
     def engine(self) -> Engine:
-        """The engine, when it is there."""
-        self._is_there.wait()
+        self._is_open.wait()
         if self._opened is None:
-            raise self._wrong or AssertionError
+            raise self._error or AssertionError
         return self._opened
 
     def serve(self, job: Connection) -> None:
-        """Have the units of one job computed."""
         with job:
             try:
                 self._compute(job)
@@ -60,21 +57,21 @@ class _Host:
                     _say(job, broken=traceback.format_exc())
 
     def _compute(self, job: Connection) -> None:
-        said: Asked = pickle.loads(job.recv_bytes())
+        request: Asked = pickle.loads(job.recv_bytes())
         engine = self.engine()
-        workers = engine.workers(said["asked"])
+        workers = engine.workers(request["asked"])
         _say(job, engine=engine.described(), workers=workers)
-        batches = Batches(said["costs"], [*said["costs"]], workers, engine.message)
+        batches = Batches(request["costs"], [*request["costs"]], workers, engine.message)
 
         def needs() -> Needs:
             _say(job, needs=True)
             found: Needs = pickle.loads(job.recv_bytes())
             return found
 
-        supplies = Supplies(said["work"], self._sent, needs, self._tell)
+        supplies = Supplies(request["work"], self._sent, needs, self._tell)
         with (
             contextlib.closing(supplies),
-            contextlib.closing(engine.compute(supplies, batches, said["asked"])) as computed,  # type: ignore[type-var]
+            contextlib.closing(engine.compute(supplies, batches, request["asked"])) as computed,  # type: ignore[type-var]
         ):
             for units, reply in computed:
                 if reply.lost:
@@ -88,25 +85,23 @@ class _Host:
         _say(job, end=True, sent=supplies.bytes)
 
     def _tell(self, line: str) -> None:
-        """Say something to the one who has started the run."""
         with contextlib.suppress(OSError):  # the run has ended
             os.write(self._order["say"], f"{line}\n".encode("utf-8", "replace"))
 
     def open(self) -> None:
-        """Start the engine; what goes wrong is told to the jobs that need it.
+        """Start the engine; jobs that need it are told of errors.
 
-        Libraries end what they have started with the thread that has started it: so that is the main one.
+        Call this in the main thread: libraries end what they have started with the thread that started it.
         """
         settings = EngineSettings.validated(self._order["settings"])
         try:
             self._opened = open_engine(settings, self._order["workers"])
         except BaseException as error:
             traceback.print_exc()
-            self._wrong = error
-        self._is_there.set()
+            self._error = error
+        self._is_open.set()
 
     def end(self) -> NoReturn:
-        """End the engine, and all that it has started."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         last = threading.Timer(PATIENCE, os.killpg, (0, signal.SIGKILL))
         last.daemon = True
@@ -137,7 +132,7 @@ def _listen(host: _Host, order: Order) -> None:
         while True:
             try:
                 job = listener.accept()
-            except (OSError, EOFError, AuthenticationError):  # of somebody who does not know the secret
+            except (OSError, EOFError, AuthenticationError):  # somebody who does not know the secret
                 continue
             threading.Thread(target=host.serve, args=(job,), daemon=True).start()
 

@@ -37,17 +37,17 @@ class JoblibEngine(Engine):
         self._workers = workers
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
-        """As settings or `joblib.parallel_config` say; see `Engine.workers`."""
+        """Return the number of the settings, or else of `joblib.parallel_config`."""
         return self._workers if self._is_given else int(str(asked.get("n_jobs") or self._workers))
 
     def compute(
         self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
     ) -> Iterator[Computed]:
-        """Compute batches; see `Engine.compute`. What `joblib.parallel_config` said comes as `asked`."""
-        backend = self._backend_of(asked)
+        """Compute batches; `asked` holds the arguments of `joblib.parallel_config`."""
+        backend = str(self._backend or asked.get("backend") or "loky")
         if backend not in NAMES:
             raise TransientError(
-                "joblib is asked for a backend that no job can have",
+                "unsupported joblib backend",
                 found=backend,
                 expected=" or ".join(NAMES[:2]),
                 hint="for others, use the engine of that name: `SHORTLOOP_ENGINE=dask`, or ray",
@@ -56,9 +56,6 @@ class JoblibEngine(Engine):
         work = supplies.work._replace(here=("", ""))  # on this machine the project is there
         while batches.has_next():
             yield from _computed(work, batches, backend, workers)
-
-    def _backend_of(self, asked: Mapping[str, Plain]) -> str:
-        return str(self._backend or asked.get("backend") or "loky")
 
     def described(self) -> dict[str, Plain]:
         """See `Engine.described`."""
@@ -100,7 +97,7 @@ def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -
 
 
 class _HandedOut:
-    """Batches that joblib has; it may ask for one more when it has failed already."""
+    """Batches that joblib has; it may ask for one more after it has failed."""
 
     def __init__(self, batches: Batches[bytes]) -> None:
         self._batches = batches

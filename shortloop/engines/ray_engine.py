@@ -20,11 +20,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import Computed, Engine, connected
-from shortloop.engines.mirror import keep_parcel
 from shortloop.engines.supply import AGAIN, Supplies
-from shortloop.engines.worker import compute_batch
+from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.messages import HERE, Parcel, Reply, Work
+from shortloop.units.messages import HERE, Reply, Work
 from shortloop.units.queue import Batches
 
 __all__ = ["RayEngine"]
@@ -39,11 +38,11 @@ MOMENT = 0.02  # s
 
 
 class _Out(NamedTuple):
-    """A batch that is handed out: since when, and to which node, if that was said."""
+    """A batch that is handed out."""
 
     units: list[bytes]
     since: float
-    node: str
+    node: str  # empty: any
 
 
 class RayEngine(Engine):
@@ -60,7 +59,7 @@ class RayEngine(Engine):
         else:
             connected("Ray's head", address, HINT, lambda: _connect(address))
         self._compute = ray.remote(num_cpus=1, max_retries=0)(_compute)
-        self._keep = ray.remote(num_cpus=0, max_retries=0)(_keep)
+        self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
         """See `Engine.workers`."""
@@ -73,8 +72,8 @@ class RayEngine(Engine):
         most = AHEAD * max(self.workers(asked), 1)
         work, put = supplies.work, ray.put(supplies.work)
         out: dict[Any, _Out] = {}
-        sending: dict[Any, str] = {}  # to which cache
-        again: list[list[bytes]] = []  # what came to a node that lacked something
+        sending: dict[Any, str] = {}  # parcels, to which cache
+        again: list[list[bytes]] = []  # batches that came to a node that lacked something
         try:
             while True:
                 sending |= self._sent(supplies)
@@ -114,7 +113,7 @@ class RayEngine(Engine):
                     ray.cancel(each, force=True)
 
     def _sent(self, supplies: Supplies) -> dict[Any, str]:
-        """Send nodes what they lack; to which cache each parcel is under way."""
+        """Send nodes what they lack; return the cache that each parcel goes to."""
         sending = {}
         for cache, nodes, parcel in supplies.parcels(lambda parcel, _: ray.put(parcel)):
             keep = self._keep.options(scheduling_strategy=_only(next(iter(nodes))))
@@ -122,7 +121,7 @@ class RayEngine(Engine):
         return sending
 
     def _where_to(self, supplies: Supplies, out: Mapping[Any, _Out]) -> str:
-        """Node that may have a batch now; empty: any."""
+        """Return the node that may get a batch now; empty: any."""
         waiting = supplies.waiting()
         if not waiting:
             return ""
@@ -136,7 +135,7 @@ class RayEngine(Engine):
         return min(free, key=lambda node: there[node] / free[node], default=NOWHERE)
 
     def _kept(self, done: Any) -> tuple[str, str] | None:
-        """What came of a parcel; None if its node is gone."""
+        """Return a node's answer to a parcel; None if the node is gone."""
         try:
             answer: tuple[str, str] = ray.get(done)
         except ray.exceptions.RayError:
@@ -174,17 +173,12 @@ def _compute(work: Work, units: list[bytes]) -> Reply:
     return reply if reply.missing is None else reply._replace(worker=ray.get_runtime_context().get_node_id())
 
 
-def _keep(parcel: Parcel) -> tuple[str, str]:
-    return keep_parcel(parcel)
-
-
 def _only(node: str) -> Any:
-    """Has a task run on a node, and nowhere else."""
     return NodeAffinitySchedulingStrategy(node, soft=False)
 
 
 def _connect(address: str) -> None:
-    """Ray itself tries for a minute where nobody is."""
+    """Connect only if somebody listens, because Ray would try for a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     socket.create_connection((host, int(port))).close()
     ray.init(address=address, log_to_driver=False)

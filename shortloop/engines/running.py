@@ -33,7 +33,7 @@ HERE_FILE = "here-"
 
 
 class RunningEngine:
-    """The engine of a run; as many as `workers` are started if the settings say nothing."""
+    """The engine of a run, with `workers` unless the settings give a number."""
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self.settings = settings
@@ -45,11 +45,11 @@ class RunningEngine:
 
     @property
     def is_apart(self) -> bool:
-        """True if units are not computed by the processes of their job."""
+        """True if units are not computed by processes of their job."""
         return self.settings.name != SLICES
 
     def start(self) -> None:
-        """Start the engine, if it is not there."""
+        """Start the engine if it is not running."""
         if self._process is None:
             where = self.settings.address or f"{HERE}, which takes some seconds to start"
             print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
@@ -58,18 +58,18 @@ class RunningEngine:
     def announce(
         self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
     ) -> None:
-        """Say that a job with units starts: the engine is started if it is not there."""
+        """Announce a job with units; the engine is started if it is not running."""
         if not self.is_apart:
             return
         self.start()
         assert self._note is not None
-        said: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
-        if not note_file().is_file() or self._note["jobs"].get(job) != said:
-            self._note["jobs"][job] = said
+        entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
+        if not note_file().is_file() or self._note["jobs"].get(job) != entry:
+            self._note["jobs"][job] = entry
             _write_privately(note_file(), json.dumps(self._note))
 
     def close(self) -> None:
-        """End it."""
+        """End the engine."""
         if self._process is None:
             return
         with contextlib.suppress(OSError):
@@ -107,12 +107,7 @@ class RunningEngine:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "shortloop.engines.host"],
                 cwd=project_directory(),
-                env={
-                    **os.environ,
-                    **dict.fromkeys(VARIABLES, "1"),
-                    "PYTHONPATH": path,
-                    "TMPDIR": self._folder,
-                },
+                env=os.environ | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path, "TMPDIR": self._folder},
                 stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -121,7 +116,7 @@ class RunningEngine:
                 pass_fds=[say],
             )
         os.close(say)
-        # What exax says while it builds a job is caught; this is to be seen.
+        # The output of exax while it builds a job is captured; this is shown.
         threading.Thread(target=_pass_on, args=(heard, sys.stdout), daemon=True).start()
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the job will say so
@@ -142,7 +137,7 @@ class RunningEngine:
 
 @contextmanager
 def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEngine]:
-    """The engine of a run, which ends with the block, however that ends."""
+    """Give the engine of a run, which ends with the block."""
     engine = RunningEngine(settings, workers)
     with contextlib.suppress(OSError):  # of a run that was killed
         note_file().unlink(missing_ok=True)
@@ -153,7 +148,6 @@ def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEn
 
 
 def _pass_on(heard: int, output: TextIO) -> None:
-    """Print what the engine has to say to the one who has started the run."""
     with open(heard, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             print(one_line(line.rstrip("\n")), file=output, flush=True)

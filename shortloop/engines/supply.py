@@ -1,7 +1,7 @@
-"""Sends what jobs need to nodes without the project: each content once to each node.
+"""Send files that jobs need to nodes without the project, each content once to each node.
 
-One job at a time sends to a node; then the next one sends what is still lacking. What several nodes lack is
-handed to the engine's library once, which has nodes fetch it from each other.
+One job at a time sends to a node; then the next one sends what is still missing. What several nodes lack is
+given to the engine's library once, and nodes fetch it from each other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Cut = tuple[tuple[str, int, int, int], ...]  # content, its size, start and byte
 
 
 class Sent:
-    """What all jobs of an engine have sent, and how fast that was."""
+    """Contents that all jobs of an engine have sent, and the rate."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -71,9 +71,9 @@ class _Node:
 
 
 class Supplies:
-    """What one job sends; its thread alone asks it.
+    """The files that one job sends, from one thread.
 
-    `ask` has the job say what it needs, `say` prints a line for the one who has started the run.
+    `ask` has the job list its needs, `say` prints a line to the user of the run.
     """
 
     def __init__(self, work: Work, sent: Sent, ask: Callable[[], Needs], say: Callable[[str], None]) -> None:
@@ -93,19 +93,19 @@ class Supplies:
 
     @property
     def under_way(self) -> bool:
-        """True if a node waits for something."""
+        """True if a node waits for files."""
         return bool(self._nodes)
 
     def waiting(self) -> set[str]:
-        """Workers whose nodes wait for something."""
+        """Return the workers whose nodes wait for files."""
         return set[str]().union(*(node.workers for node in self._nodes.values()))
 
     def workers_of(self, cache: str) -> set[str]:
-        """Workers of a node that waits for something."""
+        """Return the workers of a node that waits for files."""
         return self._nodes[cache].workers if cache in self._nodes else set()
 
     def lacks(self, reply: Reply, since: float) -> None:
-        """Note what a worker's node lacks, as of a batch that was handed out at `since`."""
+        """Note the contents that a worker's node lacked when it got the batch handed out at `since`."""
         assert reply.missing is not None
         cache, contents = reply.missing
         if self._needs is None:
@@ -129,7 +129,7 @@ class Supplies:
             self._from = time.monotonic() + GATHER
 
     def parcels(self, share: Callable[[Parcel, set[str]], Any]) -> Iterator[tuple[str, set[str], Any]]:
-        """Give each node its next parcel, as shared with its library; `came` must be called for each."""
+        """Give the next parcel of each node, put into the library by `share`; call `came` for each."""
         for cache, node in [*self._nodes.items()]:
             if node.out or (node.cuts is None and not self._begins(cache, node)):
                 continue
@@ -179,12 +179,12 @@ class Supplies:
         self.bytes += size
 
     def close(self) -> None:
-        """Leave what is not sent to others: the job has ended."""
+        """Leave the rest to other jobs, because this job has ended."""
         for cache in [*self._nodes]:
             self._drop(cache)
 
     def _begins(self, cache: str, node: _Node) -> bool:
-        """True if a node is sent what it lacks from now on."""
+        """Start sending to a node; False if it must wait, or lacks nothing any more."""
         is_listing = [*node.lacking] == [self.work.listed]
         if not is_listing and time.monotonic() < self._from:
             return False
@@ -224,7 +224,7 @@ class Supplies:
             )
 
     def _say_what_it_costs(self) -> None:
-        """Say so if sending takes longer than the computing that it saves."""
+        """Report if sending takes longer than the computing that it saves."""
         assert self._needs is not None
         nodes = [node for node in self._nodes.values() if node.cuts is None]
         sizes = [sum(self._sources[content][1] for content in node.lacking) for node in nodes]
@@ -256,13 +256,9 @@ class Supplies:
             yield tuple(pieces)
 
     def _parcel(self, cut: Cut) -> Parcel:
-        return Parcel(
-            self._sender,
-            [
-                Piece(content, size, start, _read(self._sources[content][0], start, taken))
-                for content, size, start, taken in cut
-            ],
-        )
+        sources = self._sources
+        pieces = [Piece(each, size, start, _read(sources[each][0], start, n)) for each, size, start, n in cut]
+        return Parcel(self._sender, pieces)
 
 
 def _read(source: Path | bytes, start: int, size: int) -> bytes:
@@ -282,7 +278,7 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
 
 
 def _other(source: Path | bytes) -> TransientError:
-    """The error of a file whose content is not the one that was to be sent."""
+    """Return the error of a file whose content has changed."""
     folders = source.parents if isinstance(source, Path) else []
     if any((folder / MANIFEST).is_file() and (folder / SETUP).is_file() for folder in folders):
         said = "a file of a job is not what the job left there"

@@ -1,13 +1,16 @@
-"""Have a process of the job compute a worker's batch.
+"""Worker of an engine: has a process of the job compute a batch, in the project or in mirrors of it.
 
-Such processes are kept for the next batch, as they have the job's input open; for a moment, as nobody tells a
-worker that a job has ended. In an engine whose workers are threads, each has its own.
+Such processes are kept for the next batch because they have the job's input open; for a moment, because
+nobody tells a worker that a job has ended. In an engine whose workers are threads, each has its own. On a
+node without the project, mirrors of what a job needs take its place.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+import json
 import os
 import pickle
 import shutil
@@ -19,28 +22,32 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from shortloop.engines.mirror import NotHere, Placed, placed
 from shortloop.keys.own_code import ROOT
 from shortloop.stages.threads import VARIABLES
 from shortloop.units.facts import with_surroundings
-from shortloop.units.messages import STALE, Reply, Work
+from shortloop.units.messages import STALE, JobWork, Mirrored, Missing, Parcel, Reply, Work
+from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
 
-__all__ = ["compute_batch"]
+if TYPE_CHECKING:
+    from shortloop.units.listing import Listing
+
+__all__ = ["compute_batch", "keep_parcel"]
 
 JOBS = 2  # whose processes are kept at a time
 PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one
 KEPT = 30.0  # s that a process waits for a batch, and a forkserver for a job
 STARTS = 5  # of a forkserver, as code may be edited again and again
-SAID = 2000  # characters of what it said
+LOG_END = 2000  # characters of its log
 
 
 def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
     """Compute units of a job."""
     try:
         connection = _processes.take(work)
-    except NotHere as error:
+    except NodeLacksFiles as error:
         return Reply(0.0, b"", missing=error.missing)
     try:
         connection.send_bytes(pickle.dumps(list(units)))
@@ -82,7 +89,6 @@ class _Processes:
                 os.close(each)
 
     def how_ended(self, connection: Connection) -> str:
-        """How the process ended that a connection leads to."""
         with self._lock:
             used = next((each for each in self._forkservers.values() if connection in each.forks), None)
         with contextlib.suppress(OSError, EOFError):
@@ -91,20 +97,20 @@ class _Processes:
         return "its worker ended"
 
     def _fork(self, place: Placed) -> Connection:
-        said = ""
+        log = ""
         for _ in range(STARTS):
             forkserver = self._forkserver(place)
             try:
                 return forkserver.fork(place.work)
             except (OSError, EOFError):
                 with self._lock:
-                    if self._forkservers.get(_where(place)) is forkserver:
-                        del self._forkservers[_where(place)]
-                said = forkserver.end()
+                    if self._forkservers.get(place.key) is forkserver:
+                        del self._forkservers[place.key]
+                log = forkserver.end()
             finally:
                 with self._lock:
                     forkserver.asked -= 1
-        raise RuntimeError(f"no process could be started that computes units of a job\n{said}")
+        raise RuntimeError(f"no process could be started that computes units of a job\n{log}")
 
     def give_back(self, work: Work, connection: Connection) -> None:
         with self._lock:
@@ -117,13 +123,12 @@ class _Processes:
             self._look_later()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
-        """Each project has one of its own, for each path, as modules of two may have the same names; and for
-        what Python goes by when it starts."""
+        """Take the forkserver of a project, path and environment: modules of two may have the same names."""
         with self._lock:
-            found = self._forkservers.pop(_where(place), None) or _Forkserver(place)
+            found = self._forkservers.pop(place.key, None) or _Forkserver(place)
             found.used = time.monotonic()
             found.asked += 1
-            self._forkservers[_where(place)] = found  # the one that was used last comes last
+            self._forkservers[place.key] = found  # the one that was used last comes last
             idle = [where for where, each in self._forkservers.items() if not each.is_used()]
             for where in idle[:-PROJECTS]:
                 self._forkservers.pop(where).end()
@@ -139,7 +144,7 @@ class _Processes:
         timer.start()
 
     def _end_idle(self) -> None:
-        """End processes that wait for long: their job has ended, or has no units left."""
+        """End processes that have waited long: their job has ended, or has no units left."""
         now = time.monotonic()
         since = now - KEPT
         with self._lock:
@@ -149,19 +154,13 @@ class _Processes:
                 elif forkserver.used < since:
                     self._forkservers.pop(where).end()
             for key, idle in [*self._idle.items()]:
-                for _, connection in (each for each in idle if each[0] < since):
-                    connection.close()
-                self._idle[key] = [each for each in idle if each[0] >= since]
-                if not self._idle[key]:
+                while idle and idle[0][0] < since:
+                    idle.pop(0)[1].close()
+                if not idle:
                     del self._idle[key]
             self._is_looking = False
             if self._idle or self._forkservers:
                 self._look_later()
-
-
-def _where(place: Placed) -> tuple[str, ...]:
-    surroundings = [f"{name}={each}" for name, each in place.surroundings.items()]
-    return place.project, *place.path, *surroundings
 
 
 class _Forkserver:
@@ -175,11 +174,7 @@ class _Forkserver:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self._address],
             cwd=place.project,
-            env={
-                **with_surroundings(place.surroundings),
-                **dict.fromkeys(VARIABLES, "1"),
-                "PYTHONPATH": path,
-            },
+            env=with_surroundings(place.surroundings) | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
@@ -193,7 +188,6 @@ class _Forkserver:
         atexit.register(self.end)
 
     def fork(self, work: Work) -> Connection:
-        """A process of a job."""
         connection = Client(self._address, "AF_UNIX")
         connection.send_bytes(work.data)
         answer = connection.recv_bytes()
@@ -204,25 +198,134 @@ class _Forkserver:
         return connection
 
     def how_ended(self, connection: Connection) -> str:
-        """How the process ended that a connection leads to."""
         with Client(self._address, "AF_UNIX") as asked:
             asked.send_bytes(pickle.dumps(self.forks[connection]))
             return asked.recv_bytes().decode()
 
     def is_used(self) -> bool:
-        """Whether it has a fork, or is asked for one; with it, its forks end."""
+        """True if it has or was asked for a fork; with it, its forks end."""
         return self.asked > 0 or any(not each.closed for each in [*self.forks])
 
     def end(self) -> str:
-        """End it; the last that it said."""
+        """End it; return the last lines of its log."""
         atexit.unregister(self.end)
         self._process.kill()
         self._process.wait()
         with contextlib.suppress(OSError):
-            said = self._log.read_text(encoding="utf-8", errors="replace")
+            text = self._log.read_text(encoding="utf-8", errors="replace")
             shutil.rmtree(self._folder, ignore_errors=True)
-            return said[-SAID:]
+            return text[-LOG_END:]
         return ""
 
 
 _processes = _Processes()
+
+
+class NodeLacksFiles(Exception):
+    """This node must be sent something before a job can be computed here."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing)
+        self.missing = missing
+
+
+class Placed(NamedTuple):
+    """The work of a job, with paths as they are on this node."""
+
+    work: Work
+    project: str
+    path: tuple[str, ...]  # folders that modules are looked for in
+    surroundings: dict[str, str]
+    holds: tuple[int, ...] = ()  # open files; while the first is open, the mirror of the code is kept
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Project, module path and environment of its forkserver."""
+        return self.project, *self.path, *(f"{name}={each}" for name, each in self.surroundings.items())
+
+
+def placed(work: Work) -> Placed:
+    """Find what a job needs in the project or in mirrors; raise NodeLacksFiles if something is missing."""
+    job: JobWork = pickle.loads(work.data)
+    holds: tuple[int, ...] = ()
+    if not _is_here(*work.here):
+        cache = node_cache()
+        listed = cache.read(work.listed) if work.listed else None
+        if listed is None:
+            raise NodeLacksFiles(Missing(cache.name, [work.listed] if work.listed else []))
+        listing: Listing = json.loads(listed)
+        with contextlib.ExitStack() as fails:
+            code, data = _mirrors(cache, listing, fails)
+            job = _moved(job, listing, code.folder, data.folder)
+            fails.pop_all()
+        work, holds = work._replace(data=pickle.dumps(job)), (code.hold, data.hold)
+    return Placed(work, job["project"], tuple(job["path"]), job["surroundings"], holds)
+
+
+def keep_parcel(parcel: Parcel) -> tuple[str, str]:
+    """Put a parcel into the cache of this node; return the name of the cache, and the error."""
+    cache = node_cache()
+    try:
+        return cache.name, cache.put(parcel.pieces, parcel.sender)
+    except OSError as error:
+        return cache.name, f"{error.strerror or error}: {error.filename or ''}"
+
+
+@functools.cache
+def node_cache() -> NodeCache:
+    """The cache of this node."""
+    return NodeCache()
+
+
+def _is_here(file: str, token: str) -> bool:
+    """True if the project is on this node: there is a file that the run has written."""
+    try:
+        return not file or Path(file).read_text(encoding="ascii", errors="replace") == token
+    except OSError:
+        return False
+
+
+def _mirrors(cache: NodeCache, listing: Listing, fails: contextlib.ExitStack) -> tuple[Mirror, Mirror]:
+    parts = listing["code"], listing["data"]
+    wanted = {content: size for part in parts for content, size in part.values()}
+    if lacking := cache.lacking(wanted):
+        raise NodeLacksFiles(Missing(cache.name, lacking))
+    found: list[Mirror] = []
+    for files in parts:
+        mirror = cache.mirror(files)
+        if mirror is None:  # another worker has just removed something
+            raise NodeLacksFiles(Missing(cache.name, cache.lacking(wanted)))
+        fails.callback(os.close, mirror.hold)
+        found.append(mirror)
+    return found[0], found[1]
+
+
+def _moved(job: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
+    folders, task = listing["folders"], job["task"]
+
+    def moved(given: object) -> object:
+        if isinstance(given, list):
+            return [moved(each) for each in given]
+        return str(data / folders[given]) if isinstance(given, str) else given
+
+    for place in (*folders.values(), *listing["inputs"].values()):
+        check_place(f"{place}/.x")
+    for place in folders.values():  # a folder of modules may have none that the job needs
+        (code / place).mkdir(parents=True, exist_ok=True)
+    mirrored: Mirrored = {
+        "project": listing["project"],
+        "code": str(code),
+        "data": str(data),
+        "lock": f"{data}.lock",
+        "inputs": {content: str(data / place) for content, place in listing["inputs"].items()},
+        "whole": [str(data / place) for place in listing["whole"]],
+        "absent": listing["absent"],
+    }
+    jobs = {name: moved(each) for name, each in cast("dict[str, object]", task["jobs"]).items()}
+    return {
+        **job,
+        "project": str(code / INSIDE),
+        "path": [str(code / folders[each]) if each in folders else each for each in job["path"]],
+        "task": {**task, "jobs": jobs, "before": moved(task["before"])},
+        "mirrored": mirrored,
+    }

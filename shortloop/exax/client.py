@@ -19,7 +19,7 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import printable
 from shortloop.exax.cost import TICKS, runner
 from shortloop.exax.listener import ask
-from shortloop.exax.patches.reloading import forget_what_is_read
+from shortloop.exax.patches.method_loading import forget_what_is_read
 from shortloop.exax.submission import JobIds, Urd, call_server
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import code_file, code_state, code_text, says_code
@@ -50,9 +50,9 @@ def build(
     number: Callable[[], int | None] | None = None,
     reload: Callable[[], None] | None = None,
 ) -> Path:
-    """Build a job, or find one that exax thinks is the same; its folder.
+    """Build a job, or find one that exax takes for the same; return its folder.
 
-    Another client that has exax load the methods anew kills the job that runs; it is then started again.
+    Another client that has exax reload the methods kills the running job, which is then started again.
     """
     from accelerator.error import BuildError, JobError, ServerError
 
@@ -74,11 +74,11 @@ def build(
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
                 (reload or reload_methods)()
         except ServerError as error:
-            said = str(error)
-            if "Busy" not in said:
+            text = str(error)
+            if "Busy" not in text:
                 raise InputError(
                     "the exax server does not answer",
-                    found=said,
+                    found=text,
                     hint="run again: finished jobs are kept",
                 ) from None
             with getattr(urd, "released", contextlib.nullcontext)():  # others, and Ctrl-C, do not wait for it
@@ -98,15 +98,15 @@ def build(
 
 
 def _say_failure(urd: Urd, caption: str, error: Any) -> None:
-    """Print what a job said that failed, if nobody else does."""
+    """Print the traceback of a failed job if nobody else does."""
     if getattr(urd, "says_failures", False):
-        said = of_user(printable(error.format_msg())).rstrip("\n")
-        more_of_it = f"what it printed: shortloop logs {error.job}"
-        print(f"{caption} failed:\n{said}\n{more_of_it}", file=sys.stderr, flush=True)
+        text = of_user(printable(error.format_msg())).rstrip("\n")
+        logs = f"what it printed: shortloop logs {error.job}"
+        print(f"{caption} failed:\n{text}\n{logs}", file=sys.stderr, flush=True)
 
 
 def is_idle() -> bool:
-    """Whether the server builds no job now; of one that is only starting, nobody knows."""
+    """True if the server builds no job now; False while it is starting."""
     return bool(json.loads(ask("status") or b'{"idle": false}')["idle"])
 
 
@@ -126,7 +126,7 @@ def is_loaded_as_now(method: str) -> bool:
 
 
 def _is_as_loaded(loaded: Path, text: str) -> bool:
-    """Whether a file that exax has written when it loaded a method says a text, or is not there."""
+    """True if a file that exax wrote when it loaded a method holds a text, or is missing."""
     state = states_of_files([str(loaded)])
     if state and _same.get(loaded) != (state, text):
         if loaded.read_text(encoding="utf-8") != text:
@@ -136,20 +136,20 @@ def _is_as_loaded(loaded: Path, text: str) -> bool:
 
 
 def reload_methods() -> None:
-    """Have exax load the methods as they are now. No job may be running."""
+    """Have exax reload the methods. No job may be running."""
     forget_what_is_read()
     call_server("update_methods")
 
 
 def made_since_boot(folder: Path) -> bool:
-    """Whether a job was made since the machine started, so that no power cut can have cut its files short."""
+    """True if a job was made since the machine started, so that no power cut can have truncated its files."""
     uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
     return bool(post["starttime"] > time.time() - uptime)
 
 
 def _was_cut_off(error: Any, since: float) -> bool:
-    """Whether a job failed as the process that forks jobs was killed, and not by an error of its own."""
+    """True if a job failed because the process that forks jobs was killed."""
     if "INTERNAL" in error.status or "Runner exited" in str(error.status):
         return True
     if "launcher" not in error.status:
@@ -159,7 +159,7 @@ def _was_cut_off(error: Any, since: float) -> bool:
 
 
 def _started() -> float:
-    """When the process began that has loaded the methods, nanoseconds since 1970; never, if there is none."""
+    """Return when the methods were loaded, nanoseconds since 1970; infinity if they were not."""
     found = runner()
     if found is None:
         return math.inf
@@ -172,7 +172,7 @@ def _wait_until_idle() -> None:
 
 
 def _broken(method: str) -> InputError:
-    """What keeps a method from being imported by exax's server, which says so in its log only."""
+    """Say why exax's server cannot import a method, which is only in its log."""
     package, file = find_method(method)
     done = subprocess.run(
         [sys.executable, "-c", f"import {package}.a_{method}"],
@@ -182,17 +182,17 @@ def _broken(method: str) -> InputError:
         text=True,
         check=False,
     )
-    said = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
+    text = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
     return InputError(
         f"the method {method} cannot be imported",
         file=file,
-        found="\n".join(["", *said.splitlines()]).replace("\n", "\n    "),
+        found="\n".join(["", *text.splitlines()]).replace("\n", "\n    "),
         hint="correct it and run again; if it can be imported here, start the server again",
     )
 
 
 def user() -> str:
-    """Name that exax signs lists of jobs with."""
+    """Return the user's name as in exax's lists of jobs."""
     import getpass
 
     try:

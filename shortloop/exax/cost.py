@@ -6,7 +6,6 @@ Made for exax 2025.11.11. Upstream: a job's `post.json` could hold processor tim
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import resource
@@ -18,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortloop.exax.listener import server_process
+from shortloop.exax.listener import process_of, server_process
+from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
 from shortloop.units.queue import PROGRESS
 
@@ -37,20 +37,12 @@ COUNTED = {  # in /proc/PID/io: by calls, and from and to the disk, whether by c
 }
 
 
-class _Stat(NamedTuple):
-    parent: int
-    group: int
-    started: int
-
-
 def note_costs() -> None:
-    """From now on, a job of exax writes at its end what its processes used."""
+    """Have jobs of exax write at their end what their processes used."""
     from accelerator import launch
 
-    original = launch.execute_process
-
-    @functools.wraps(original)
-    def execute_process(workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
+    @patch(launch, "execute_process")
+    def execute_process(original: Any, workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
         result = original(workdir, job, *arguments, **more)
         with contextlib.suppress(OSError, ValueError):
             used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -59,8 +51,6 @@ def note_costs() -> None:
             costs |= {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
             Path(workdir, job, COSTS).write_text(json.dumps(costs), encoding="ascii")
         return result
-
-    launch.execute_process = execute_process
 
 
 class Meter:
@@ -73,13 +63,13 @@ class Meter:
         self._begun = threading.Event()
         self._watcher: threading.Thread | None = None
         self._peaks: dict[str, int] = {}  # bytes, by the folder of the job
-        self._strangers: set[int] = set()
+        self._unrelated: set[int] = set()
         self._processes: dict[int, int] = {}  # of jobs: the first process of each
         self._folders: dict[int, str] = {}
 
     @contextmanager
     def measure(self) -> Iterator[None]:
-        """Look at the memory of jobs while the block waits for one."""
+        """Measure the memory of jobs while the block waits for one."""
         with self._lock:
             self._running += 1
             self._begun.set()
@@ -93,12 +83,11 @@ class Meter:
                 self._running -= 1
 
     def cost(self, folder: Path, seconds: float, cores: int) -> dict[str, float]:
-        """What a job cost that has ended, as far as it could be measured.
+        """Return the cost of a job that has ended, as far as it could be measured.
 
-        ``cpu_seconds``, with all its processes; ``utilisation``, its processor time over its seconds and the
-        cores that it may use, if it was long enough; ``peak_bytes``, the most memory that its processes were
-        seen to have in use, what they share counted once; ``read_bytes`` and ``written_bytes`` by calls,
-        ``disk_read_bytes`` and ``disk_written_bytes`` by calls and memory maps, but not from and to memory.
+        ``cpu_seconds`` of all its processes; ``utilisation``, that over its seconds and the cores that it may
+        use, if it was long enough; ``peak_bytes``, the most memory seen in use, shared memory counted once;
+        bytes read and written by calls, and those of the disk, by calls and memory maps.
         """
         cost: dict[str, float] = {}
         file = folder / COSTS
@@ -114,9 +103,9 @@ class Meter:
         return cost
 
     def fraction(self, folder: Path) -> float | None:
-        """Share of a running job's units that is done, from 0 to 1; None if the job does not say."""
-        said = progress_of(folder)
-        return None if said is None else said.share
+        """Return the finished share of a running job's units, from 0 to 1; None if it is not known."""
+        progress = progress_of(folder)
+        return None if progress is None else progress.share
 
     def _watch(self) -> None:
         pause, look, since, long, due = FIRST_LOOK, 1, time.monotonic(), 0.0, 0.0
@@ -148,20 +137,18 @@ class Meter:
             if found is None:
                 return
             self._runner = found[0]
-        self._strangers &= present  # most processes are known from the last look, and need none again
+        self._unrelated &= present  # most processes are known from the last look, and need none again
         for process in [each for each in self._processes if each not in present]:
             del self._processes[process]
             self._folders.pop(process, None)
-        for process in sorted(present - self._strangers - self._processes.keys()):
-            stat = _stat(process)
-            if stat is None:
-                continue
+        for process in sorted(present - self._unrelated - self._processes.keys()):
+            stat = process_of(process)
             if stat.parent == self._runner and stat.group == process:
                 self._processes[process] = process
             elif stat.parent in self._processes:
                 self._processes[process] = self._processes[stat.parent]
-            elif stat.parent != self._runner:
-                self._strangers.add(process)
+            elif stat.state and stat.parent != self._runner:  # else it has ended, or is a spare
+                self._unrelated.add(process)
         totals: dict[int, int] = {}
         for process, first in [*self._processes.items()]:
             with contextlib.suppress(OSError, KeyError):
@@ -183,7 +170,7 @@ class Meter:
 
 @contextmanager
 def limited(what: str, folder: Callable[[], Path | None], needs: Needs) -> Iterator[threading.Event]:
-    """End the job in a folder, while the block waits for it, if it runs longer than its stage allows."""
+    """End the job in a folder, for which the block waits, if it runs longer than its stage allows."""
     is_over, has_ended = threading.Event(), threading.Event()
 
     def end(timeout: float) -> None:
@@ -207,13 +194,13 @@ def limited(what: str, folder: Callable[[], Path | None], needs: Needs) -> Itera
 
 
 def _first_process(folder: Path | None) -> tuple[int, float]:
-    """The process that leads those of the job in a folder, and for how many seconds; zeros if none does."""
+    """Return the first process of the job in a folder, and its age in seconds; zeros if there is none."""
     found = runner()
     for process in _processes() if found and folder else ():
-        stat = _stat(process)
+        stat = process_of(process)
         with contextlib.suppress(OSError):
-            is_job = stat and found and stat.parent == found[0] and stat.group == process
-            if stat and is_job and os.readlink(f"/proc/{process}/cwd") == str(folder and folder.resolve()):
+            is_job = found is not None and stat.parent == found[0] and stat.group == process
+            if is_job and os.readlink(f"/proc/{process}/cwd") == str(folder and folder.resolve()):
                 return process, time.clock_gettime(time.CLOCK_BOOTTIME) - stat.started / TICKS
     return 0, 0.0
 
@@ -227,7 +214,7 @@ class JobProgress(NamedTuple):
 
 
 def progress_of(folder: Path) -> JobProgress | None:
-    """How far a running job is; None while it has handed out no units."""
+    """Return the progress of a running job; None while it has handed out no units."""
     try:
         share, busy, left = (folder / PROGRESS).read_text(encoding="ascii").split()
         return JobProgress(float(share), int(busy), int(left))
@@ -236,30 +223,18 @@ def progress_of(folder: Path) -> JobProgress | None:
 
 
 def runner() -> tuple[int, int] | None:
-    """The process that runs `accelerator/runner.py`, started by the server that listens here."""
+    """Find the process that loads methods and forks jobs, and when it started, in ticks."""
     with contextlib.suppress(OSError, ValueError):
         server = server_process()
         for process in _processes():
-            stat = _stat(process)
-            if stat is None or stat.parent != server:
-                continue
-            if b"accelerator/runner.py" in Path(f"/proc/{process}/cmdline").read_bytes():
+            stat, command = process_of(process), Path(f"/proc/{process}/cmdline")
+            if stat.parent == server and b"accelerator/runner.py" in command.read_bytes():
                 return process, stat.started
     return None
 
 
 def _processes() -> set[int]:
     return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
-
-
-def _stat(process: int) -> _Stat | None:
-    """From /proc/PID/stat, after the name, which may have blanks and brackets."""
-    try:
-        with open(f"/proc/{process}/stat", "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return _Stat(int(fields[1]), int(fields[2]), int(fields[19]))
 
 
 def _fields(file: str) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """exax datasets and per-slice files, read completely or not at all.
 
-A dataset is stored slice by slice, and exax reads as many of them as the job that reads has slices, without
-a look at how many there are. Its guard, a fixed number for each workdir, is not used here. So exax does not
-find jobs again that hold slices of another number, and to read from one in spite of that is refused.
+exax reads as many slices of a dataset as the reading job has, whatever their number. Its guard, a fixed
+number for each workdir, is not used here. So exax does not find jobs again that hold another number of
+slices, and reading from one is refused.
 
 Made for exax 2025.11.11. Upstream: exax could check the number of slices of each job, in place of one
 number for each workdir.
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
 from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.exax.listener import slices_now
+from shortloop.exax.patches import patch
 from shortloop.project.project import running_configuration
 from shortloop.stages.dataset import Dataset
 from shortloop.store.slices import holds_slices
@@ -25,7 +25,7 @@ __all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_othe
 
 
 def prepare_script() -> None:
-    """In the process that runs a build script: the server's number of slices; elsewhere nothing."""
+    """Give the process of a build script the server's number of slices; elsewhere nothing."""
     cfg = running_configuration("build")
     if cfg is not None:
         cfg.slices = slices_now()
@@ -33,7 +33,7 @@ def prepare_script() -> None:
 
 
 def forget_other_slices(slices: int) -> None:
-    """Let the server, when asked for a job, pass over those that hold slices of another number."""
+    """Let the server pass over jobs that hold another number of slices."""
     from accelerator.database import DataBase, _paramsdict
     from accelerator.job import Job
 
@@ -50,10 +50,8 @@ def forget_other_slices(slices: int) -> None:
                 return False
         return known[job]
 
-    original = DataBase._update_finish
-
-    @functools.wraps(original)
-    def finish(self: Any, *arguments: Any, **more: Any) -> Any:
+    @patch(DataBase, "_update_finish")
+    def finish(original: Any, self: Any, *arguments: Any, **more: Any) -> Any:
         done = original(self, *arguments, **more)
         for jobs in self.db_by_method.values():
             for job in [job for job in jobs if is_other(job)]:
@@ -61,11 +59,9 @@ def forget_other_slices(slices: int) -> None:
                 self.db_by_workdir[job.rsplit("-", 1)[0]][job]["current"] = False
         return done
 
-    DataBase._update_finish = finish
-
 
 def open_dataset(name: str) -> Dataset:
-    """A dataset, in a process of a job."""
+    """Open a dataset in a process of a job."""
     from accelerator import dataset
 
     opened: Dataset = dataset.Dataset(name)
@@ -73,15 +69,15 @@ def open_dataset(name: str) -> Dataset:
 
 
 def refuse_other_slices() -> None:
-    """From now on, in this process and its forks, what has slices of another number cannot be read.
+    """Refuse to read other numbers of slices in this process and its forks, from now on.
 
-    It can be opened: exax opens the datasets of a job whenever somebody asks for one of its options.
+    Datasets can be opened: exax does so whenever somebody asks for an option of their job.
     """
     from accelerator.dataset import Dataset
     from accelerator.job import Job
 
-    lines, filename = Dataset.lines.fget, Job.filename
-    if hasattr(filename, "__wrapped__"):  # done
+    lines = Dataset.lines.fget
+    if hasattr(Job.filename, "__wrapped__"):  # done
         return
 
     @functools.wraps(lines)
@@ -90,25 +86,19 @@ def refuse_other_slices() -> None:
         _refuse(self.quoted, self.job, len(found) or None)
         return found
 
-    @functools.wraps(filename)
-    def whole_filename(self: Any, name: Any, sliceno: int | None = None) -> Any:
+    @patch(Job, "filename")
+    def whole_filename(filename: Any, self: Any, name: Any, sliceno: int | None = None) -> Any:
         if sliceno is not None:
             _refuse(f"{name} of {self}", self, self.params.slices)
         return filename(self, name, sliceno)
 
-    Dataset.lines = property(whole_lines)
-    Job.filename = whole_filename
-    for name in ("column_filename", "link_to_here"):
-        setattr(Dataset, name, _after_lines(getattr(Dataset, name)))
-
-
-def _after_lines(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def checked(self: Any, *arguments: Any, **more: Any) -> Any:
+    def after_lines(original: Any, self: Any, *arguments: Any, **more: Any) -> Any:
         assert self.lines is not None
         return original(self, *arguments, **more)
 
-    return checked
+    Dataset.lines = property(whole_lines)
+    for name in ("column_filename", "link_to_here"):
+        patch(Dataset, name)(after_lines)
 
 
 def _refuse(what: str, job: str, found: int | None) -> None:

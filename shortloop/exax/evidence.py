@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 from shortloop.exax.libraries import HERE
 from shortloop.keys.closure import SETTING_UP, closure_of
 from shortloop.keys.code import Code
-from shortloop.keys.file_state import State, file_state, states_of_files
+from shortloop.keys.file_state import file_state, states_of_files
 from shortloop.keys.hashing import hash_file
 from shortloop.keys.installed import installed_now, number_of
 from shortloop.keys.key import Parts
@@ -30,45 +30,31 @@ SHOWN = 5  # names in a message
 
 
 class Located(NamedTuple):
-    """An input file of a job.
-
-    path, content: where it is, and what it holds.
-    state: its state before the job began.
-    settled: whether any change shows in that.
-    """
+    """An input file of a job."""
 
     path: str
     content: str
-    state: Sequence[int]
-    settled: bool
+    state: Sequence[int]  # before the job began
+    settled: bool  # True if any change would show in the state
 
 
 @dataclass
 class Evidence:
-    """What a job's processes did, as far as it matters.
+    """What the processes of a job loaded and read, compared with its key."""
 
-    changed: what was not as the key says, as it changed on the way: the job has to be built again. Empty:
-        nothing.
-    unseen: modules of one's own, each with its file, that were loaded and that the key does not know.
-    opened: files of the project or its input that were read, and that the key does not know.
-    imported: those of them that modules of one's own read while they were imported.
-    libraries: libraries that were loaded, as they are installed; empty of one that was looked for and is not
-        there.
-    """
-
-    changed: str = ""
-    unseen: list[tuple[str, str]] = field(default_factory=list)
-    opened: list[str] = field(default_factory=list)
-    imported: list[str] = field(default_factory=list)
-    libraries: dict[str, str] = field(default_factory=dict)
+    changed: str = ""  # what changed while it ran, so that it must be built again
+    unseen: list[tuple[str, str]] = field(default_factory=list)  # own modules, with files, not in the key
+    opened: list[str] = field(default_factory=list)  # files of the project or input, likewise
+    imported: list[str] = field(default_factory=list)  # those read while own modules were imported
+    libraries: dict[str, str] = field(default_factory=dict)  # as installed; empty if missing
 
     @property
     def is_as_keyed(self) -> bool:
-        """True if it ran what its key says, and read nothing else."""
+        """True if the job ran the code of its key, and read nothing else."""
         return not (self.changed or self.unseen or self.opened)
 
     def check(self, method: str) -> None:
-        """Refuse a job that has loaded code, or data as it was imported, which its key does not know."""
+        """Refuse a job that loaded code, or data when it was imported, which is not in its key."""
         if self.imported:
             raise InputError(
                 "a file was read while the method was imported, so its content is not in the job's key",
@@ -89,7 +75,7 @@ class Evidence:
             )
 
     def warning(self, job: str, method: str) -> str:
-        """What to say of files that its key does not know."""
+        """Warn of files that are not in the key."""
         return (
             f"warning: {job} ({method}) has read {_listed(self.opened)}, which its key does not see: an "
             "edit there makes nothing run again. Register the file and give its content as an option"
@@ -97,13 +83,13 @@ class Evidence:
 
 
 def _listed(files: Sequence[str]) -> str:
-    """Paths from the folder of the project; a folder has a slash at its end."""
+    """List paths relative to the project; a folder has a slash at its end."""
     shown = [os.path.relpath(file, project_directory()) + "/" * file.endswith("/") for file in files[:SHOWN]]
     return ", ".join(shown) + (f" and {len(files) - SHOWN} more" if len(files) > SHOWN else "")
 
 
 def given_files(paths: Mapping[str, str]) -> list[Located]:
-    """Files that a job is to be given as paths, as they are before it begins."""
+    """Return the state of files that a job is given as paths before it begins."""
     found = []
     for path, content in paths.items():
         file = Path(path)
@@ -127,7 +113,7 @@ def evidence_of(
     given: Sequence[Located] = (),
     libraries: Mapping[str, str] | None = None,
 ) -> Evidence:
-    """What the processes of a job noted, against its key."""
+    """Compare what the processes of a job noted with its key."""
     notes = notes_of(folder)
     if not notes:
         return Evidence("what it loaded is not known: it changed")
@@ -156,19 +142,23 @@ def evidence_of(
         there_by_name = {name: each for name, each in line.get("versions", {}).items() if name not in own}
         for name, there in there_by_name.items():
             _check_library(evidence, name, there, line.get("where", ""), parts.versions)
-    method = before.modules.get(_module_of(parts.method))
-    if method is not None and is_own(str(method)) and not _is_among(str(method), seen):
+    package, _, name = parts.method.rpartition(".")
+    method = str(before.modules.get(f"{package}.a_{name}", ""))
+    if method and is_own(method) and not _is_among(method, seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     _note_opened(evidence, notes, known | seen)
-    if (before.code, before.versions) != (parts.code, parts.versions) or _changed(before.watched):
+    states = states_of_files([file for file, _ in before.watched])
+    is_same = states == [state for _, state in before.watched]
+    if not is_same or (before.code, before.versions) != (parts.code, parts.versions):
         evidence.changed = evidence.changed or "Python, or a file that the method declares, changed"
     return evidence
 
 
 def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> None:
-    """Note files that were opened and that the key does not know."""
     opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
-    evidence.opened = [file for file in opened if file not in known and not _is_source(file)]
+    # What prints where a job was interrupted reads code of this package.
+    sources = {each for each in opened if each.startswith(f"{ROOT}/{PACKAGE}/") and each.endswith(".py")}
+    evidence.opened = [file for file in opened if file not in known and file not in sources]
     if evidence.opened:  # it may be known by another path
         real = set(map(os.path.realpath, known))
         evidence.opened = [file for file in evidence.opened if not _is_known(file, real)]
@@ -176,24 +166,28 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
         evidence.imported = [file for file in evidence.opened if file in imported]
 
 
+def _is_among(file: str, others: Collection[str]) -> bool:
+    """True if a file is one of others, also by another path."""
+    return file in others or os.path.realpath(file) in map(os.path.realpath, others)
+
+
 @cache
 def watchers() -> set[str]:
-    """Modules that are loaded to watch a job, whatever that does."""
+    """List modules that are loaded to watch any job."""
     names = [*SETTING_UP, f"{PACKAGE}.exax.patches.watch", f"{PACKAGE}.exax.patches.machine_code"]
     names += [f"{PACKAGE}.engines.forkserver"]
-    files = {name: _file_of(ROOT.joinpath(*name.split("."))) for name in names}
+    files = {}
+    for name in names:
+        place = ROOT.joinpath(*name.split("."))
+        files[name] = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()
     return found
 
 
-def _file_of(module: Path) -> Path:
-    return module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
-
-
 def _is_known(file: str, known: Collection[str]) -> bool:
-    """True for a file among others, and for a folder with no other files in it."""
+    """True for a known file, and for a folder with known files only."""
     if not file.endswith("/"):
         return os.path.realpath(file) in known
     folder = os.path.realpath(file)
@@ -201,26 +195,6 @@ def _is_known(file: str, known: Collection[str]) -> bool:
         inside = [each for each in os.listdir(folder) if not each.startswith((".", "__pycache__"))]
         return all(os.path.isdir(f"{folder}/{each}") or f"{folder}/{each}" in known for each in inside)
     return False
-
-
-def _is_among(file: str, others: Collection[str]) -> bool:
-    """Whether a file is one of others, also by another path to it."""
-    return file in others or os.path.realpath(file) in map(os.path.realpath, others)
-
-
-def _module_of(method: str) -> str:
-    """Name of the module of ``"methods.train"``, as of `Code`."""
-    package, _, name = method.rpartition(".")
-    return f"{package}.a_{name}"
-
-
-def _is_source(file: str) -> bool:
-    """Whether a file is code of this package: what prints where a job was interrupted reads it."""
-    return file.startswith(f"{ROOT}/{PACKAGE}/") and file.endswith(".py")
-
-
-def _changed(watched: Sequence[tuple[str, State]]) -> bool:
-    return states_of_files([file for file, _ in watched]) != [state for _, state in watched]
 
 
 def _check_library(
@@ -231,18 +205,17 @@ def _check_library(
         there, here = number_of(there), number_of(here)
     if there != here:
         there, here = (number_of(each) or "missing" for each in (there, here))
-        was = f"was {there}, where jobs run, and not {here}" if there != here else "was installed again"
+        was = f"was {there} where jobs run, not {here}" if there != here else "was installed again"
         evidence.changed = f"{name} {was}"
 
 
 def _check_module(
-    evidence: Evidence, name: str, file: str, said: str | None, code: Mapping[str, str]
+    evidence: Evidence, name: str, file: str, loaded: str | None, code: Mapping[str, str]
 ) -> None:
     if name == CELLS:  # the empty package that stages of notebooks are written into
         return
-    if name not in code and (said == hash_of(NOTHING) or name in watchers()):  # to find these takes a second
-        return
     if name not in code:
-        evidence.unseen.append((name, file))
-    elif said != code[name]:
+        if loaded != hash_of(NOTHING) and name not in watchers():  # finding these takes a second
+            evidence.unseen.append((name, file))
+    elif loaded != code[name]:
         evidence.changed = f"the code of {name} changed"

@@ -18,7 +18,7 @@ from shortloop.project.project import configuration
 from shortloop.project.system_errors import FULL
 from shortloop.units.process_ends import ends_with_this
 
-__all__ = ["Forked", "fork_ax", "leave", "let_go"]
+__all__ = ["Forked", "close_inherited", "fork_ax", "leave"]
 
 PACKAGE = __name__.partition(".")[0]
 LOOK_EVERY = 0.005  # s
@@ -28,10 +28,9 @@ _forgotten: list[ModuleType] = []  # kept, as to take them apart costs more than
 
 
 class Forked:
-    """A fork of this process, which is asked to end when this one has ended.
+    """A fork of this process that does some work, and is asked to end when this one has ended.
 
-    work: what it does, until it returns or raises what would end a program.
-    keep: open files that it has, beside standard ones. Locks that this process holds are none of them.
+    It keeps standard files and those in `keep` open, but no locks of this process.
     """
 
     def __init__(self, work: Callable[[], None], keep: Sequence[int] = ()) -> None:
@@ -48,17 +47,17 @@ class Forked:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     def poll(self) -> int | None:
-        """Exit status, negative for a signal; None while it runs."""
+        """Return the exit status, negative for a signal; None while it runs."""
         return self._wait(os.WNOHANG)
 
     def wait(self) -> int:
-        """Wait for its end; exit status as of `poll`."""
+        """Wait for its end; return the exit status as `poll` does."""
         while (status := self._wait(0)) is None:
             pass
         return status
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether it ends soon; that is waited for."""
+        """Wait for its end; False if it takes longer."""
         deadline = time.monotonic() + seconds
         while self.poll() is None and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY)
@@ -66,7 +65,7 @@ class Forked:
 
     @contextlib.contextmanager
     def passing_signals_on(self) -> Iterator[None]:
-        """A signal that ends this process meanwhile ends it, too; that is waited for.
+        """Pass signals that end this process on to the fork within the block, and wait for its end.
 
         SIGINT only ends the fork: a terminal sends it to both, others to this process alone.
         """
@@ -90,12 +89,12 @@ class Forked:
             signal.signal(signal.SIGINT, before)
 
     def signal(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
+        """Send a signal if it has not ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def signal_group(self, number: int) -> None:
-        """The same, with its process group, of which it must be the first."""
+        """Send a signal to its process group, of which it must be the leader."""
         if self.poll() is None:
             os.killpg(self.pid, number)
 
@@ -113,7 +112,7 @@ def fork_ax(
     before: Callable[[], None] = lambda: None,
     keep: Sequence[int] = (),
 ) -> Forked:
-    """One of exax's commands, as if ``ax`` was called."""
+    """Run one of exax's commands in a fork, as if ``ax`` was called."""
     import accelerator.shell  # here, and not in each fork
     from accelerator.compat import setproctitle
 
@@ -144,11 +143,11 @@ def leave(status: int) -> NoReturn:
 
 
 def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
-    """All of the life of a fork, which never returns to what its parent was about to do."""
+    """Run in a fork until it ends; it never returns to the code of its parent."""
     status = 1
     try:
         atexit._clear()
-        let_go({0, 1, 2, *keep})
+        close_inherited({0, 1, 2, *keep})
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
@@ -166,8 +165,8 @@ def _work(work: Callable[[], None], keep: Sequence[int]) -> None:
         leave(status)
 
 
-def let_go(keep: set[int]) -> None:
-    """In a fork: close files that its parent has open. What the parent thinks of their numbers stays true."""
+def close_inherited(keep: set[int]) -> None:
+    """Close files of the parent in a fork; their numbers stay taken, so that nothing else gets them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in map(int, os.listdir("/proc/self/fd")):
         if number not in keep and number != nothing:
@@ -178,6 +177,6 @@ def let_go(keep: set[int]) -> None:
 
 
 def _forget_this_package() -> None:
-    """It may be another one that the project has, and is to be loaded as its sources are now."""
+    """Forget the modules of this package: the project may have another one, or newer sources."""
     names = [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]
     _forgotten.extend(map(sys.modules.pop, names))

@@ -1,7 +1,7 @@
 """Process that computes a job's units for a worker; a fork of ``forkserver``.
 
-It is to a job what a slice is: it has loaded what the job's method imports and nothing of other jobs, and
-notes what it loads and reads.
+Like a slice, it has loaded what the job's method imports and nothing of other jobs, and notes what it loads
+and reads.
 
 Made for exax 2025.11.11. Upstream: exax could offer a function that makes a process one of a job.
 """
@@ -27,9 +27,9 @@ from typing import Any, cast
 
 from shortloop.exax.datasets import open_dataset, refuse_other_slices
 from shortloop.exax.libraries import note_libraries_of
+from shortloop.exax.listener import note_units
 from shortloop.exax.patches.loading import forget_modules, loaded_modules
 from shortloop.exax.patches.watch import watch_units
-from shortloop.exax.stalled_jobs import note_units
 from shortloop.project.project import project_directory
 from shortloop.stages.failures import Tried, text_of
 from shortloop.stages.identity import ids_of_units
@@ -47,7 +47,7 @@ from shortloop.units.sandbox import check_refused, enter_sandbox, explained, tra
 from shortloop.units.shared_units import open_shared, withdraw
 from shortloop.units.unit_output import flush_output
 
-__all__ = ["be_of_job", "serve"]
+__all__ = ["join_job", "serve"]
 
 
 def serve(connection: Connection, work: JobWork) -> None:
@@ -87,10 +87,10 @@ class _JobProcess:
         self._said_before = 0
         self._stage: Stage | None = None
         self._numbers: dict[bytes, int] = {}  # which units have here
-        be_of_job(work, folder)
+        join_job(work, folder)
 
     def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
-        """Compute units; what came of them, and the seconds they took."""
+        """Compute units; return their results and the seconds they took."""
         done: list[bytes] = []
         values: list[Mapping[str, object] | bytes] = []
         failure: Failure | None = None
@@ -115,29 +115,25 @@ class _JobProcess:
                 values.append(value)
                 done.append(unit)
         except BaseException as error:  # also `SystemExit`
-            said = explained(traceback.format_exc(), error, self._mirrored)
-            failure = {"unit": unit, "traceback": said}
+            text = explained(traceback.format_exc(), error, self._mirrored)
+            failure = {"unit": unit, "traceback": text}
         seconds = time.perf_counter() - started
         note_units((), str)
         return self._said(done, values, failure), seconds
 
     def unsendable(self, done: UnitsDone) -> UnitsDone:
-        """What to say if that cannot be sent: which unit gave something that has no bytes."""
+        """Replace results that cannot be sent by the failure of the first unit whose values have no bytes."""
+        values: list[Any] = done["values"]
         for number, unit in enumerate(done["units"]):
             try:
-                pickle.dumps(done["values"][number])
+                pickle.dumps(values[number])
             except Exception as error:
                 if isinstance(self._stage, Stage) and needs_of(type(self._stage)).on_error == KEEP:
-                    values: list[Any] = done["values"]
                     values[number] = Tried(None, [text_of(error)], traceback.format_exc())
                     continue
                 failure: Failure = {"unit": unit, "traceback": traceback.format_exc()}
-                return {
-                    **done,
-                    "units": done["units"][:number],
-                    "values": done["values"][:number],
-                    "failure": failure,
-                }
+                units = done["units"][:number]
+                return {**done, "units": units, "values": values[:number], "failure": failure}
         return done
 
     def _opened(self) -> Stage:
@@ -153,8 +149,7 @@ class _JobProcess:
     def _said(
         self, units: list[bytes], values: list[Mapping[str, object] | bytes], failure: Failure | None
     ) -> UnitsDone:
-        cpu = _cpu_seconds()
-        cpu, self._cpu = cpu - self._cpu, cpu
+        before, self._cpu = self._cpu, _cpu_seconds()
         threads = check_single_thread()
         number, self._said_before = self._said_before, self._said_before + 1
         facts = None if number else facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
@@ -165,19 +160,19 @@ class _JobProcess:
             "number": number,
             "units": units,
             "values": values,
-            "cpu_seconds": cpu,
+            "cpu_seconds": self._cpu - before,
             "facts": facts,
             "threads": threads,
-            "notes": translated(_since(self._notes), self._mirrored),
+            "notes": translated(self._notes.read(), self._mirrored),
             "printed": printed,
             "failure": failure,
         }
 
     def _keep_printed(self, unit: bytes | None) -> None:
-        """Keep what was printed since this was called last, as that of a unit."""
+        """Keep what was printed since the last call as the output of a unit."""
         flush_output()
         if os.fstat(self._printed.fileno()).st_size > self._printed.tell():
-            self._kept.append((unit, _since(self._printed).decode("utf-8", "replace")))
+            self._kept.append((unit, self._printed.read().decode("utf-8", "replace")))
 
 
 def _cpu_seconds() -> float:
@@ -185,16 +180,8 @@ def _cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def _since(stream: Any) -> bytes:
-    """What others have put into a file since this process has read it."""
-    data: bytes = stream.read()
-    return data
-
-
-def be_of_job(work: JobWork, folder: Path) -> None:
-    """From now on, this process is one of a job. It has loaded nothing of other jobs; what it loads and reads
-    is noted.
-    """
+def join_job(work: JobWork, folder: Path) -> None:
+    """Make this process one of a job: without modules of other jobs, noting what it loads and reads."""
     from accelerator import g, job
 
     os.chdir(folder)
@@ -202,7 +189,7 @@ def be_of_job(work: JobWork, folder: Path) -> None:
     if mirrored is not None:  # jobs and inputs lie in a folder of their own, which is the project from now on
         sys.path.insert(0, f"{mirrored['data']}/{INSIDE}")
     g.running, g.slices = "analysis", work["slices"]
-    # Where exax's parts say what they do; nobody listens, which is not wrong.
+    # Where exax's parts report what they do; nobody need listen.
     os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())
     refuse_other_slices()
     job.WORKDIRS.update({name: str(each) for name, each in here().workdirs.items()})

@@ -1,7 +1,7 @@
 """Libraries that a job loaded, directly or indirectly.
 
-Each import is noted by who asks for what, whether that was loaded before or not. What a job uses is then what
-can be reached from its own modules, however much else has been loaded here for other jobs.
+Each import is noted with its importer, whether the module was loaded before or not. A job uses what can be
+reached from its own modules, however much else has been loaded here for other jobs.
 """
 
 from __future__ import annotations
@@ -24,26 +24,24 @@ from shortloop.store.notes import note
 __all__ = ["HERE", "are_as_loaded", "begin_program", "note_libraries_of", "note_versions", "watch_imports"]
 
 HERE = f"{os.uname().nodename}:{sys.prefix}"
-"""What tells the libraries of this machine, or of another environment on it, from those of others."""
+"""Identifies this machine and environment, whose libraries may differ from those of others."""
 
 NO_LIBRARIES = {*sys.stdlib_module_names, "__main__", "accelerator", PACKAGE}
 
 
 class _Imports:
-    """Who has imported what: libraries by their top-level names, modules of one's own by their full ones."""
+    """Graph of imports: libraries by their top-level names, own modules by their full names."""
 
     def __init__(self) -> None:
         self.asked: set[tuple[object, str]] = set()
         self._asked_before = self.asked
-        self.versions: dict[str, str] = {}
-        """Each library as it was installed when it was first imported here."""
+        self.versions: dict[str, str] = {}  # of each library when it was first imported here
         self._required: dict[str, set[str]] = {}  # by each of them; known before jobs are forked
         self._edges: dict[str, set[str]] = {}
         self._used: set[str] | None = None  # by the job that this process runs
         self._is_all_used = False
 
     def heard(self, importer: object, name: str) -> None:
-        """Something is imported, perhaps once more."""
         top = name.partition(".")[0]
         by = _node(importer)
         if by is None:  # on behalf of whoever called it
@@ -61,8 +59,8 @@ class _Imports:
             self._use([top])
 
     def begin(self, modules: Iterable[str] | None) -> None:
-        """This process runs a job from now on, of some modules of one's own; None: all that it imports."""
-        # By others, perhaps: what was known may be new to the job. The set is kept, as to free it takes long.
+        """Begin a job of some own modules in this process; None: note all that it imports."""
+        # What was known may be new to the job. The old set is kept because freeing it takes long.
         self._asked_before, self.asked = self.asked, set()
         self._is_all_used = modules is None
         self._used = set()
@@ -84,7 +82,7 @@ class _Imports:
             note_versions(new)
 
     def _required_by(self, library: str) -> list[str]:
-        """What a library requires and is loaded; machine code imports without a word."""
+        """List loaded libraries that a library requires; machine code imports unheard."""
         if library not in self._required:
             self._required[library] = required_by(library)
         required = self._required[library]
@@ -95,7 +93,7 @@ class _Imports:
 
 
 def watch_imports() -> None:
-    """From now on, this process and its forks know which libraries are imported for whom."""
+    """Note in this process and its forks which libraries are imported for whom, from now on."""
     if _imports() is not None:
         return
     imports = _Imports()
@@ -145,19 +143,18 @@ def are_as_loaded() -> bool:
 
 
 class _FirstImports:
-    """Hears of what machine code imports, which calls no function of `builtins`. It finds nothing."""
+    """Hears of imports by machine code, which calls no function of `builtins`; finds nothing."""
 
     def __init__(self, imports: _Imports) -> None:
         self._imports = imports
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """As Python asks it."""
         if path is None:
             self._imports.heard(None, name)
 
 
 def _imports() -> _Imports | None:
-    """Found again however often this module is loaded anew."""
+    """Return the one graph of this process, however often this module is reloaded."""
     return getattr(builtins.__import__, "imports", None)
 
 
@@ -172,7 +169,7 @@ def _hearing(imports: _Imports, original: Callable[..., Any]) -> Callable[..., A
 
 
 def _node(importer: object) -> str | None:
-    """Who imports, as `_Imports` knows it; None of a module that does so for others."""
+    """Return the node of an importer; None for a module that imports for others."""
     if not isinstance(importer, str):
         return None
     top = importer.partition(".")[0]

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 
 from shortloop.base.text import one_line
 from shortloop.store.job_files import LOGS
@@ -34,7 +33,7 @@ _BELOW = re.compile(rb"\n+([^\n]*?)(?:\x1b\[A)+")  # a second bar of tqdm, below
 
 
 def shown_line(raw: bytes) -> str:
-    """A line as a terminal would leave it: the last state of what was overwritten, without colours."""
+    """Return a line as a terminal would leave it: its last state, without colours."""
     text = raw.decode("utf-8", "backslashreplace")
     if "\r" in text:
         text = next((state for state in reversed(text.split("\r")) if state.strip()), "")
@@ -43,7 +42,7 @@ def shown_line(raw: bytes) -> str:
 
 
 def parts_of_output(folder: Path) -> list[Path]:
-    """Files of what a job printed: of ``prepare``, of its units by slices, of ``synthesis``."""
+    """List the files of a job's output: of ``prepare``, of its units by slices, of ``synthesis``."""
     try:
         names = [name for name in os.listdir(folder / LOGS) if "." not in name]
     except (FileNotFoundError, NotADirectoryError):
@@ -54,11 +53,9 @@ def parts_of_output(folder: Path) -> list[Path]:
 
 
 class LiveOutput:
-    """Shows what running jobs print; a context manager, with one thread for all jobs.
+    """Shows the output of running jobs; a context manager, with one thread for all jobs.
 
-    show: takes each line, one at a time, from any thread.
-    verbose: whether to show log records below WARNING.
-    most: lines that are shown in a second; None: all.
+    `show` takes each line, from any thread; `most` lines are shown in a second, or all.
     """
 
     def __init__(self, show: Callable[[str], None], verbose: bool = False, most: int | None = LINES) -> None:
@@ -72,21 +69,19 @@ class LiveOutput:
     def __enter__(self) -> LiveOutput:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
         for folder in [*self._jobs]:
-            self.ended(folder, failed=error is not None)
+            self.ended(folder, failed=kind is not None)
 
     def mute(self) -> None:
-        """Show nothing from now on: jobs are being ended, and say so."""
+        """Show nothing from now on, because jobs are being ended."""
         self._show = lambda line: None
 
     def follow(self, folder: Path, prefix: str) -> None:
-        """Show what a job prints from now on, with its stage and partition before each line."""
+        """Show the output of a job from now on, with a prefix before each line."""
         with self._lock:
             self._jobs[folder] = _Job(folder, f"{one_line(prefix)} | " if prefix else "")
         if self._thread is None:
@@ -94,7 +89,7 @@ class LiveOutput:
             self._thread.start()
 
     def ended(self, folder: Path, failed: bool = False) -> None:
-        """Show the last that a job printed; of one that failed, not the traceback, which the run shows."""
+        """Show the rest of a job's output; of a failed one without the traceback, which the run shows."""
         with self._lock, contextlib.suppress(OSError, ValueError):
             job = self._jobs.pop(folder, None)
             if job is not None:
@@ -133,7 +128,7 @@ class LiveOutput:
 
 
 class _Job:
-    """The files that one job prints into, as far as they are read."""
+    """The files of one job's output, as far as they are read."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
         self.name, self.prefix = folder.name, prefix
@@ -142,24 +137,21 @@ class _Job:
         self._tails: dict[Path, _Tail] = {}
 
     def read(self, now: float) -> Iterator[list[bytes]]:
-        """Lines that are new in each file, some at a time."""
         for file in parts_of_output(self._folder):
             tail = self._tails.setdefault(file, _Tail(file))
             yield from tail.read(now)
 
     def rest(self, failed: bool) -> list[bytes]:
-        """Lines that were not ended, or were held back."""
+        """Return unfinished lines, and those held back."""
         return [line for tail in self._tails.values() for line in tail.rest(failed)]
 
 
 class _Tail:
-    """One file, whose lines are given as they come."""
-
     def __init__(self, file: Path) -> None:
         self._file = file
         self._place = 0
-        self._begun = b""  # a line that is not ended
-        self._state, self._state_at = b"", 0.0  # of it, that was shown last
+        self._open = b""  # an unfinished line
+        self._state, self._state_at = b"", 0.0  # of it that was shown last
         self._held: list[bytes] = []
         self._held_at = 0.0
 
@@ -171,30 +163,30 @@ class _Tail:
                     while data := stream.read(READ):
                         self._place += len(data)
                         yield self._lines(data, now)
-        if b"\r" in self._begun and now - self._state_at >= STATE_EVERY and self._begun != self._state:
-            self._state, self._state_at = self._begun, now
-            yield self._not_held([self._begun], now)
+        if b"\r" in self._open and now - self._state_at >= STATE_EVERY and self._open != self._state:
+            self._state, self._state_at = self._open, now
+            yield self._not_held([self._open], now)
         if self._held and now - self._held_at > HELD:  # its job goes on
             held, self._held = self._held, []
             yield held
 
     def rest(self, failed: bool) -> list[bytes]:
         lines = [] if failed else self._held
-        if self._begun and _last_state(self._begun) != self._state:
-            lines = [*lines, self._begun]
-        self._held, self._begun = [], b""
+        if self._open and _last_state(self._open) != self._state:
+            lines = [*lines, self._open]
+        self._held, self._open = [], b""
         return lines
 
     def _lines(self, data: bytes, now: float) -> list[bytes]:
-        data = self._begun + data
+        data = self._open + data
         if b"\x1b[A" in data:
             data = _BELOW.sub(b"\r", data)
-        *lines, begun = data.split(b"\n")
+        *lines, last = data.split(b"\n")
         if lines:
             if self._state and _last_state(lines[0]) == self._state:
                 del lines[0]  # it was shown when it was not ended
             self._state = b""
-        self._begun = _last_state(begun) if b"\r" in begun else begun[-LONGEST:]
+        self._open = _last_state(last) if b"\r" in last else last[-LONGEST:]
         return self._not_held(lines, now)
 
     def _not_held(self, lines: list[bytes], now: float) -> list[bytes]:
@@ -210,6 +202,6 @@ class _Tail:
 
 
 def _last_state(line: bytes) -> bytes:
-    """The last of what was written over each other, with the mark that it is."""
+    """Return the last state of an overwritten line, marked as such."""
     state = next((each for each in reversed(line.split(b"\r")) if each.strip()), b"")
     return b"\r" + state if state and b"\r" in line else state

@@ -1,8 +1,8 @@
 """Turn a stage into an exax method.
 
-``prepare`` opens the stage and makes its arrays. exax then forks slices, whose ``analysis`` draws units until
-none is left. ``synthesis`` finishes the stage and writes the record. How units are handed out cannot change a
-result, so nothing of this file is in a key.
+``prepare`` opens the stage and creates its arrays. exax then forks slices, whose ``analysis`` draws units
+until none is left. ``synthesis`` finishes the stage and writes the record. The distribution of units cannot
+change a result, so nothing of this file is in a key.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.exax.datasets import open_dataset
 from shortloop.exax.evidence import evidence_of
-from shortloop.exax.job_for_workers import (
+from shortloop.exax.libraries import note_versions
+from shortloop.exax.listener import BEGUN, note_units
+from shortloop.exax.patches.preload import client
+from shortloop.exax.unit_processes import (
     code_digest,
+    computed_in_processes,
     folders_of,
     name_of_stage,
     names_of,
     states_of_jobs,
+    threads_lost_by_fork,
     work_of_job,
 )
-from shortloop.exax.libraries import note_versions
-from shortloop.exax.patches.fork_safety import threads_lost_by_fork
-from shortloop.exax.patches.preload import client
-from shortloop.exax.stalled_jobs import BEGUN, note_units
-from shortloop.exax.unit_processes import computed_in_processes
-from shortloop.keys.code import Code, code_of, code_state
+from shortloop.keys.code import code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import module_of
@@ -59,12 +59,12 @@ from shortloop.units.unit_output import UnitOutput, keep_printed
 __all__ = ["STAGE", "exax_method"]
 
 STAGE = "STAGE"
-"""The name that a method has for the class of its stage."""
+"""Name of the class of a method's stage in its module."""
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 
 def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
-    """What exax looks for in a method, made of a stage.
+    """Make the variables and functions that exax looks for in a method from a stage.
 
     >>> globals().update(exax_method(Fit, __file__))
     """
@@ -92,7 +92,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
 
 
 class _Work:
-    """The work of one job: its stage, opened, and its arrays. Slices inherit it when they are forked."""
+    """Opened stage and arrays of a job, inherited by its slices when they are forked."""
 
     def __init__(self, kind: type[Stage], file: str) -> None:
         from accelerator import g
@@ -121,22 +121,18 @@ class _Work:
             {name: names_of(each) for name, each in g.datasets.items()},
             open_dataset,
         )
-        self.refused = True
-        """True if it cannot be computed; the job says why."""
-        self.at_once = True
-        """Whether it is not worth to share it out."""
+        self.refused = True  # it cannot be computed; the job says why
+        self.at_once = True  # not worth distributing
         workdirs = self.task.where.workdirs
+        # Jobs that may have rows of the same units, of which some may be gone, and how many units each gave.
         self.earlier = [Path(workdirs[job.rpartition("-")[0]], job) for job in earlier or ()]
-        """Folders of jobs that may have rows of the same units; some may be gone."""
         self.taken: dict[str, int] = {}
-        """How many units each of them gave."""
         self.units: Checkpoint | None = None
-        self.engine: dict[str, Plain] | None = None
-        """What has computed the units, if they were shared out."""
+        self.engine: dict[str, Plain] | None = None  # what has computed distributed units
         self.needs = needs_of(kind)
         self.known: bytes | None = None
+        # The job of the same key whose failed units are computed again.
         self.retried = retried and Path(workdirs[retried.rpartition("-")[0]], retried)
-        """The job of the same key whose failed units are to be computed."""
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
@@ -163,7 +159,7 @@ class _Work:
         self.refused = False
 
     def _trusted(self, job: Path) -> bool:
-        """Whether a job that was cut off had loaded the code, and read the files, that this one would."""
+        """True if an interrupted job loaded the code and read the files that this one would."""
         parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
         evidence = evidence_of(job, parts, self.code)
         if evidence.is_as_keyed:  # what it loaded has made what is taken over
@@ -180,7 +176,7 @@ class _Work:
             return None
 
     def compute(self, slice_: int = 0) -> Pools | None:
-        """Compute units until none is left; the thread pools of this process, if it computed any."""
+        """Compute units until none is left; return the thread pools of this process if it computed any."""
         assert self.units is not None
         any_drawn = False
         with UnitOutput(slice_, self.stage) as output:
@@ -203,29 +199,29 @@ class _Work:
 
     @property
     def what(self) -> str:
-        """What messages call the job."""
         return " ".join(filter(None, (self.task.name, self.task.partition)))
 
     def compute_elsewhere(self, engine: EngineNote) -> Pools:
-        """Have an engine compute all units that are left; the thread pools of its workers."""
-        computing, numbers = self._computing(engine, self.what, self.code)
-        self._keep_all(computing.units(self._left(numbers), self._for_workers()), numbers)
+        """Have an engine compute the units that are left; return the thread pools of its workers."""
+        computing, numbers = self._computing(engine)
+        self._keep_all(computing.units(self._left(numbers), self._work()), numbers)
         self.engine = computing.described()
         return list(computing.threads)
 
     def compute_in_processes(self, threads: list[str]) -> Pools:
-        """Have processes compute the units that have none of the threads of this one."""
-        computing, numbers = self._computing(None, self.what, self.code)
-        work, left, count = self._for_workers(), self._left(numbers), self.slices
+        """Have processes without the threads of this one compute the units that are left."""
+        computing, numbers = self._computing(None)
+        work, left, count = self._work(), self._left(numbers), self.slices
         batches = computed_in_processes(work, left, count, computing.given_up)
         self._keep_all(computing.done(batches, left, work), numbers)
         self.engine = {"workers": count, **computing.described(), "threads": [*threads]}
         return [*computing.threads]
 
-    def _computing(
-        self, engine: EngineNote | None, what: str, code: Code | None = None
-    ) -> tuple[Any, dict[bytes, int]]:
-        """What has units computed, and the number that each unit has in this process."""
+    def _work(self) -> JobWork:
+        return work_of_job(self.task, self.file, self.code, self.modules, self.slices)
+
+    def _computing(self, engine: EngineNote | None) -> tuple[Any, dict[bytes, int]]:
+        """Return what has units computed elsewhere, and the number of each unit in this process."""
         assert self.units is not None
         stage = self.stage
         numbers = {each: number for number, each in enumerate(ids_of_units(stage, self.units.costs))}
@@ -244,7 +240,7 @@ class _Work:
             return self.failures.given_up(numbers[unit], how, lost, again=engine is None)
 
         keep = partial(keep_printed, stage, numbers)
-        computing = client().Computing(engine, what, name, is_of, given_up, code, keep)
+        computing = client().Computing(engine, self.what, name, is_of, given_up, self.code, keep)
         return computing, numbers
 
     def _left(self, numbers: Mapping[bytes, int]) -> dict[bytes, float]:
@@ -253,29 +249,25 @@ class _Work:
         return {each: costs[number] for each, number in numbers.items() if number in left}
 
     def _keep_all(self, given: Iterable[tuple[bytes, Any]], numbers: Mapping[bytes, int]) -> None:
-        """Keep units that were computed elsewhere."""
         assert self.units is not None
         for each, values in given:
             self._keep({numbers[each]: values})
             self.units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
 
     def _keep(self, given: Mapping[int, Any]) -> None:
-        """Keep what units gave, or missing values of those that failed."""
+        """Keep the results of units, or missing values of those that failed."""
         assert self.units is not None
-        found = {unit: self._noted(unit, each) for unit, each in given.items()}
+        found = dict(given)
+        for unit, each in given.items():
+            if isinstance(each, Tried):
+                self.failures.note(unit, each)
+                found[unit] = each.values
         if isinstance(self.stage, CollectingStage):
             key = self.stage.unit_key
             self.units.keep_rows({unit: each or key(unit) + FOR_THIS_JOB for unit, each in found.items()})
             return
         for unit, values in found.items():
             self._fill(unit, values)
-
-    def _noted(self, unit: int, given: Any) -> Any:
-        """What a unit gave; None if it failed, which is noted."""
-        if not isinstance(given, Tried):
-            return given
-        self.failures.note(unit, given)
-        return given.values
 
     def _fill(self, unit: int, values: Any) -> None:
         assert self.units is not None
@@ -289,22 +281,8 @@ class _Work:
             self.failures.note(unit, Tried(None, [text_of(error)]))
         keep_nothing(self.stage, unit, self.arrays)
 
-    def _for_workers(self) -> JobWork:
-        return work_of_job(
-            type(self.stage),
-            self.file,
-            self.code,
-            partition=self.task.partition,
-            options=self.task.options,
-            modules=self.modules,
-            jobs=self.task.jobs,
-            before=self.task.before,
-            datasets=self.task.datasets,
-            slices=self.slices,
-        )
-
     def finish(self, pools: Iterable[Pools | None]) -> list[str]:
-        """Write what is left; the files beside the arrays."""
+        """Write the rest of the results; return the files beside the arrays."""
         if self.engine is None and not self.at_once:
             pools = list(pools)
             self.engine = {"name": SLICES, "workers": len(pools)}
@@ -313,19 +291,8 @@ class _Work:
         noted = self.failures.write(self.known, files)
         rows = self.units.rows() if self.units is not None and isinstance(self.stage, CollectingStage) else []
         threads = distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
-        written = self._or_refuse(
-            lambda: write_output(
-                self.stage,
-                self.task,
-                self.arrays,
-                threads,
-                files,
-                rows,
-                self.taken,
-                self.engine,
-                self.failures,
-            )
-        )
+        more = threads, files, rows, self.taken, self.engine, self.failures
+        written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, *more))
         if written is None:
             for file in [*files, *noted]:
                 Path(file).unlink()

@@ -1,13 +1,12 @@
 """Notebook stages as exax methods, in a temporary package.
 
-They are no part of the project: nobody else loads them, and what is left of them may be deleted.
+They are not part of the project: nobody else loads them, and the package may be deleted.
 
 Made for exax 2025.11.11. Upstream: `Methods` could take packages beside those of accelerator.conf.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib
 import json
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.exax.listener import ask
+from shortloop.exax.patches import patch
 from shortloop.keys.methods import look_again
 from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
 
@@ -31,9 +31,9 @@ KEPT = 7 * 24 * 3600  # s, for those who go on with them
 
 
 def write_cells(modules: Mapping[str, str]) -> Path:
-    """Write stages of a notebook down as methods, each text once."""
-    said = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
-    folder = _cells() / hashlib.sha256(said).hexdigest()[:20]
+    """Write stages of a notebook as methods, each version into a folder of its own."""
+    content = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
+    folder = _cells() / hashlib.sha256(content).hexdigest()[:20]
     package = folder / CELLS
     package.mkdir(parents=True, exist_ok=True)
     for name, text in {"__init__.py": "", **{f"a_{name}.py": text for name, text in modules.items()}}.items():
@@ -49,7 +49,7 @@ def write_cells(modules: Mapping[str, str]) -> Path:
 
 
 def find_cells(folder: Path) -> None:
-    """From now on, this process finds the package in a folder, and takes it for one of the configuration."""
+    """Let this process find the package in a folder, as one of the configuration."""
     above = str(_cells())
     sys.path[:] = [each for each in sys.path if os.path.dirname(each) != above]
     sys.path.append(str(folder))
@@ -62,7 +62,7 @@ def find_cells(folder: Path) -> None:
 
 @contextmanager
 def announced(folder: Path) -> Iterator[None]:
-    """Let the server load what is in a folder, whenever it loads methods; nobody else may be building."""
+    """Let the server load the methods in a folder with others; nobody else may be building."""
     write_atomically(_note(), json.dumps({"pid": os.getpid(), "folder": folder.name}))
     try:
         yield
@@ -71,7 +71,7 @@ def announced(folder: Path) -> Iterator[None]:
 
 
 def find_announced() -> Path | None:
-    """In the server, and in the process that runs jobs: find what was announced, if anything was."""
+    """Find announced methods, in the server and in the process that runs jobs."""
     try:
         note = json.loads(_note().read_text(encoding="utf-8"))
         os.kill(note["pid"], 0)  # one that was killed left its note behind
@@ -83,13 +83,11 @@ def find_announced() -> Path | None:
 
 
 def load_announced() -> None:
-    """In the server: whenever it loads methods, load those that were announced too."""
+    """Have the server load announced methods whenever it loads methods."""
     from accelerator.methods import Methods
 
-    original = Methods.__init__
-
-    @functools.wraps(original)
-    def load(self: Any, server_config: Any) -> None:
+    @patch(Methods, "__init__")
+    def load(original: Any, self: Any, server_config: Any) -> None:
         packages = {name: each for name, each in server_config["method_directories"].items() if name != CELLS}
         folder = find_announced()
         if folder is not None:
@@ -97,11 +95,9 @@ def load_announced() -> None:
         original(self, type(server_config)({**server_config, "method_directories": packages}))
         write_atomically(_cells() / LOADED, "" if folder is None else folder.name)
 
-    Methods.__init__ = load
-
 
 def are_loaded(folder: Path) -> bool:
-    """Whether the server has loaded what is in a folder."""
+    """True if the server has loaded the methods in a folder."""
     with suppress(OSError):
         if (_cells() / LOADED).read_text(encoding="utf-8") == folder.name:
             known = json.loads(ask("methods") or b"{}")  # it may be another server by now

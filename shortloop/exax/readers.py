@@ -9,14 +9,13 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-__all__ = ["hear_readers", "paths_in"]
+__all__ = ["paths_in", "watch_readers"]
 
-# What reads, by the module that offers it: a function, or a class, whose `__init__` reads. A star stands for
-# any end of a name.
+# Functions that read, and classes whose `__init__` reads, by module. A star stands for any end of a name.
 READERS = {
     "duckdb": ("connect", "from_*", "parquet_metadata", "read_*"),
     "fastparquet": ("ParquetFile",),
@@ -45,8 +44,8 @@ Hear = Callable[[str], None]
 _hear: Hear | None = None
 
 
-def hear_readers(hear: Hear) -> None:
-    """From now on, tell of paths that functions of libraries are given to read, in forks as well."""
+def watch_readers(hear: Hear) -> None:
+    """Pass paths that functions of libraries are given to read to `hear`, in forks as well."""
     global _hear
     first, _hear = _hear is None, hear
     if first:
@@ -56,7 +55,7 @@ def hear_readers(hear: Hear) -> None:
 
 
 def paths_in(value: object) -> Iterator[str]:
-    """What may be paths in an argument: a path, some of them, or a text that quotes them."""
+    """Give possible paths in an argument: a path, several, or a text that quotes them."""
     if isinstance(value, str | bytes | os.PathLike):
         with contextlib.suppress(TypeError, ValueError):
             text = os.fsdecode(value)
@@ -69,7 +68,7 @@ def paths_in(value: object) -> Iterator[str]:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds nothing itself, but has what is found wrapped once it is loaded."""
+    """Finds nothing itself, but wraps found modules once they are loaded."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -95,7 +94,9 @@ def _wrap_when_loaded(loader: Any) -> None:
 
 
 def _wrap_all(module: ModuleType) -> None:
-    for name in list(_named(vars(module), READERS[module.__name__])):
+    names = READERS[module.__name__]
+    starts = tuple(each[:-1] for each in names if each.endswith("*"))
+    for name in [each for each in vars(module) if each in names or (starts and each.startswith(starts))]:
         found = getattr(module, name)
         if isinstance(found, type):
             with contextlib.suppress(TypeError):  # of a compiled class
@@ -107,7 +108,6 @@ def _wrap_all(module: ModuleType) -> None:
 
 
 def _wrap_queries(duckdb: Any) -> None:
-    """DuckDB's functions that take queries, and methods of its connections."""
     connection = duckdb.DuckDBPyConnection
     plain = {duckdb: duckdb.sql, connection: connection.sql}
     for place in plain:
@@ -124,11 +124,6 @@ def _asking(_original: Callable[..., Any], _sql: Callable[..., Any], _is_method:
         return _original(*_arguments, **_more)
 
     return asking
-
-
-def _named(names: Iterable[str], wanted: tuple[str, ...]) -> Iterator[str]:
-    starts = tuple(each[:-1] for each in wanted if each.endswith("*"))
-    return (name for name in names if name in wanted or (starts and name.startswith(starts)))
 
 
 def _telling(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,11 +15,11 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.forked import Forked, fork_ax
 from shortloop.exax.listener import PATIENCE, answers, ask, socket_file
-from shortloop.exax.patches.permissions import private_folder
-from shortloop.exax.patches.small_fixes import (
+from shortloop.exax.patches.processes import (
     SOCKET_PATH_LIMIT,
     board_later,
     keep_line_ends,
+    private_folder,
     refuse_unknown_version,
     take_folders_literally,
 )
@@ -35,20 +35,16 @@ LOOK_EVERY = 0.005  # s
 
 
 class Server:
-    """The exax server that a run uses.
-
-    started: the server if it goes with this run; None: it ran before.
-    """
+    """The exax server that a run uses: one started for it, or, if None, one that ran before."""
 
     def __init__(self, started: Forked | None) -> None:
         self._started = started
         self._answers = started is None
-        self.is_needed = True
-        """Whether it may have been asked for anything."""
+        self.is_needed = True  # it may have been asked for anything
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it goes with this run."""
+        """True if the server was started for this run."""
         return self._started is not None
 
     def wait(self) -> None:
@@ -61,7 +57,7 @@ class Server:
         self._answers = True
 
     def end(self) -> None:
-        """End it, if it goes with this run, and its own children, which are in its session."""
+        """End the server with its children, which are in its session, if it was started for this run."""
         if self._started is None:
             return
         if not self.is_needed or (self._answers and _is_idle()):  # it has none that are worth waiting for
@@ -77,7 +73,7 @@ class Server:
 
 @contextlib.contextmanager
 def running_server() -> Iterator[Server]:
-    """An exax server: the one that answers, else one that is started and ended with the block.
+    """Give the exax server that answers, else one that is started, and ended with the block.
 
     No other run of the project may be in progress.
     """

@@ -23,7 +23,7 @@ from shortloop.exax.listener import ask, socket_file
 from shortloop.exax.patches.parallel_jobs import FOLLOWED, LANE, NUMBER, RESERVE
 from shortloop.project.project import configuration
 
-__all__ = ["Exax", "ExaxJob", "JobIds", "Urd", "abort", "call_server", "of_server"]
+__all__ = ["Exax", "JobIds", "Urd", "abort", "call_server", "of_server"]
 
 ABORTS, ABORT_EVERY = 50, 0.02  # s
 
@@ -34,15 +34,13 @@ JobIds = str | list[str]
 
 
 class ExaxJob(Protocol):
-    """A job as exax gives it."""
+    """A job as exax gives it, with its folder."""
 
-    @property
-    def path(self) -> str:
-        """Its folder."""
+    path: str
 
 
 class Urd(Protocol):
-    """What exax gives to a build script, as far as it is used here."""
+    """The object that exax gives to a build script, as far as it is used here."""
 
     def build(
         self,
@@ -54,40 +52,29 @@ class Urd(Protocol):
         caption: str,
         **more: int | None,
     ) -> ExaxJob:
-        """Build a job, or find one. More: whether to build it anyway, and its number."""
-
-
-class _Lists(Protocol):
-    """exax's lists of the jobs that a build script has asked for."""
-
-    joblist: list[ExaxJob]
-    joblist_all: list[ExaxJob]
-    _all_record: dict[ExaxJob, bool]
+        """Build or find a job. More: `force_build`, and its `number`."""
 
 
 class Exax:
     """Has the server build jobs, several at a time.
 
-    released: gives a context in which other threads of the run go on, while this one waits for a job.
-    load: is called with the name of each method before a job of it is asked for.
-    says_failures: whether the traceback of a job that failed is printed.
-    lists: exax's lists of the jobs of a build script, which are kept up to date.
-    workdir: where jobs are built. Default: as configured.
+    `load` is called with each method before a job of it is submitted; `lists`, exax's lists of the jobs of a
+    build script, are kept up to date.
     """
 
     def __init__(
         self,
-        released: Callable[[], ContextManager[None]] = contextlib.nullcontext,
         load: Callable[[str], None] = lambda method: None,
         says_failures: bool = True,
-        lists: _Lists | None = None,
+        lists: object = None,
         workdir: str = "",
     ) -> None:
         self.workdir = workdir or str(configuration().target_workdir)
-        self.released = released
+        self.released: Callable[[], ContextManager[None]] = contextlib.nullcontext
+        """Context in which other threads of the run go on while this one waits for a job."""
         self.is_followed: Callable[[str], bool] = lambda method: False
-        """Whether to prepare for another job of a method while this one runs."""
-        self._lists = lists
+        """True if another job of a method follows, for which to prepare while this one runs."""
+        self._lists: Any = lists
         self.says_failures = says_failures
         self._has_ended = False
         self._load = load
@@ -96,7 +83,7 @@ class Exax:
         self._methods: set[str] = set()
 
     def end(self) -> None:
-        """End all jobs that are running; none starts any more."""
+        """End all running jobs, and start no more."""
         self._has_ended, self.says_failures = True, False
         abort()
 
@@ -106,7 +93,7 @@ class Exax:
             ask(self._reservation(0))
 
     def reserve(self, count: int) -> int:
-        """Reserve consecutive job numbers in place of all reserved before; the first one."""
+        """Reserve consecutive job numbers in place of all reserved before; return the first."""
         return int(call_server(self._reservation(count))["first"])
 
     def _reservation(self, count: int) -> str:
@@ -158,8 +145,8 @@ class Exax:
                 if not reply["done"]:
                     while not call_server(f"status?subjob_cookie={lane}&timeout=60")["idle"]:
                         pass
-                    said = call_server(f"last_error?subjob_cookie={lane}").get("last_error", ())
-                    for job, failed, status in said:
+                    errors = call_server(f"last_error?subjob_cookie={lane}").get("last_error", ())
+                    for job, failed, status in errors:
                         raise JobError(Job(job, failed), failed, status)
         finally:
             self._lanes.append(lane)
@@ -173,7 +160,7 @@ class Exax:
 
 
 def of_server(urd: Urd) -> Urd:
-    """What asks for jobs in place of exax's own object, which has one built at a time."""
+    """Replace exax's own object, which builds one job at a time."""
     from accelerator.build import Urd as TheirUrd
 
     if not isinstance(urd, TheirUrd):
@@ -182,11 +169,7 @@ def of_server(urd: Urd) -> Urd:
 
 
 def abort() -> None:
-    """End the job that runs, if the server is not stopped.
-
-    A job that has just been forked is not known to the server yet, which then ends nothing: it is asked
-    again.
-    """
+    """End the running job; ask again, because the server does not know a job that has just been forked."""
     with contextlib.suppress(Exception):
         for _ in range(ABORTS):
             ended = json.loads(ask("abort") or b"{}").get("killed")
@@ -196,14 +179,14 @@ def abort() -> None:
 
 
 def _in_order(value: Plain) -> Any:
-    """Options in dicts that exax does not sort."""
+    """Put options into dicts that exax does not sort."""
     if isinstance(value, Mapping):
         return OrderedDict((name, _in_order(each)) for name, each in value.items())
     return [*map(_in_order, value)] if isinstance(value, list | tuple) else value
 
 
 def _submitted(data: bytes) -> Any:
-    """What the server replies to a submission; exax's own way to ask takes as long as half of a small job."""
+    """Submit a job; exax's own client takes as long as half of a small job."""
     reply, missing = b"", (ConnectionRefusedError, FileNotFoundError)
     with contextlib.suppress(*missing), socket.socket(socket.AF_UNIX) as asking:
         asking.connect(str(socket_file()))
@@ -222,7 +205,7 @@ def _submitted(data: bytes) -> Any:
 
 
 def call_server(what: str, data: bytes | None = None) -> Any:
-    """What the exax server of this project replies."""
+    """Ask the exax server of this project, with exax's own client."""
     from accelerator.error import ServerError
     from accelerator.unixhttp import call
 

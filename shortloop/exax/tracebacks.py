@@ -5,13 +5,13 @@ Made for exax 2025.11.11. Upstream: `fmt_tb` could show the causes of an excepti
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
 import traceback
 from collections.abc import Callable
 
+from shortloop.exax.patches import patch
 from shortloop.keys.own_code import PACKAGE, ROOT
 
 __all__ = ["WHOLE", "keep_causes", "of_user", "user_traceback"]
@@ -32,7 +32,7 @@ MACHINERY = re.compile(
 
 
 def of_user(text: str) -> str:
-    """Leave out of a text what its tracebacks say of this package, exax and the like."""
+    """Remove frames of this package, exax and the like from the tracebacks in a text."""
     if os.environ.get(WHOLE) == "full":
         return text
     kept: list[str] = []
@@ -56,30 +56,26 @@ def of_user(text: str) -> str:
 
 
 def user_traceback(error: BaseException) -> str:
-    """An exception with its causes, as `of_user` shows it."""
+    """Format an exception with its causes as `of_user` does."""
     return of_user("".join(traceback.format_exception(error))).rstrip()
 
 
 def keep_causes() -> None:
-    """From now on, what a job says of an exception has its causes, which exax leaves out."""
+    """Add the causes of an exception, which exax leaves out, to the error of a job."""
     from accelerator import launch
 
-    original: Callable[[int], str] = launch.fmt_tb
-
-    @functools.wraps(original)
-    def with_causes(skip: int) -> str:
-        said, error = original(skip), sys.exc_info()[1]
+    @patch(launch, "fmt_tb")
+    def with_causes(original: Callable[[int], str], skip: int) -> str:
+        text, error = original(skip), sys.exc_info()[1]
         assert error is not None
         if error.__cause__ is not None:
             between, cause = "was the direct cause of the following exception", error.__cause__
         elif error.__context__ is not None and not error.__suppress_context__:
             between, cause = "was being handled when another exception occurred", error.__context__
         else:
-            return said
+            return text
         causes = "".join(traceback.format_exception(cause))
-        return f"{causes}\nThe above exception {between}:\n\n{said}"
-
-    launch.fmt_tb = with_causes
+        return f"{causes}\nThe above exception {between}:\n\n{text}"
 
 
 def _is_empty(line: str, after: str) -> bool:

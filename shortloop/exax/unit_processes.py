@@ -1,7 +1,7 @@
-"""Processes for the units of a job that cannot be forked because it has threads.
+"""Describe jobs for workers, and compute units in processes if a fork would lack threads.
 
-The process that forks jobs has none. It forks these as well, and each opens the stage itself, as a worker of
-an engine does.
+The process that forks jobs has no threads. It forks these processes as well, and each opens the stage itself,
+as a worker of an engine does.
 """
 
 from __future__ import annotations
@@ -13,25 +13,111 @@ import pickle
 import secrets
 import signal
 import socket
+import sys
+import threading
+import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from shortloop.exax.forked import let_go
-from shortloop.exax.patches.preload import load_client
+from shortloop.base.plain import Plain
+from shortloop.exax.forked import close_inherited
+from shortloop.exax.patches.preload import imports_of, load_client
+from shortloop.keys.code import Code
+from shortloop.keys.file_state import states_of_files
+from shortloop.keys.hashing import digest
+from shortloop.keys.installed import environment
+from shortloop.keys.methods import module_of
+from shortloop.keys.own_code import is_own
+from shortloop.project.project import FINISHED, job_directory, project_directory
+from shortloop.stages.task import Folders, Task
+from shortloop.units.facts import surroundings_here
 from shortloop.units.messages import JobWork, UnitsDone
 from shortloop.units.process_ends import how_ended
 from shortloop.units.queue import Batches
 
-__all__ = ["UnitForks", "computed_in_processes"]
+__all__ = [
+    "UnitForks",
+    "code_digest",
+    "computed_in_processes",
+    "folders_of",
+    "name_of_stage",
+    "names_of",
+    "states_of_jobs",
+    "threads_lost_by_fork",
+    "work_of_job",
+]
+
+TASKS = Path("/proc/self/task")
+STACK = 8192  # bytes from where a thread waits up to where it has started
+TRIES, MOMENT = 20, 0.001  # s in which a thread that runs may come to wait
+# Allocators and Arrow start their threads anew in a fork; that of Polars deletes what it has put on disk.
+RESTARTED = ("jemalloc_bg_thd", "libarrow", "polars-ooc")
+# Of Python and the system: they do not tell whose thread it is.
+COMMON = ("ld-linux", "libc.", "libc-", "libgcc", "libpthread", "libpython", "libstdc++", "python", "[")
 
 _asked: socket.socket | None = None  # in a job: the process that has forked it
 _numbers = itertools.count()
 
 
+def name_of_stage(method: Path) -> str:
+    """Return the name of a method's stage in pipelines."""
+    return method.stem.removeprefix("a_")
+
+
+def code_digest(code: Code) -> str:
+    """Hash all code that a job runs, with the libraries as they are installed."""
+    files: list[Plain] = [[file, *state] for file, state in (*code.watched, *environment())]
+    return digest([code.code, files])
+
+
+def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
+    """Return states that tell jobs from later ones with their ids, if somebody deletes their folders."""
+    names = [name for each in jobs for name in (each if isinstance(each, list) else [each]) if name]
+    folders = [name if os.path.isabs(name) else str(job_directory(name.partition("/")[0])) for name in names]
+    return [[*state] for state in states_of_files([f"{folder}/{FINISHED}" for folder in folders])]
+
+
+def work_of_job(task: Task, method: Path, code: Code, modules: list[str], slices: int) -> JobWork:
+    """Describe a job for workers."""
+    return {
+        "project": str(project_directory()),
+        "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike
+        "slices": slices,
+        "surroundings": surroundings_here(),
+        "imports": imports_of(task.name, modules),
+        "closure": sorted(code.modules),
+        "code": code_digest(code),
+        "above": states_of_jobs([*task.jobs.values(), task.before, *task.datasets.values()]),
+        "package": module_of(method).rpartition(".")[0],
+        "task": {name: each for name, each in vars(task).items() if name not in ("where", "open_dataset")},
+    }
+
+
+def folders_of(jobs: Any) -> Any:
+    """Return the folders of jobs as exax gives them: of one, of each in a list, or None."""
+    return [*map(folders_of, jobs)] if isinstance(jobs, list) else str(jobs.path) if jobs else None
+
+
+def names_of(datasets: Any) -> Any:
+    """Return the names of datasets as exax gives them, likewise."""
+    if isinstance(datasets, list):
+        return [names_of(each) for each in datasets]
+    return f"{datasets.job}/{datasets.name}" if datasets else None  # exax leaves out the name "default"
+
+
+def _has_own(folder: str) -> bool:
+    """True if a folder may have own modules; Python's own scripts are on the path when it runs one."""
+    is_of_scripts = folder == os.path.dirname(sys.executable)
+    return os.path.isdir(folder) and not is_of_scripts and is_own(f"{folder}/module.py")
+
+
 class UnitForks:
-    """In the process that forks jobs: where these ask for processes."""
+    """Answers requests of jobs for processes in the process that forks jobs."""
 
     def __init__(self) -> None:
         global _asked
@@ -40,9 +126,9 @@ class UnitForks:
         self._forked: dict[tuple[int, int], int] = {}  # by groups of jobs, and numbers there
 
     def answer(self) -> None:
-        """Fork the process that a job has asked for, into the group of that job; or say how one ended."""
-        said, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
-        group, number = map(int, said.split())
+        """Fork a process into the group of a job, or tell the job how one ended."""
+        request, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
+        group, number = map(int, request.split())
         process = self._forked.pop((group, number), 0)
         if process:
             os.kill(process, signal.SIGKILL)  # it is ending, and must keep nobody waiting
@@ -100,7 +186,9 @@ def computed_in_processes(
                     seconds, _ = pickle.loads(process.recv_bytes())
                     done = process.recv_bytes()
                 except (EOFError, OSError):
-                    given = lost(batch[0], _how_ended(numbers[process])) if len(batch) == 1 else None
+                    with _ask(numbers[process]) as answer:
+                        how = how_ended(int(answer.recv(64)))
+                    given = lost(batch[0], how) if len(batch) == 1 else None
                     if given is None:
                         batches.put_back(batch)  # each alone, so that it is known which one it was
                     else:
@@ -115,7 +203,6 @@ def computed_in_processes(
 
 
 def _given_up(units: list[bytes], given: Any) -> UnitsDone:
-    """What came of a unit whose process ended."""
     return {
         "process": secrets.token_hex(8),
         "number": 0,
@@ -131,7 +218,7 @@ def _given_up(units: list[bytes], given: Any) -> UnitsDone:
 
 
 def _ask(number: int) -> socket.socket:
-    """Ask for a process, or how it ended if it was asked for before; what is connected to the answer."""
+    """Ask for a process, or how it ended if it was asked for before; return the connection to the answer."""
     assert _asked is not None, "not a job"
     ours, theirs = socket.socketpair()
     with theirs:
@@ -139,17 +226,11 @@ def _ask(number: int) -> socket.socket:
     return ours
 
 
-def _how_ended(number: int) -> str:
-    with _ask(number) as answer:
-        return how_ended(int(answer.recv(64)))
-
-
 def _serve(group: int, descriptor: int) -> NoReturn:
-    """All of the life of a process."""
     status = 1
     try:
         os.setpgid(0, group)  # it ends with the job
-        let_go({0, 1, 2, descriptor})
+        close_inherited({0, 1, 2, descriptor})
         connection = Connection(descriptor)
         from shortloop.exax.job_process import serve
 
@@ -161,3 +242,59 @@ def _serve(group: int, descriptor: int) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def threads_lost_by_fork() -> list[str]:
+    """List the owners of threads that a fork would lack and wait for forever."""
+    tasks = set(map(int, os.listdir(TASKS))) - {threading.get_native_id()}
+    if not tasks:
+        return []
+    python = {each.native_id: each.name for each in threading.enumerate()}
+    lost = {f"the thread {python[task]}" for task in tasks & python.keys()}
+    others = [task for task in tasks - python.keys() if not _name(task).startswith(RESTARTED)]
+    code = _Code() if others else None
+    lost |= {code.owner(task) for task in others if code}
+    return sorted(each for each in lost if not each.startswith(RESTARTED))
+
+
+class _Code:
+    """Places of the libraries' code in memory."""
+
+    def __init__(self) -> None:
+        ranges = []
+        for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
+            place, rights, _, _, _, *path = line.split(maxsplit=5)
+            if "x" in rights and path and not (name := os.path.basename(path[0])).startswith(COMMON):
+                first, end = (int(each, 16) for each in place.split("-"))
+                ranges.append((first, end, name))
+        self._ranges = sorted(ranges)
+        self._starts = [first for first, _, _ in self._ranges]
+        self._first = self._starts[0] if self._starts else 2**64
+
+    def owner(self, task: int) -> str:
+        """Return the library that started a thread, by the outermost return address on its stack."""
+        try:
+            state = TASKS / f"{task}/syscall"
+            for _ in range(TRIES):
+                if (call := state.read_text(encoding="ascii")) != "running\n":
+                    break
+                time.sleep(MOMENT)
+            stack = int(call.split()[-2], 16)
+            with open("/proc/self/mem", "rb", buffering=0) as memory:
+                memory.seek(stack)
+                words = array("Q", memory.read(STACK))
+        except (OSError, ValueError, IndexError):  # it still runs, or has ended
+            return _name(task)
+        for word in reversed(words):
+            if word >= self._first:  # few are, and this is fast
+                place = bisect_right(self._starts, word) - 1
+                if word < self._ranges[place][1]:
+                    return self._ranges[place][2]
+        return _name(task)
+
+
+def _name(task: int) -> str:
+    try:
+        return (TASKS / f"{task}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return RESTARTED[0]  # it has ended

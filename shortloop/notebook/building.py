@@ -26,7 +26,7 @@ from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request as Wanted
 from shortloop.project.project import CELLS
 from shortloop.run.build_jobs import Executor
-from shortloop.run.executor import begun
+from shortloop.run.executor import begin_run
 from shortloop.run.progress import Progress
 from shortloop.settings.engine import engine_settings
 from shortloop.store.lookup import open_any
@@ -53,7 +53,7 @@ def look(request: Request) -> Built | None:
 def build(request: Request) -> Built:
     """Have the job built, by the server that answers; a run of its own."""
     folder = _find(request, _fit(request))
-    with begun(request.notebook) as (store, record), announced(folder):
+    with begin_run(request.notebook) as (store, record), announced(folder):
         lookup, meter = _Cell(store, request), Meter()
         plan = Planner(_Cell(store, request))
         _ask(plan, store, request)

@@ -23,7 +23,7 @@ from shortloop.exax.server import running_server
 from shortloop.notebook.building import build, look
 from shortloop.notebook.messages import Reply, Request, unpacked
 from shortloop.project.system_errors import system_error
-from shortloop.run.termination import need_room
+from shortloop.run.termination import check_disk_space
 from shortloop.store.locks import HELD, only_run
 from shortloop.units.process_ends import ends_with_this
 
@@ -57,7 +57,7 @@ class _Driver:
         found = self._forked(request, False)
         if found != Reply():
             return found
-        need_room()
+        check_disk_space()
         with ExitStack() as run:
             self._waits = True  # perhaps for hours, for somebody else's run
             try:

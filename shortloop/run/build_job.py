@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from shortloop.base.plain import Plain
@@ -20,8 +21,12 @@ from shortloop.keys.code import CODE_BESIDE, Code, code_beside, code_state, says
 from shortloop.keys.file_state import CHANGED, at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
+from shortloop.plan.lookup import Lookup
+from shortloop.plan.part import ASKED
+from shortloop.plan.request import Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
-from shortloop.stages.records import FAILED_UNITS, RECORD
+from shortloop.stages.fields import BEFORE
+from shortloop.stages.records import EARLIER, FAILED_UNITS, RECORD, RETRIED
 from shortloop.stages.results import Setup
 from shortloop.store.formats import is_outdated
 from shortloop.store.job_files import LOGS, content_of_job, hash_outputs, output_files
@@ -31,56 +36,87 @@ from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint
 from shortloop.units.queue import PROGRESS
 
-__all__ = ["Order", "cores_of_jobs", "make"]
+__all__ = ["Order", "cores_of_jobs", "make", "order_for"]
+
+FAILED = "units of it failed"
+EARLIER_JOBS = 20  # that are asked for rows of units
 
 
 @dataclass(frozen=True)
 class Order:
-    """A job to be made.
+    """A job to build."""
 
-    method: name of the exax method.
-    options: its options, as exax is given them.
-    jobs: ids of the jobs it is made from, by the names that the method gives them.
-    caption: what exax's lists say of it.
-    parts: what its key is made of.
-    partition: which part of the data; None: all.
-    pipeline: what it is for: the build script and the name of its settings.
-    reason: why it is built.
-    previous: the job in its place before; empty if there was none.
-    modules: modules that it imports by a name that its code does not say.
-    anew: whether it is made even if it is there.
-    paths: content of each file that it is given as a path.
-    retried: the job of its key whose failed units are computed again.
-    libraries: libraries that earlier jobs had loaded for the units that it takes over.
-    attempts: how often it was tried, this time included.
-    """
-
-    method: str
-    options: Mapping[str, Plain]
-    jobs: Mapping[str, JobIds]
+    method: str  # name of the exax method
+    options: Mapping[str, Plain]  # as exax is given them
+    jobs: Mapping[str, JobIds]  # upstream jobs, by the names that the method gives them
     caption: str
-    parts: Parts
+    parts: Parts  # of its key
     base: str = ""
     units: list[str] = field(default_factory=list)
     partition: str | None = None
-    pipeline: str = ""
-    reason: str = ""
-    previous: str = ""
-    modules: tuple[str, ...] = ()
-    anew: bool = False
+    pipeline: str = ""  # the build script and the name of its settings
+    reason: str = ""  # why it is built
+    previous: str = ""  # the job in its place before
+    modules: tuple[str, ...] = ()  # imported by names that its code does not contain
+    anew: bool = False  # build it even if it is cached
     datasets: Mapping[str, JobIds] = field(default_factory=dict)
-    paths: Mapping[str, str] = field(default_factory=dict)
-    libraries: Mapping[str, str] = field(default_factory=dict)
-    retried: StoredJob | None = None
-    attempts: int = 1
+    paths: Mapping[str, str] = field(default_factory=dict)  # content of each file given as a path
+    libraries: Mapping[str, str] = field(default_factory=dict)  # of jobs whose units it takes over
+    retried: StoredJob | None = None  # the job of its key whose failed units are computed again
+    attempts: int = 1  # this one included
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", self.parts.key())
 
     def code(self) -> Code:
-        """The code of its method as it is now."""
+        """Return the code of its method as it is now."""
         return code_state(find_method(self.method)[1], self.modules)
+
+
+def order_for(lookup: Lookup, wanted: Request, parts: Parts, anew: bool, retried: bool) -> Order:
+    """Order a job, with the earlier jobs whose units it may take over."""
+    ids, base, store, before = wanted.ids(), wanted.base(parts), lookup.store, lookup.before(wanted)
+    options, alike = wanted.sent, dict[str, str]()
+    previous = "" if before is None else before.job
+    if base and not anew:  # else it would take over what it is to compute
+        most = -1 if wanted.grows else EARLIER_JOBS
+        found = store.find_alike(base, previous, wanted.partition, most)
+        alike = {each.job: each.libraries for each in found if not each.rejected}
+        if alike and wanted.grows:
+            ids[BEFORE] = most_grown = max(alike, key=lambda job: _amount(store, job, wanted.grows))
+            alike = {most_grown: alike[most_grown]}
+        elif alike:
+            alike = dict(islice(alike.items(), EARLIER_JOBS))
+            options = {**options, EARLIER: [*alike]}
+    failed = store.find(parts.key()) if retried else None
+    if failed is not None:
+        options, alike = {**options, RETRIED: failed.job}, {**alike, failed.job: failed.libraries}
+    return Order(
+        method=wanted.stage,
+        options=options,
+        jobs=ids,
+        datasets=wanted.dataset_ids(),
+        paths=wanted.paths,
+        caption=wanted.caption,
+        parts=parts,
+        base=base,
+        units=wanted.of_units,
+        partition=wanted.partition,
+        pipeline=lookup.pipeline,
+        reason=ASKED if anew else FAILED if failed else lookup.reason(wanted, parts),
+        previous=previous,
+        modules=wanted.modules,
+        anew=anew,
+        retried=failed,
+        libraries={name: each for of in alike.values() for name, each in json.loads(of).items()},
+    )
+
+
+def _amount(store: Store, job: str, grows: str) -> float:
+    manifest = store.manifest_of(job)
+    amount = None if manifest is None else manifest.parts.options[grows]
+    return float(amount) if isinstance(amount, int | float) else -1
 
 
 def make(
@@ -91,7 +127,10 @@ def make(
     number: Callable[[], int | None] | None = None,
     reload: Callable[[], None] | None = None,
 ) -> tuple[StoredJob, bool] | str:
-    """Make a job, or take over one that was finished but not recorded because a run was cut off."""
+    """Build a job, or take over one that was finished but not recorded because a run was cut off.
+
+    Return the job and whether it is new, or what changed meanwhile, so that it must be built again.
+    """
     force = (
         order.anew or order.retried is not None or order.key in store.damaged or order.key in store.outdated
     )
@@ -130,7 +169,7 @@ def make(
 
 
 def _discard(folder: Path) -> None:
-    """Delete a job that nobody needs, as `shortloop gc` does."""
+    """Delete a job that nobody needs as `shortloop gc` does."""
     (folder / FINISHED).replace(folder / DELETED)
     for file in folder.iterdir():
         if file.is_dir() and file.name != LOGS:  # of which the last lines may not be shown yet
@@ -140,7 +179,7 @@ def _discard(folder: Path) -> None:
 
 
 def cores_of_jobs(slices: int) -> int:
-    """Cores that the processes of a job may use."""
+    """Return how many cores the processes of a job may use."""
     return max(min(len(os.sched_getaffinity(0)), slices), 1)
 
 
@@ -172,7 +211,7 @@ def _build(
 
 
 def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
-    """A job that exax knows and the index does not, if it can be trusted."""
+    """Return a job that exax knows and the index does not if it can be trusted."""
     manifest = store.whole(folder)
     if manifest is not None:
         is_this = manifest.key == order.key and manifest.parts.is_installed
@@ -228,7 +267,7 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
 
 
 def _with_workers(cost: Cost, seconds: float, folder: Path) -> Cost:
-    """What a job took, with what its engine's workers did, which no look at its own processes shows."""
+    """Add the processor time of an engine's workers, which no look at the job's own processes shows."""
     try:
         engine = json.loads((folder / RECORD).read_text(encoding="utf-8")).get("engine") or {}
     except FileNotFoundError:  # of a method of others

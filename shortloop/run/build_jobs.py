@@ -1,68 +1,63 @@
-"""Build the jobs that a pipeline requests, each when its inputs are ready."""
+"""Execute a pipeline: build the jobs that it requests, each when its inputs are ready."""
 
 from __future__ import annotations
 
-import json
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.text import one_line
-from shortloop.engines.running import RunningEngine
+from shortloop.engines.running import RunningEngine, running_engine
 from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
-from shortloop.exax.live_output import LiveOutput
+from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.patches import preload
 from shortloop.exax.submission import Exax, Urd
 from shortloop.keys.code import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
+from shortloop.plan.explain.phrases import counted, short_list
 from shortloop.plan.lookup import Lookup, reused
 from shortloop.plan.namesakes import files_of, named_files, options_of, problem_of
-from shortloop.plan.part import ASKED, Part, lacking
-from shortloop.plan.pipeline import Built, Run
-from shortloop.plan.planner import Asked, asked_of_joblib
+from shortloop.plan.part import Part, lacking
+from shortloop.plan.pipeline import Built, NotThereYet, Pipeline, Run, follow
+from shortloop.plan.planner import Asked, Planner, asked_of_joblib
 from shortloop.plan.request import Request
+from shortloop.plan.selection import FAIL_FAST
 from shortloop.project.project import configuration, project_directory
-from shortloop.run.build_job import Order, make
-from shortloop.run.events import Ended, Listener, Reading, Started
+from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
 from shortloop.run.lock import Turn
+from shortloop.run.progress import Ended, Listener, Progress, Reading, Started
 from shortloop.run.ready_jobs import Schedule
+from shortloop.run.runs import Recorder
 from shortloop.run.scheduler import Job, Machine, Scheduler
-from shortloop.stages.fields import BEFORE
+from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RETRIED
 from shortloop.store.declarations import withdraw
 from shortloop.store.inputs import keep_hashes, point_to, register
+from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob
 
-__all__ = ["Executor"]
+__all__ = ["Executor", "execute"]
 
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
-FAILED = "units of it failed"
 WORTH_A_SHARE = 1.0  # s
-EARLIER_JOBS = 20  # that are asked for rows of units
+LISTED = 12  # names in a message
 
 
 class Executor(Run):
     """Builds the jobs of a pipeline: those that it asks for, and meanwhile others of its plan.
 
-    lookup: finds what is there.
-    urd: asks exax.
-    tell: is told what happens; see `shortloop.run.events`.
-    meter: measures what jobs cost.
-    part: which jobs to build; others are only looked up. Default: all.
-    engine: computes units of jobs. Default: slices.
-    schedule: planned jobs, which are built before the pipeline asks for them. Default: none.
-    machine: what jobs share. Default: one core.
-    output: shows what jobs print.
+    Jobs outside of `part` are only looked up. By default, slices compute units, no job is built before the
+    pipeline asks for it, and jobs share one core.
     """
 
     def __init__(
@@ -79,9 +74,10 @@ class Executor(Run):
     ) -> None:
         super().__init__(lookup.pipeline)
         self.done: list[Built] = []
-        """Its jobs that are there, without those that are only looked up."""
+        """Its finished jobs, without those that are only looked up."""
         self._lookup = lookup
         self._urd = urd
+        self._exax = urd if isinstance(urd, Exax) else None
         self._tell = tell
         self._meter = meter or Meter()
         self._part = part or Part()
@@ -94,8 +90,6 @@ class Executor(Run):
         self._machine = machine or Machine(1)
         self._turn = Turn()
         self._turn.changed.acquire()  # it is of this thread until the end, but while that waits
-        if isinstance(urd, Exax):
-            urd.released = self._turn.released
         self.scheduler = Scheduler(
             self._make,
             self._find,
@@ -104,23 +98,18 @@ class Executor(Run):
             self._turn,
             self._machine,
             schedule,
-            self._reserve if isinstance(urd, Exax) else None,
+            self._reserve if self._exax else None,
         )
-        if isinstance(urd, Exax):
-            urd.is_followed = self.scheduler.expects
+        if self._exax:
+            self._exax.released, self._exax.is_followed = self._turn.released, self.scheduler.expects
 
     def __enter__(self) -> Executor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.scheduler.abort()
-        if self.scheduler.began is not None and isinstance(self._urd, Exax):
-            self._urd.close()
+        if self.scheduler.began is not None and self._exax:
+            self._exax.close()
         ahead = (job.built for job in self.scheduler.jobs.values() if not job.seen)
         self.done += [built for built in ahead if built is not None]
 
@@ -133,7 +122,7 @@ class Executor(Run):
         datasets: Mapping[str, object] | None = None,
         **arguments: object,
     ) -> Built:
-        """Find a job, or have it built; see `Run.build`."""
+        """Find a job or build it; see `Run.build`."""
         number = len(self.jobs)
         with at_one_moment(self._seen):
             wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
@@ -160,7 +149,7 @@ class Executor(Run):
         return built
 
     def problem_of(self, job: Job) -> str:
-        """Why a job rejected its input."""
+        """Say why a job rejected its input."""
         assert job.built is not None
         return problem_of(job.built, job.wanted.above(), {**self._files, **self._given})
 
@@ -178,7 +167,7 @@ class Executor(Run):
         return named_files(found, paths)
 
     def utilisation(self) -> float | None:
-        """Share of the cores' time that jobs and this run used, from the first job to the last."""
+        """Return the share of the cores' time that jobs and this run used, from the first job to the last."""
         if self.scheduler.began is None:
             return None
         span, own = (last - first for first, last in zip(self.scheduler.began, self.scheduler.ended))
@@ -189,7 +178,7 @@ class Executor(Run):
         return round(used / (span * self._machine.cores), 3) if span >= WORTH_A_SHARE else None
 
     def _find(self, wanted: Request, parts: Parts) -> Built | None:
-        """A job that is there, unless units of it failed in an earlier run: these are computed again."""
+        """Find a finished job, unless units of it failed in an earlier run: these are computed again."""
         found = self._lookup.find(wanted, parts)
         return None if found is not None and self._is_retried(found, parts) else found
 
@@ -197,7 +186,6 @@ class Executor(Run):
         return found.incomplete and parts.key() not in self._made_here
 
     def _make(self, job: Job) -> None:
-        """Find a job that has just come to be there, or have it built."""
         wanted, parts, found = job.wanted, job.parts, None
         self._seen = {}
         for _ in range(ATTEMPTS):
@@ -209,7 +197,7 @@ class Executor(Run):
             preload.announce(wanted.stage, wanted.modules)
             point_to(job.asked.files)  # where files of others have the same content
             keep_hashes()  # which the job looks up
-            order = self._order(wanted, parts, found is not None and job.forced, retried)
+            order = order_for(self._lookup, wanted, parts, found is not None and job.forced, retried)
             made = self._tried(job, order)
             now = wanted.parts()
             if isinstance(made, str):
@@ -219,10 +207,8 @@ class Executor(Run):
                 break
             else:
                 changed = "the code changed"
-                print(
-                    f"the code of {wanted.stage} was edited while {made[0].job} ran, so it is built again",
-                    flush=True,
-                )
+                edited = f"the code of {wanted.stage} was edited while {made[0].job} ran"
+                print(f"{edited}, so it is built again", flush=True)
             parts = now
         else:
             raise InputError(
@@ -239,26 +225,31 @@ class Executor(Run):
             print(one_line(line), flush=True)
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
-        """Have a job built, again if it fails. Of a stage with units, these are tried again instead."""
+        """Build a job, again if it fails; of a stage with units, these are tried again instead."""
         from accelerator.error import JobError
 
-        said, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
-        for attempt in range(said.retries + 1):
+        declared, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
+        for attempt in range(declared.retries + 1):
             order = replace(order, attempts=attempt + 1)
             try:
-                with limited(what, lambda: job.folder, said) as is_over, self._shown(job):
-                    store, number = self._lookup.store, lambda: self._number(job)
-                    return make(self._urd, store, order, self._meter, number, self._turn.reload)
+                with limited(what, lambda: job.folder, declared) as is_over, self._shown(job):
+                    number, reload = lambda: self._number(job), self._turn.reload
+                    return make(self._urd, self._lookup.store, order, self._meter, number, reload)
             except (JobError, JobFailed):
-                if attempt == said.retries or self.scheduler.is_over:
-                    if is_over.is_set():
-                        raise _took_too_long(what, said) from None
-                    raise
-            print(one_line(f"{what} is built again: retry {attempt + 1} of {said.retries}"), flush=True)
+                if attempt == declared.retries or self.scheduler.is_over:
+                    if not is_over.is_set():
+                        raise
+                    raise JobFailed(
+                        "a job took longer than its stage allows",
+                        job=what,
+                        found=f"over {declared.limit}",
+                        hint="raise `timeout` of the stage, or look at what it waits for",
+                    ) from None
+            print(one_line(f"{what} is built again: retry {attempt + 1} of {declared.retries}"), flush=True)
         raise AssertionError
 
     def _number(self, job: Job) -> int | None:
-        """Number of a job that is submitted now: another one if it was submitted before."""
+        """Return the number of a job to submit: a new one if it was submitted before."""
         if job.folder is not None:
             if job.folder.exists():
                 self._output.ended(job.folder, failed=True)
@@ -268,7 +259,7 @@ class Executor(Run):
 
     @contextmanager
     def _shown(self, job: Job) -> Iterator[None]:
-        """Show all that a job has printed when the block, which waits for it, ends."""
+        """Show all output of a job when the block, which waits for it, ends."""
         is_failed = True
         try:
             yield
@@ -298,23 +289,21 @@ class Executor(Run):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 
     def _reserve(self, count: int) -> tuple[Path, int]:
-        exax = cast("Exax", self._urd)
-        return Path(configuration().workdirs[exax.workdir]), exax.reserve(count)
+        assert self._exax is not None
+        return Path(configuration().workdirs[self._exax.workdir]), self._exax.reserve(count)
 
     def _end_jobs(self) -> None:
         self._output.mute()
-        if isinstance(self._urd, Exax):
-            self._urd.end()
+        if self._exax:
+            self._exax.end()
 
     def _seconds_here(self, wanted: Request) -> float | None:
-        """Seconds that this machine would take for a job: by the one in its place before, or by others of
-        its stage. Workers elsewhere, which may have made that one, may have been more than are here."""
+        """Estimate the seconds of a job here; its predecessor may have had more workers, elsewhere."""
         before = self._lookup.before(wanted)
-        if before is None or "seconds" not in before.cost:
-            return self._lookup.store.index.seconds().get(wanted.stage)
-        if "cpu_seconds" not in before.cost:
-            return before.cost["seconds"]
-        return before.cost["cpu_seconds"] / slices_now()
+        cost = {} if before is None else before.cost
+        if "seconds" in cost:
+            return cost["cpu_seconds"] / slices_now() if "cpu_seconds" in cost else cost["seconds"]
+        return self._lookup.store.index.seconds().get(wanted.stage)
 
     def _outcome(self, before: str, now: str, key: str) -> str:
         store = self._lookup.store
@@ -326,60 +315,85 @@ class Executor(Run):
             return f"{outcome(old, new, declared=True)}; that declaration is withdrawn"
         return outcome(old, new)
 
-    def _order(self, wanted: Request, parts: Parts, anew: bool, retried: bool) -> Order:
-        ids, base = wanted.ids(), wanted.base(parts)
-        before = self._lookup.before(wanted)
-        store = self._lookup.store
-        options, alike = wanted.sent, dict[str, str]()
-        previous = "" if before is None else before.job
-        if base and not anew:  # else it would take over what it is to compute
-            most = -1 if wanted.grows else EARLIER_JOBS
-            found = store.find_alike(base, previous, wanted.partition, most)
-            alike = {each.job: each.libraries for each in found if not each.rejected}
-            if alike and wanted.grows:
-                ids[BEFORE] = most_grown = max(alike, key=lambda job: self._amount(job, wanted.grows))
-                alike = {most_grown: alike[most_grown]}
-            elif alike:
-                alike = dict(islice(alike.items(), EARLIER_JOBS))
-                options = {**options, EARLIER: [*alike]}
-        failed = store.find(parts.key()) if retried else None
-        if failed is not None:
-            options, alike = {**options, RETRIED: failed.job}, {**alike, failed.job: failed.libraries}
-        return Order(
-            method=wanted.stage,
-            options=options,
-            jobs=ids,
-            datasets=wanted.dataset_ids(),
-            paths=wanted.paths,
-            caption=wanted.caption,
-            parts=parts,
-            base=base,
-            units=wanted.of_units,
-            partition=wanted.partition,
-            pipeline=self.name,
-            reason=ASKED if anew else FAILED if failed else self._lookup.reason(wanted, parts),
-            previous=previous,
-            modules=wanted.modules,
-            anew=anew,
-            retried=failed,
-            libraries={name: each for of in alike.values() for name, each in json.loads(of).items()},
-        )
-
-    def _amount(self, job: str, grows: str) -> float:
-        manifest = self._lookup.store.manifest_of(job)
-        amount = None if manifest is None else manifest.parts.options[grows]
-        return float(amount) if isinstance(amount, int | float) else -1
-
 
 def _say_failed_units(built: Built) -> None:
     if built.incomplete:
         print(one_line(f"{built.name}: {built.failed_units()}"), flush=True)
 
 
-def _took_too_long(what: str, said: Needs) -> JobFailed:
-    return JobFailed(
-        "a job took longer than its stage allows",
-        job=what,
-        found=f"over {said.limit}",
-        hint="raise `timeout` of the stage, or look at what it waits for",
-    )
+def execute(
+    urd: Urd,
+    pipeline: Pipeline,
+    store: Store,
+    plan: Planner,
+    part: Part,
+    record: Recorder,
+    engine: EngineSettings,
+) -> tuple[Executor, Built]:
+    """Build the missing jobs of a part of a pipeline; return the run and the last job."""
+    from accelerator.error import JobError
+
+    name, meter = plan.name, Meter()
+    lookup = Lookup(store, name)
+
+    def planned() -> Planner:
+        again = Planner(Lookup(store, name))
+        again.follow(pipeline)
+        return again
+
+    history = store.index.seconds()
+    schedule = Schedule(plan, planned, part, history)
+    with (
+        running_engine(engine, slices_now()) as running,
+        Progress(part.plan, history, meter.fraction) as progress,
+        LiveOutput(progress.say, VERBOSE in os.environ) as output,
+        Executor(lookup, urd, progress.on, meter, part, running, schedule, _machine(running), output) as run,
+    ):
+        record.jobs, record.utilisation = run.done, run.utilisation
+        run.scheduler.keeps_going = not os.environ.get(FAIL_FAST)
+        try:
+            last = follow(pipeline, run)
+        except (InputError, JobError) as error:
+            _go_on(run, error)
+            raise
+        except NotThereYet as error:
+            if len(run.done) < len(part.chosen):
+                wrong = "the pipeline needs the results of a job that is not built"
+                raise InputError(wrong, found=error.job.name, hint="run the whole pipeline") from None
+            last = error.job  # all that was asked for is there
+        finally:
+            preload.forget()
+            keep_hashes()
+            store.index.put_in_places(lookup.places)
+        if part.is_whole:
+            store.index.ended(name, lookup.places)
+        run.jobs[:] = run.done  # what others see of this run
+    return run, last
+
+
+def _machine(engine: RunningEngine) -> Machine:
+    slices, settings = slices_now(), engine.settings
+    if not engine.is_apart:
+        return Machine(cores_of_jobs(slices))
+    is_here = settings.address is None
+    return Machine(cores_of_jobs(slices), settings.name, settings.workers or slices, is_here)
+
+
+def _go_on(run: Executor, error: BaseException) -> None:
+    """Build the jobs that need no failed one, and report the failed jobs and those left."""
+    scheduler = run.scheduler
+    if not scheduler.can_go_on:
+        return
+    if scheduler.keeps_going:
+        scheduler.drain()
+    for job in scheduler.failures():  # what exax says of jobs was printed, and `error` will be
+        problem = job.error if job.built is None else InputError(run.problem_of(job))
+        if isinstance(problem, InputError) and str(problem) != str(error):
+            print(f"{one_line(job.wanted.caption)}: {problem}", file=sys.stderr, flush=True)
+    names = [job.wanted.caption for job in scheduler.failures()]
+    left = [each.caption for each in scheduler.left]
+    if len(names) > 1:
+        print(f"{len(names)} jobs failed: {short_list(names, LISTED)}", flush=True)
+    if left:
+        why = "they need what failed" if scheduler.keeps_going else "of --fail-fast"
+        print(f"{counted(len(left), 'job')} not built, because {why}: {short_list(left, LISTED)}", flush=True)

@@ -28,13 +28,13 @@ from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
 from shortloop.run.runs import Recorder, recorded
-from shortloop.run.termination import explained, say_why, signals_raise
+from shortloop.run.termination import explain_errors, print_error, signals_raise
 from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
 from shortloop.store.inputs import keep_hashes, register
 from shortloop.store.locks import only_run
 from shortloop.store.store import Store
 
-__all__ = ["begun", "earlier_notes", "run_pipeline"]
+__all__ = ["begin_run", "earlier_notes", "run_pipeline"]
 
 PREPARE = "shortloop.prepare"
 ENDING, LOOK_EVERY = 5.0, 0.02  # s that a job may take to end when it was told to
@@ -83,7 +83,7 @@ def run_pipeline(
     try:
         selection, engine = Selection.given(), _engine(settings)
         with (
-            begun(name, settings, selection.words) as (store, record),
+            begin_run(name, settings, selection.words) as (store, record),
             in_project(),
         ):
             plan = _planned(pipeline, store, name, plan)
@@ -93,7 +93,7 @@ def run_pipeline(
             run: Run = plan
             last = None if selection.words else _reused(plan, store, record)
             if last is None:
-                from shortloop.run.execution import execute  # a run that builds nothing has no need of it
+                from shortloop.run.build_jobs import execute  # a run that builds nothing has no need of it
 
                 run, last = execute(of_server(urd), pipeline, store, plan, part, record, engine)
             if finish is not None and any(job is last for job in run.jobs):
@@ -106,7 +106,7 @@ def run_pipeline(
         seconds = time.time() - started
         print(f"{counted(fresh, 'job')} built, {len(run.jobs) - fresh} reused, {seconds:.1f} s")
     except InputError as error:
-        say_why(error)
+        print_error(error)
         return 1
     except KeyboardInterrupt:
         print("interrupted: finished jobs are kept; run again to go on", file=sys.stderr, flush=True)
@@ -119,13 +119,12 @@ def run_pipeline(
 
 
 def _engine(settings: SettingsFile | None) -> EngineSettings:
-    """Which engine computes the units of jobs, as the environment or the run's settings say."""
+    """Return the engine of the environment or the run's settings."""
     table = None if settings is None else settings.table(ENGINE_TABLE)
     return engine_settings(table, None if settings is None else settings.file)
 
 
 def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) -> Planner:
-    """Take the plan that was made already, else make a new one."""
     if plan is None:
         plan = Planner(Lookup(store, name))
         plan.follow(pipeline)
@@ -134,7 +133,7 @@ def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) 
 
 
 def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
-    """Find the last job, if all jobs of a plan are there; else None."""
+    """Find the last job if all jobs of a plan are finished."""
     if not plan.is_there or register([*plan.given]) != [*plan.given.values()]:
         return None
     keep_hashes()
@@ -156,7 +155,7 @@ def earlier_notes(jobs: Iterable[Built]) -> list[str]:
 
 
 def _counts(jobs: Sequence[Built]) -> dict[str, int]:
-    """How many notes each job has; kept by what it left, as to read hundreds of records takes long."""
+    """Count the notes of each job; cached, because reading hundreds of records takes long."""
     file = cache_directory("notes") / "counts.json"
     names = [f"{job.job} {job.content}" for job in jobs]
     try:
@@ -169,13 +168,13 @@ def _counts(jobs: Sequence[Built]) -> dict[str, int]:
 
 
 @contextmanager
-def begun(
+def begin_run(
     name: str, settings: SettingsFile | None = None, part: str = ""
 ) -> Iterator[tuple[Store, Recorder]]:
     """Begin a run: nobody else builds jobs, signals end it with its job, and a record of it is kept."""
     with (
         recorded(name, settings, part) as record,
-        explained(),
+        explain_errors(),
         signals_raise(),
         only_run(name),
         watched(),
@@ -191,7 +190,7 @@ def begun(
 
 
 def _tell_kept(store: Store) -> None:
-    """Say how many units are kept of the job that this run has ended."""
+    """Print how many units of the job that this run ended are kept."""
     with contextlib.suppress(Exception):  # the server may have been ended as well
         deadline = time.monotonic() + ENDING
         while not json.loads(ask("status") or b"")["idle"]:  # of one that is stopped, it says so at once
@@ -203,7 +202,7 @@ def _tell_kept(store: Store) -> None:
 
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:
-    """See that the run may begin, and clean up after runs that were cut off."""
+    """Check that the run may begin, and clean up after interrupted runs."""
     first = next(iter(configuration().method_directories))
     if first != PREPARE:
         raise InputError(

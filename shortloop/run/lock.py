@@ -16,7 +16,7 @@ class _Lock:
     """A lock that knows which thread holds it. Any thread may release it: a pipeline may build from threads.
 
     An exception that a signal raises may keep the main thread from the lock at the end of a wait. A condition
-    takes any lock that is held for its own, and would release that of a job's thread.
+    takes any held lock for its own, and would release that of a job's thread.
     """
 
     def __init__(self) -> None:
@@ -41,10 +41,7 @@ class _Lock:
 
 
 class Turn:
-    """Lock of a run: one thread at a time, except while threads wait for jobs.
-
-    Store, index and caches of a run are written for one thread.
-    """
+    """Lock of a run, whose store, index and caches are written for one thread at a time."""
 
     def __init__(self) -> None:
         self._lock = _Lock()
@@ -55,7 +52,7 @@ class Turn:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Within the block, which waits for a job, others go on."""
+        """Let others go on within the block, which waits for a job."""
         self.changed.wait_for(lambda: not self._is_alone)
         self._waiting += 1
         self.changed.release()
@@ -68,7 +65,7 @@ class Turn:
 
     @contextmanager
     def others(self) -> Iterator[None]:
-        """Within the block, others go on; this one waits for something else than a job."""
+        """Let others go on within the block, which does not wait for a job."""
         self.changed.release()
         try:
             yield
@@ -77,7 +74,7 @@ class Turn:
 
     @contextmanager
     def of_job(self) -> Iterator[None]:
-        """Within the block, this thread, which builds a job, holds the lock."""
+        """Hold the lock within the block, in a thread that builds a job."""
         me = threading.get_ident()
         self._jobs.add(me)
         try:
@@ -105,6 +102,6 @@ class Turn:
             self.changed.notify_all()
 
     def reload(self) -> None:
-        """Have exax load the methods anew, when no job of this run is running."""
+        """Have exax reload the methods when no job of this run is running."""
         self.alone()
         client.reload_methods()

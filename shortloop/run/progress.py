@@ -1,4 +1,4 @@
-"""Progress of a run: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Events of a run, and its progress: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import one_line
-from shortloop.plan.estimate import Estimate, Name
+from shortloop.plan.estimate import Estimate
 from shortloop.plan.pipeline import REUSE, Built
-from shortloop.run.events import Ended, Event, Reading, Started
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["Progress", "terminal_width"]
+__all__ = ["Ended", "Event", "Listener", "Progress", "Reading", "Started", "terminal_width"]
 
 REFRESH = 4  # times a second
 SHORT, LONG = 21, 40  # characters for what is built
@@ -33,6 +32,39 @@ LEAST = 13  # columns of stage and partition together, at least
 # Seconds that reading files takes before it is worth a word, and between such lines off a terminal.
 WORTH_A_WORD = 2.0
 LINE_EVERY = 10.0
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job starts, or is about to be reused."""
+
+    stage: str
+    partition: str | None
+    variant: str = ""
+    # Its folder once that is known; each attempt to build it has its own.
+    folder: Callable[[], Path | None] = field(default=lambda: None, compare=False)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job is finished; `built.fresh` tells built from reused jobs."""
+
+    built: Built
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Input files are being read."""
+
+    files: int
+    done: int  # bytes
+    total: int
+    seconds: float
+
+
+Event = Started | Ended | Reading
+Listener = Callable[[Event], None]
+"""Is called with each event in the process of the run, which waits for it."""
 
 
 def terminal_width() -> int | None:
@@ -57,9 +89,7 @@ _TERMINAL = _terminal()
 class Progress:
     """Progress of a run; a context manager.
 
-    jobs: its plan.
-    history: seconds that a job of each stage took before.
-    fraction: share of the units of the job in a folder that is done, or None.
+    `history` gives the seconds of earlier jobs by stage, `fraction` the finished share of a job's units.
     """
 
     def __init__(
@@ -79,33 +109,25 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     def on(self, event: Event) -> None:
-        """Show what happens."""
+        """Show an event."""
         if isinstance(event, Started):
-            self._begin(event)
+            job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
+            self._reading = ""
+            if job.plan != REUSE:  # a run that builds nothing draws nothing
+                self._show()
         elif isinstance(event, Ended):
-            built = event.built
-            self._end((built.stage, built.partition, built.variant), _line_of(built))
+            self._end(event.built)
         else:
             self._read(event)
 
-    def _begin(self, event: Started) -> None:
-        job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
-        self._reading = ""
-        if job.plan != REUSE:  # a run that builds nothing draws nothing
-            self._show()
-
-    def _end(self, name: Name, line: str | None) -> None:
-        self._estimate.end(name, line is not None)
+    def _end(self, built: Built) -> None:
+        line = _line_of(built)
+        self._estimate.end((built.stage, built.partition, built.variant), line is not None)
         if line is None:
             return
         self._show()
@@ -141,7 +163,7 @@ class Progress:
             print(line, file=self._stdout, flush=True)
 
     def time_left(self) -> str:
-        """Time until all jobs are there, in words."""
+        """Return the time left in words."""
         seconds, all_known = self._estimate.left()
         words = _in_words(seconds)
         return f"over {words}" if words and not all_known else words
@@ -169,7 +191,7 @@ class Progress:
             self._console.width = terminal_width() or 80
 
     def _what(self) -> str:
-        """The job that began first of those that are running, and how many others are."""
+        """Return the first running job, and the number of others."""
         running = self._estimate.running
         first = one_line(" ".join(filter(None, running[0]))) if running else ""
         return f"{first} + {len(running) - 1}" if len(running) > 1 else first
@@ -204,7 +226,7 @@ class Progress:
 
 
 def _line_of(built: Built) -> str | None:
-    """What to print of a job; None of one that was not built."""
+    """Return the line of a job; None if it was not built."""
     if not built.fresh:
         return None
     done = "refused" if built.rejected else "built"

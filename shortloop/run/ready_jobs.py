@@ -24,12 +24,8 @@ UNKNOWN = 1.0  # s that a job takes if nothing is known of it
 class Schedule:
     """Planned jobs of a run, which may start before the pipeline asks for them.
 
-    The pipeline may go another way than was planned: then such a job was built in vain, and no harm is done.
-
-    plan: of the pipeline.
-    plan_again: plans it anew, when more is known than before.
-    part: which jobs are built.
-    history: seconds that a job of each stage took before.
+    If the pipeline takes another way than planned, such a job was built in vain, which does no harm.
+    `plan_again` plans when more is known than before; `history` gives seconds of earlier jobs by stage.
     """
 
     def __init__(
@@ -47,11 +43,11 @@ class Schedule:
 
     @property
     def count(self) -> int:
-        """How many jobs may be built, as far as is planned."""
+        """Count the planned jobs that may be built."""
         return len(self._numbers)
 
     def number(self, place: Place) -> int:
-        """Rank of a job among those that may be built, in the order of the plan, whenever it starts."""
+        """Return the rank of a job in the plan among those that may be built."""
         return self._numbers.setdefault(place, len(self._numbers))
 
     def taken(self, place: Place) -> None:
@@ -74,7 +70,7 @@ class Schedule:
         self._is_stale |= bool(self._plan.unread)
 
     def ready(self) -> Iterator[tuple[int, Request]]:
-        """Jobs that can start, the most urgent first: their numbers, and what was planned."""
+        """Give jobs that can start, the most urgent first: their numbers, and what was planned."""
         if self._is_stale:
             self._look_further()
         requests = self._plan.requests
@@ -87,8 +83,7 @@ class Schedule:
                 yield number, wanted
 
     def real(self, number: int) -> tuple[Request, bool, Asked]:
-        """A job with those that are there in place of planned ones, which may decide which modules it needs;
-        whether it is forced, and how it was asked for."""
+        """Return a job with finished jobs in place of planned ones, if it is forced, and how it was asked."""
         wanted, call = self._plan.requests[number], self._plan.calls[number]
         datasets, arguments = self._replaced(call.datasets), self._replaced(call.arguments)
         found = request(
@@ -97,7 +92,7 @@ class Schedule:
         return replace(found, place=wanted.place), number in self._part.forced, self._plan.asked[number]
 
     def left(self) -> list[Request]:
-        """Planned jobs that did not start."""
+        """List planned jobs that did not start."""
         requests = self._plan.requests
         return [requests[each] for each in self._waiting if requests[each].place not in self._taken]
 
@@ -107,7 +102,8 @@ class Schedule:
         numbers = {id(job): number for number, job in enumerate(plan.jobs)}
         self._places = {id(job): each.place for job, each in zip(plan.jobs, requests, strict=True)}
         self._indices = {each.place: number for number, each in enumerate(requests)}
-        self._open = [number for number, job in enumerate(plan.jobs) if self._is_due(number, job)]
+        forced, chosen = self._part.forced, range(len(requests)) if self._part.is_whole else self._part.chosen
+        self._open = [n for n, job in enumerate(plan.jobs) if n in chosen and (_is_open(job) or n in forced)]
         self._waiting = self._open
         self._missing: list[set[int]] = []
         self._dependents: list[list[int]] = [[] for _ in requests]
@@ -127,10 +123,6 @@ class Schedule:
         waits_for = plan.waits_for
         self._waits_for = None if waits_for is None else self._places.get(id(waits_for))
 
-    def _is_due(self, number: int, job: Built) -> bool:
-        part = self._part
-        return (part.is_whole or number in part.chosen) and (_is_open(job) or number in part.forced)
-
     def _is_there(self, number: int) -> bool:
         job, place = self._plan.jobs[number], self._plan.requests[number].place
         made = self._made.get(place)
@@ -139,7 +131,7 @@ class Schedule:
         return not _is_open(job) and not job.rejected and number not in self._part.forced
 
     def _may_take_over(self, number: int) -> bool:
-        """True if units of an earlier job in the plan, which is not there yet, may be this job's as well."""
+        """True if an unfinished earlier job in the plan may have units of this job."""
         wanted = self._plan.requests[number]
         if not wanted.grows and wanted.units is None:
             return False
@@ -150,18 +142,18 @@ class Schedule:
         )
 
     def _names_planned_files(self, wanted: Request) -> bool:
-        """True if an option is a path in the folder of a job that was not there when it was planned."""
+        """True if an option is a path in the folder of a job that was missing when it was planned."""
         above = (each for of in wanted.files.values() for each in (of if isinstance(of, Sequence) else [of]))
         return any(isinstance(each, Built) and not each.content for each in above)
 
     def _look_further(self) -> None:
-        """Plan anew, unless the pipeline asks for results so often that this takes too long."""
+        """Plan again, unless the pipeline asks for results so often that this takes too long."""
         self._is_stale = False
         began = time.monotonic()
         if self._planning > LEAST + SHARE * (began - self._began):
             return
         with contextlib.suppress(Exception):  # the run itself will meet it
-            with contextlib.redirect_stdout(io.StringIO()):  # it has said it already
+            with contextlib.redirect_stdout(io.StringIO()):  # printed already
                 again = self._plan_again()
             self._take(again)
         self._planning += time.monotonic() - began

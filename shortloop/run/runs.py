@@ -1,6 +1,6 @@
 """Records of the project's runs, one small file each.
 
-A run holds a lock on its file until it ends, which the system lets go of however it ends.
+A run holds a lock on its file until it ends; the system releases it however the run ends.
 """
 
 from __future__ import annotations
@@ -41,76 +41,49 @@ FORMAT = 1
 
 
 class JobOfRun(NamedTuple):
-    """A job that a run has built or reused.
-
-    stage: its stage.
-    partition: which part of the data; None: all.
-    job: job id.
-    built: whether the run built it.
-    reason: Why.
-    """
+    """A job that a run has built or reused."""
 
     stage: str
     partition: str | None
     job: str
     built: bool
-    reason: str
+    reason: str  # why it was built
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run of a pipeline.
-
-    script: its build script.
-    pipeline: name of the pipeline.
-    settings: name of its settings; empty if they have none.
-    file: the file that these were read from.
-    text: what was in that file.
-    part: which part of the pipeline was asked for, as on the command line; empty: all.
-    began: seconds since 1970.
-    script_job: the job of the build script.
-    exit: exit status; None if it has not ended, or was cut off.
-    seconds: how long it took.
-    error: what ended it.
-    jobs: what it built and reused.
-    utilisation: processor time of its jobs and of the run itself over that of all cores, from the first job
-        that was built to the last; None if that took less than a second.
-    """
+    """A run of a pipeline."""
 
     script: str
     pipeline: str
-    settings: str
-    file: str
-    text: str
-    part: str
-    began: float
+    settings: str  # name of its settings; empty if they have none
+    file: str  # that they were read from
+    text: str  # of that file
+    part: str  # of the pipeline that was asked for, as on the command line; empty: all
+    began: float  # seconds since 1970
     script_job: str = ""
-    exit: int | None = None
+    exit: int | None = None  # status; None if it has not ended, or was cut off
     seconds: float = 0.0
     error: str = ""
     jobs: list[JobOfRun] = field(default_factory=list)
-    utilisation: float | None = None
+    utilisation: float | None = None  # see `Executor.utilisation`
 
     @property
     def built(self) -> int:
-        """How many jobs it built."""
+        """Count the jobs that it built."""
         return sum(job.built for job in self.jobs)
 
 
 class Recorder:
-    """Keeps what a run does, until its record is completed.
-
-    record: as it begins.
-    """
+    """Record of a run in progress."""
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
-        self.jobs: Sequence[Built] = ()
-        """What it has built and reused so far; the list that grows."""
+        self.jobs: Sequence[Built] = ()  # built and reused so far; the list grows
         self.utilisation: Callable[[], float | None] = lambda: None
 
     def complete(self, status: int, error: str = "") -> RunRecord:
-        """The record of the run, as it ends."""
+        """Return the record of the run, which ends."""
         jobs = [JobOfRun(job.stage, job.partition, job.job, job.fresh, job.reason) for job in self.jobs]
         seconds = round(time.time() - self.record.began, 3)
         used = self.utilisation()
@@ -123,16 +96,8 @@ def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterato
     folder = Path.cwd()  # that of the job of the build script
     setup = setup_of(folder)
     known = (settings.name, str(settings.file), settings.text) if settings else ("", "", "")
-    recorder = Recorder(
-        RunRecord(
-            str(setup.get("method", "")).rpartition(".")[2] or pipeline,
-            pipeline,
-            *known,
-            part,
-            round(time.time(), 3),
-            folder.name if setup else "",
-        )
-    )
+    script, job = str(setup.get("method", "")).rpartition(".")[2] or pipeline, folder.name if setup else ""
+    recorder = Recorder(RunRecord(script, pipeline, *known, part, round(time.time(), 3), job))
     file, lock = _begin(recorder.record)
     try:
         status, error = 0, ""
@@ -151,7 +116,7 @@ def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterato
 
 
 def run_numbers() -> list[int]:
-    """Numbers of the runs of this project, in their order."""
+    """List the numbers of the project's runs."""
     try:
         names = os.listdir(project_directory() / FOLDER)
     except OSError:
@@ -161,7 +126,7 @@ def run_numbers() -> list[int]:
 
 
 def read_runs(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
-    """Some runs, without those whose file cannot be read."""
+    """Read runs with their states, without those whose file cannot be read."""
     found = []
     for number in numbers:
         with contextlib.suppress(InputError):
@@ -170,7 +135,7 @@ def read_runs(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
 
 
 def read_run(number: int) -> tuple[RunRecord, str]:
-    """One run."""
+    """Read a run and its state: its exit status, RUNNING or CUT_OFF."""
     file = _file(number)
     try:
         record = _read(file)
@@ -192,7 +157,7 @@ def read_run(number: int) -> tuple[RunRecord, str]:
 
 
 def _begin(record: RunRecord) -> tuple[Path | None, int | None]:
-    """Write the record of a run that begins, under the next number, and hold its lock."""
+    """Write the record of a new run under the next number, and hold its lock."""
     lock = None
     try:
         folder = project_directory() / FOLDER
@@ -215,12 +180,11 @@ def _claim(part: Path) -> Path:
         file = _file((run_numbers() or [0])[-1] + 1)
         try:
             os.link(part, file)
-            return file
-        except FileExistsError:  # another one has begun just now
+        except FileExistsError:  # another run has begun just now
             continue
         except OSError:  # a disk without links
             part.rename(file)
-            return file
+        return file
 
 
 def _file(number: int) -> Path:
@@ -228,7 +192,7 @@ def _file(number: int) -> Path:
 
 
 def _replace(file: Path, record: RunRecord) -> None:
-    """In one step, and so that it outlives a power cut."""
+    """Replace a record in one step, so that it survives a power cut."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
     _write(part, record)
     with part.open("rb") as stream:

@@ -70,9 +70,8 @@ class Job:
 class Machine:
     """Cores and memory that the jobs of a run share.
 
-    cores: that jobs may use.
-    engine, workers: what computes units, and how many at a time. Default: processes of each job on all cores.
-    is_here: whether these workers are on this machine.
+    By default, processes of each job compute its units on all cores; else `workers` of an engine do, which
+    are on this machine if `is_here`.
     """
 
     def __init__(self, cores: int, engine: str = SLICES, workers: int = 0, is_here: bool = True) -> None:
@@ -123,14 +122,8 @@ class Machine:
 class Scheduler:
     """Builds the jobs that a pipeline asks for, and meanwhile others of its plan.
 
-    make: builds a job, in a thread that has its turn, and leaves `Job.built`.
-    find: looks a job up that may be there.
-    begins: is called when a job starts.
-    end_jobs: ends all jobs that are running.
-    turn: of the threads of the run; the one that makes this has it.
-    machine: what jobs share.
-    schedule: planned jobs. Default: only what is asked for is built.
-    reserve: reserves that many job numbers, and gives the first. Default: jobs get numbers as they start.
+    `make` builds a job in a thread that holds the lock of the run, and sets `Job.built`. Without a
+    `schedule`, only the jobs asked for are built; without `reserve`, jobs get numbers when they start.
     """
 
     def __init__(

@@ -18,25 +18,23 @@ from shortloop.base.text import print_any_letter
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error
 
-__all__ = ["explained", "need_room", "said", "say_why", "signals_raise"]
+__all__ = ["check_disk_space", "explain_errors", "print_error", "printed_errors", "signals_raise"]
 
 HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
 FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
 _ERRORS = os.dup(2)
-said: list[InputError] = []
-"""What this process has said."""
+printed_errors: list[InputError] = []
+"""Errors that this process has printed."""
 
 
 class _Unwritable(InputError):
-    """One that exax cannot print, as it keeps a copy of what it prints."""
+    """An error that exax cannot print, because it keeps a copy of its output."""
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn what a full disk, a folder deleted under a run, or a lack of anything else leads to into an error
-    that says so.
-    """
+def explain_errors() -> Iterator[None]:
+    """Turn consequences of a full disk, a deleted folder and the like into an error that says so."""
     folder = Path.cwd()
     try:
         yield
@@ -57,8 +55,8 @@ def explained() -> Iterator[None]:
     _is_deleted(folder)  # all is done, and exax's own end needs the folder
 
 
-def need_room() -> None:
-    """Check that there is any room in the workdirs: exax could not even begin a run, nor say why."""
+def check_disk_space() -> None:
+    """Check that workdirs have room; without, exax could not begin a run, nor say why."""
     for folder in map(Path, configuration().workdirs.values()):
         if folder.is_dir():
             disk = os.statvfs(folder)
@@ -66,9 +64,9 @@ def need_room() -> None:
                 raise _no_room(folder)
 
 
-def say_why(error: InputError) -> None:
+def print_error(error: InputError) -> None:
     """Print to standard error why a run ended."""
-    said.append(error)
+    printed_errors.append(error)
     text = f"shortloop: {error.message}"
     if isinstance(error, _Unwritable):
         os.write(_ERRORS, f"{text}\n".encode())
@@ -79,7 +77,7 @@ def say_why(error: InputError) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Whoever ends this process with a signal ends its job too, so signals become exceptions.
+    """Turn signals into exceptions within the block, so that they end the job, too.
 
     A second Ctrl-C is ignored: a terminal sends it to this process, and so does `shortloop run`.
     """
@@ -111,7 +109,7 @@ def _is_deleted(folder: Path) -> bool:
 
 
 def _full_disk(error: BaseException) -> Path | None:
-    """The workdir that an error is about, if there is no room in it."""
+    """Return the workdir without room that an error is about."""
     workdirs = [Path(folder) for folder in configuration().workdirs.values()]
     for folder in workdirs:
         if folder.is_dir() and (shutil.disk_usage(folder).free < HARDLY_ANY or not _has_inodes(folder)):

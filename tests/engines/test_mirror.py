@@ -13,7 +13,7 @@ from blake3 import blake3
 from engine_node import Node, named, node_without_project, notes, values
 from source_tree import ROOT
 
-from shortloop.engines import mirror, worker
+from shortloop.engines import worker
 from shortloop.engines.worker import compute_batch
 from shortloop.keys.code import Code
 from shortloop.units.listing import list_needs
@@ -71,7 +71,7 @@ def test_nothing_stays_open_where_a_mirror_cannot_be_made(
     monkeypatch.setattr(node.cache, "mirror", second_fails)
     before = os.listdir("/proc/self/fd")
     with pytest.raises(OSError, match="the disk is full"):
-        mirror.placed(work)
+        worker.placed(work)
     assert len(os.listdir("/proc/self/fd")) == len(before)
 
 

@@ -13,18 +13,18 @@ import pytest
 from jobs_project import write_configuration
 from source_tree import ROOT
 
-from shortloop.exax.patches.reloading import _is_as_loaded, _note, forget_what_is_read
+from shortloop.exax.patches.method_loading import _is_as_loaded, _note, forget_what_is_read
 
 # A process that loads a method, as exax's does, and is asked for the next thing.
 RUNNER = """
 import os, sys, types
 from pathlib import Path
-from shortloop.exax.patches import reloading
+from shortloop.exax.patches import method_loading
 
-reloading.SETTLED_NS = int(sys.argv[1])
+method_loading.SETTLED_NS = int(sys.argv[1])
 asked = types.SimpleNamespace(recvall=lambda: None)
 main, sys.modules["__main__"] = sys.modules["__main__"], asked
-reloading.note_what_is_read()
+method_loading.note_what_is_read()
 sys.modules["__main__"] = main
 sys.path.insert(0, os.getcwd())
 sys.dont_write_bytecode = True

@@ -16,7 +16,8 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.exax import cost as room
-from shortloop.exax.cost import COSTS, Meter, _stat, progress_of
+from shortloop.exax.cost import COSTS, Meter, progress_of
+from shortloop.exax.listener import process_of
 from shortloop.units.queue import PROGRESS, Units
 
 project = pytest.fixture(empty_project)
@@ -215,10 +216,9 @@ def test_an_error_passes_through(project: Path) -> None:
 
 def test_the_name_of_a_process_may_be_anything() -> None:
     Path("/proc/self/comm").write_text("a) R 1 (2 ", encoding="ascii")
-    stat = _stat(os.getpid())
-    assert stat is not None
+    stat = process_of(os.getpid())
     assert (stat.parent, stat.group) == (os.getppid(), os.getpgrp())
-    assert _stat(2**22 + 1) is None
+    assert not process_of(2**22 + 1).state
 
 
 def test_looking_keeps_to_its_share_however_many_jobs_begin(

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from shortloop.exax.patches.job_ends import look_often_for_end, see_ends
+from shortloop.exax.listener import BEGUN
+from shortloop.exax.patches.job_ends import look_often_for_end, watch_job_ends
 from shortloop.exax.patches.spare_processes import Spares
-from shortloop.exax.stalled_jobs import BEGUN
 
 ENDED = """\
 shortloop.base.errors.TransientError: the process of a job ended
@@ -46,7 +46,7 @@ class Runner:
 def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     made = Runner()
     monkeypatch.setitem(sys.modules, "__main__", made)
-    see_ends(Spares())
+    watch_job_ends(Spares())
     yield made
     made.server.close()
     made.sock.close()

@@ -83,7 +83,7 @@ def test_a_library_of_another_version_where_jobs_run(job: Job) -> None:
     assert job.evidence() == Evidence()
     note(versions=versions)
     found = job.evidence().changed
-    assert found == f"python was 3.10.1, where jobs run, and not {job.before.versions['python']}"
+    assert found == f"python was 3.10.1 where jobs run, not {job.before.versions['python']}"
 
 
 def test_code_that_was_another_one(job: Job) -> None:

@@ -33,7 +33,7 @@ import os
 if os.fork():
     raise SystemExit(os.waitstatus_to_exitcode(os.wait()[1]))
 {code}
-from shortloop.exax.patches.fork_safety import threads_lost_by_fork
+from shortloop.exax.unit_processes import threads_lost_by_fork
 print(*threads_lost_by_fork(), flush=True)
 os._exit(0)
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jobs_project import CONFIGURATION
 
-from shortloop.exax.job_for_workers import states_of_jobs
+from shortloop.exax.unit_processes import states_of_jobs
 
 
 @pytest.fixture

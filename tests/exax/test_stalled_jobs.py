@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.exax import stalled_jobs
-from shortloop.exax.listener import _process
-from shortloop.exax.stalled_jobs import Silence
+from shortloop.exax import listener
+from shortloop.exax.listener import StallDetector, process_of
 
 JOB = """
 import sys, threading, time
-from shortloop.exax.stalled_jobs import answer_where, note_units
-answer_where()
+from shortloop.exax.listener import enable_tracebacks, note_units
+enable_tracebacks()
 note_units([4, 5], lambda unit: f"firm {unit}")
 lock = threading.Lock()
 lock.acquire()
@@ -34,15 +33,15 @@ unit()
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stalled_jobs, "END_AFTER", 0.0)
-    monkeypatch.setattr(stalled_jobs, "engine_of_run", lambda: None)
+    monkeypatch.setattr(listener, "END_AFTER", 0.0)
+    monkeypatch.setattr(listener, "engine_of_run", lambda: None)
 
 
 def waiting(code: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen([sys.executable, "-c", JOB % code], stdout=subprocess.PIPE) as made:
         assert made.stdout is not None
         made.stdout.readline()
-        while _process(made.pid).state != "S":
+        while process_of(made.pid).state != "S":
             time.sleep(0.01)
         yield made
         made.kill()
@@ -50,10 +49,10 @@ def waiting(code: str) -> Iterator[subprocess.Popen[bytes]]:
 
 def said_of(job: subprocess.Popen[bytes], after: float) -> str:
     """What is said of a job that has been silent for some seconds."""
-    found = Silence()
-    assert [*found.lines({job.pid: _process(job.pid)})] == []  # it has just begun
+    found = StallDetector()
+    assert [*found.lines({job.pid: process_of(job.pid)})] == []  # it has just begun
     found._since -= after
-    return "\n".join(found.lines({job.pid: _process(job.pid)}))
+    return "\n".join(found.lines({job.pid: process_of(job.pid)}))
 
 
 def test_what_waits_for_a_thread_that_is_not_there_is_ended() -> None:
@@ -84,7 +83,7 @@ def test_what_may_go_on_is_told_of_now_and_then_and_goes_on(code: str) -> None:
 
 def test_what_computes_is_not_told_of() -> None:
     job = os.getpid()
-    found, one = Silence(), _process(job)
+    found, one = StallDetector(), process_of(job)
     for ticks in range(0, 100, 20):
         found._since -= 100
         assert [*found.lines({job: one._replace(ticks=one.ticks + ticks)})] == []
@@ -100,7 +99,7 @@ def test_it_holds_no_files() -> None:
 def test_units_of_an_engine_on_this_machine_are_told_and_others_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stalled_jobs, "engine_of_run", dict)
+    monkeypatch.setattr(listener, "engine_of_run", dict)
     for job in waiting("time.sleep(1000)"):
         assert "it waits at firm 4 … firm 5" in said_of(job, 61)
     for job in waiting("note_units((), str); time.sleep(1000)"):  # it waits for its next units

@@ -15,7 +15,7 @@ from blake3 import blake3
 from jobs_project import CONFIGURATION
 from source_tree import ROOT
 
-from shortloop.engines import mirror, worker
+from shortloop.engines import worker
 from shortloop.engines.worker import compute_batch
 from shortloop.keys.closure import closure_of
 from shortloop.keys.code import Code
@@ -171,7 +171,7 @@ class Node:
                 source, size = sources[content]
                 data = source if isinstance(source, bytes) else source.read_bytes()
                 pieces.append(Piece(content, size, 0, data))
-            assert mirror.keep_parcel(Parcel("aa", pieces)) == (self.cache.name, "")
+            assert worker.keep_parcel(Parcel("aa", pieces)) == (self.cache.name, "")
         raise AssertionError("it goes on missing something")
 
 
@@ -189,7 +189,7 @@ def node_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.chdir(project)
     monkeypatch.setattr(worker, "_processes", processes := worker._Processes())
     node = Node(project, NodeCache(tmp_path / "cache", 1e9))
-    monkeypatch.setattr(mirror, "node_cache", lambda: node.cache)
+    monkeypatch.setattr(worker, "node_cache", lambda: node.cache)
     yield node
     for forkserver in processes._forkservers.values():
         forkserver.end()

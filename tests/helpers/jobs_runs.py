@@ -10,7 +10,7 @@ from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import Pipeline
 from shortloop.plan.planner import Planner
 from shortloop.run.build_jobs import Executor
-from shortloop.run.events import Event, Listener
+from shortloop.run.progress import Event, Listener
 from shortloop.store.store import Store
 
 

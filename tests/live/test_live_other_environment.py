@@ -46,7 +46,7 @@ def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProje
     done = one.ax("run", "one", PYTHONPATH=new)
     said = done.stdout + done.stderr
     assert done.returncode == 1, said
-    assert "measure was 1.0, where jobs run, and not 2.0" in said
+    assert "measure was 1.0 where jobs run, not 2.0" in said
     assert "end the server and run again" in said
     one.stop_server()
     one.start_server(PYTHONPATH=new)

@@ -38,7 +38,7 @@ CODE = '''
 import json, os, socket, subprocess, sys
 from pathlib import Path
 
-from shortloop.engines.registry import open_engine
+from shortloop.engines.engine import open_engine
 from shortloop.settings.engine import EngineSettings
 
 def below(parent):

@@ -15,7 +15,7 @@ import pytest
 from live_project import PATIENCE, SHORTLOOP, wait_for
 from toy_project import DagProject, chains
 
-from shortloop.exax.patches.small_fixes import KNOWN_VERSIONS
+from shortloop.exax.patches.processes import KNOWN_VERSIONS
 
 pytestmark = pytest.mark.live
 

@@ -13,8 +13,7 @@ from shortloop.exax.patches import preload
 from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import REUSE, Built, Run
 from shortloop.plan.planner import Planner
-from shortloop.run.events import Ended, Event, Reading, Started
-from shortloop.run.progress import Progress
+from shortloop.run.progress import Ended, Event, Progress, Reading, Started
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import content_of, locate
 from shortloop.store.store import Store

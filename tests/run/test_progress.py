@@ -12,8 +12,7 @@ from on_a_terminal import on_a_terminal
 
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run import progress as room
-from shortloop.run.events import Ended, Started
-from shortloop.run.progress import Progress
+from shortloop.run.progress import Ended, Progress, Started
 
 TRAIN = Built("", "train", "S01", plan=BUILD)
 
@@ -78,7 +77,7 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
 RUN = """
 import time
 from pathlib import Path
-from shortloop.run.events import Ended, Started
+from shortloop.run.progress import Ended, Started
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run.progress import Progress, terminal_width
 print("width", terminal_width())
@@ -119,7 +118,7 @@ def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
 
 NOTHING = """
 import sys
-from shortloop.run.events import Ended, Started
+from shortloop.run.progress import Ended, Started
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.run.progress import Progress
 with Progress([Built("", "train", "A", plan=REUSE)] * 3, {"train": 70.0}) as progress:
@@ -136,7 +135,7 @@ def test_a_run_that_builds_nothing_draws_nothing() -> None:
 
 WIDER = """
 import fcntl, struct, termios
-from shortloop.run.events import Ended, Started
+from shortloop.run.progress import Ended, Started
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run.progress import Progress
 with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:

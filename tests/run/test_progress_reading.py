@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shortloop.run.events import Reading
-from shortloop.run.progress import Progress
+from shortloop.run.progress import Progress, Reading
 
 
 def test_reading_is_worth_a_word_after_a_while(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from jobs_project import empty_project, fresh_python
 
 from shortloop.base.errors import InputError
-from shortloop.run.termination import explained, need_room, say_why, signals_raise
+from shortloop.run.termination import check_disk_space, explain_errors, print_error, signals_raise
 
 project = pytest.fixture(empty_project)
 Usage = namedtuple("Usage", "total used free")
@@ -56,7 +56,7 @@ def while_handling() -> None:
 @pytest.mark.parametrize("fail", [full_file, full_index, in_turn, while_handling])
 def test_an_error_that_a_full_disk_leads_to(folder: Path, fail: object) -> None:
     assert callable(fail)
-    with pytest.raises(InputError) as caught, explained():
+    with pytest.raises(InputError) as caught, explain_errors():
         fail()
     assert caught.value.problem == "the disk is full"
     assert caught.value.file == str(folder.parent)
@@ -66,13 +66,13 @@ def test_an_error_that_a_full_disk_leads_to(folder: Path, fail: object) -> None:
 def test_any_error_while_the_disk_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """exax does not say why a job failed whose notes it could not write."""
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9 - 4096, 4096))
-    with pytest.raises(InputError, match=r"the disk is full(.|\n)*0.0 MB are left"), explained():
+    with pytest.raises(InputError, match=r"the disk is full(.|\n)*0.0 MB are left"), explain_errors():
         raise ValueError("anything")
 
 
 @pytest.mark.parametrize("error", [ValueError("one"), InputError("two"), OSError(18, "three")])
 def test_other_errors_stay_as_they_are(folder: Path, error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, explained():
+    with pytest.raises(type(error)) as caught, explain_errors():
         raise error
     assert caught.value is error
 
@@ -84,39 +84,39 @@ def lose(*folders: Path) -> None:
 
 
 def test_a_folder_that_is_deleted_under_a_run(folder: Path) -> None:
-    with pytest.raises(InputError, match="the folder of this run was deleted while it ran"), explained():
+    with pytest.raises(InputError, match="the folder of this run was deleted while it ran"), explain_errors():
         lose(folder)
     assert folder.is_dir()  # exax goes back to it
     assert Path.cwd() == folder
 
 
 def test_a_folder_that_is_deleted_under_a_run_that_needs_it_no_more(folder: Path) -> None:
-    with explained():
+    with explain_errors():
         folder.rmdir()
     assert folder.is_dir()
 
 
 def test_a_workdir_that_is_deleted_is_not_made_again(folder: Path) -> None:
-    with pytest.raises(InputError, match="was deleted"), explained():
+    with pytest.raises(InputError, match="was deleted"), explain_errors():
         lose(folder, folder.parent)
     assert not folder.parent.exists()
 
 
 SAY = """
 import os
-from shortloop.run.termination import explained, say_why
+from shortloop.run.termination import explain_errors, print_error
 from shortloop.base.errors import InputError
 reader, writer = os.pipe()
 os.dup2(writer, 2)  # as exax does
-say_why(InputError("one"))
+print_error(InputError("one"))
 try:
-    with explained():
+    with explain_errors():
         os.mkdir("gone"), os.chdir("gone")
-        with explained():
+        with explain_errors():
             os.rmdir(os.getcwd())
             os.getcwd()
 except InputError as error:
-    say_why(error)
+    print_error(error)
 os.close(writer), os.close(2)
 print(os.read(reader, 1000).decode())
 """
@@ -127,7 +127,7 @@ def test_what_exax_cannot_print_goes_past_it(project: Path) -> None:
 
 
 def test_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    say_why(InputError("something", hint="do this"))
+    print_error(InputError("something", hint="do this"))
     assert capsys.readouterr().err == "shortloop: something\n  what to do:   do this\n"
 
 
@@ -149,9 +149,9 @@ def test_a_run_needs_any_room_to_begin(
     Disk = namedtuple("Disk", "f_bavail f_favail f_files f_frsize f_blocks f_bfree")
     monkeypatch.setattr(os, "statvfs", lambda path: Disk(bytes_left, inodes_left, inodes, 1, 1, 1))
     if bytes_left and (inodes_left or not inodes):  # some disks do not count inodes
-        need_room()
+        check_disk_space()
         return
     with pytest.raises(InputError, match="the disk is full") as caught:
-        need_room()
+        check_disk_space()
     assert ("no inodes" in caught.value.problem) == bool(inodes and not inodes_left)
     assert "finished jobs are kept" in str(caught.value.hint)

@@ -11,7 +11,6 @@ without polling.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import re
@@ -19,16 +18,16 @@ import select
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shortloop.exax.listener import BEGUN
+from shortloop.exax.patches import patch
 from shortloop.exax.patches.spare_processes import Spares
-from shortloop.exax.stalled_jobs import BEGUN
 from shortloop.exax.unit_processes import UnitForks
 from shortloop.units.process_ends import Computed, how_ended, job_lost
 
-__all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "see_ends"]
+__all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "watch_job_ends"]
 
 PIPE = 65536  # bytes that are read at once
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
@@ -36,51 +35,47 @@ ENDING = 5.0  # s that a process may take to end when nothing of it holds its pi
 SLICE_ENDED = re.compile(r"analysis-(\d+) terminated with exitcode (-?\d+)")  # in exax's words
 
 
-def see_ends(spares: Spares) -> None:
-    """Have this process, which forks jobs, see their ends itself, and those of spares, while it waits for the
-    server; spares are forked when there is nothing else to do."""
-    runner: Any = sys.modules["__main__"]
-    awaited: list[_Awaited] = []
-    forks = UnitForks()
-    original: Callable[..., bytes | None] = runner.recvall
+def watch_job_ends(spares: Spares) -> None:
+    """Have the process that forks jobs see their ends, and those of spares, while it waits for the server.
 
-    @functools.wraps(original)
-    def receive(sock: Any, size: int, fatal: bool = False) -> bytes | None:
+    It forks spares when there is nothing else to do.
+    """
+    runner: Any = sys.modules["__main__"]
+    awaited: list[_RunningJob] = []
+    forks = UnitForks()
+
+    @patch(runner, "recvall")
+    def receive(original: Any, sock: Any, size: int, fatal: bool = False) -> Any:
         while awaited or spares:
             speaks = _first_to_speak(sock, awaited, forks, spares)
             if speaks is None:
                 break
             if isinstance(speaks, UnitForks):
                 speaks.answer()
-            elif isinstance(speaks, _Awaited) and speaks.has_ended():
+            elif isinstance(speaks, _RunningJob) and speaks.has_ended():
                 awaited.remove(speaks)
         return original(sock, size, fatal)
 
-    def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _Awaited:
-        awaited.append(_Awaited(runner, *args))
+    def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _RunningJob:
+        awaited.append(_RunningJob(runner, *args))
         return awaited[-1]
 
-    runner.recvall, runner.SimplifiedProcess = receive, wait_for_end
+    runner.SimplifiedProcess = wait_for_end
 
 
 def leave_pipe_of_job() -> None:
-    """From now on, the process that keeps what a job prints does not hold the pipe by whose end the job's end
-    is known. It goes on until all is kept, and the server waits for that elsewhere."""
+    """Keep the pipe that shows a job's end out of the process that captures its output, which ends later."""
     from accelerator import iowrapper, launch
 
-    original = iowrapper.reader
-
-    @functools.wraps(original)
-    def reader(*arguments: Any) -> None:
+    @patch(iowrapper, "reader")
+    def reader(original: Any, *arguments: Any) -> None:
         with contextlib.suppress(OSError):  # this process is of no job
             os.close(launch._prof_fd)
         original(*arguments)
 
-    iowrapper.reader = reader
-
 
 def look_often_for_end() -> None:
-    """Have the server go on as soon as it knows that a job's output is kept."""
+    """Let the server go on as soon as it knows that a job's output is kept."""
     from accelerator import dispatch, statmsg
 
     def wait_for_output(process: int, timeout: float) -> None:
@@ -95,28 +90,24 @@ def look_often_for_end() -> None:
 
 
 def name_lost_units() -> None:
-    """From now on, a job names the units of a slice that ended, and what ended it."""
+    """Have a job name the units of a lost slice, and what ended it."""
     from accelerator import launch
     from accelerator.error import AcceleratorError
 
-    original: Callable[..., Any] = launch.fork_analysis
-
-    @functools.wraps(original)
-    def fork_analysis(slices: int, most: int, analysis: object, given: dict[str, Any], *more: Any) -> Any:
+    @patch(launch, "fork_analysis")
+    def fork_analysis(original: Any, *arguments: Any) -> Any:
         try:
-            return original(slices, most, analysis, given, *more)
+            return original(*arguments)
         except AcceleratorError as error:
-            now = getattr(given.get("prepare_res"), "now", None)
+            now = getattr(arguments[3].get("prepare_res"), "now", None)
             if not isinstance(now, Computed):  # of a method that is made of no stage
                 raise
             ended = SLICE_ENDED.match(str(error))
             raise (now.lost(int(ended[2]), int(ended[1])) if ended else now.lost(0)) from None
 
-    launch.fork_analysis = fork_analysis
 
-
-class _Awaited:
-    """A job that runs, in place of exax's process, which is asked whether it is alive, to be reaped."""
+class _RunningJob:
+    """A running job, in place of exax's process for its end, which is asked whether it is alive."""
 
     def __init__(self, runner: Any, cookie: int, job: tuple[int, int, str, str, str]) -> None:
         self._process, pipe, workdir, name, method = job
@@ -136,7 +127,7 @@ class _Awaited:
         return False
 
     def has_ended(self) -> bool:
-        """Read what the job says, which comes at its end. If that was all, tell the server."""
+        """Read the result of the job; tell the server when it is complete."""
         part = b"" if self.is_lost else os.read(self.pipe, PIPE)
         self._said += part
         if part:
@@ -150,7 +141,7 @@ class _Awaited:
         return True
 
     def _lost(self) -> str:
-        """The text of the error of this job, which said nothing at its end."""
+        """Return the error of a job that gave no result."""
         unit = None
         with contextlib.suppress(OSError):
             unit = (self._folder / BEGUN).read_text(encoding="utf-8")
@@ -158,7 +149,7 @@ class _Awaited:
         return f"{type(error).__module__}.{type(error).__name__}: {error}"
 
     def _ended(self) -> str:
-        """What ended the process of this job; it is left to exax, which waits for its end as well."""
+        """Say what ended the process, which is left to exax to reap."""
         deadline = time.monotonic() + ENDING
         with contextlib.suppress(OSError):
             while time.monotonic() < deadline:
@@ -170,8 +161,8 @@ class _Awaited:
 
 
 def _first_to_speak(
-    sock: Any, awaited: list[_Awaited], forks: UnitForks, spares: Spares
-) -> _Awaited | UnitForks | Spares | None:
+    sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares
+) -> _RunningJob | UnitForks | Spares | None:
     """Wait for the server, a job, or a request for a process; fork spares meanwhile. None: the server."""
     for job in awaited:
         if job.is_lost:

@@ -9,7 +9,6 @@ could go there as it is.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import select
@@ -18,10 +17,12 @@ import socket
 import struct
 import sys
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shortloop.exax.forked import let_go
+from shortloop.exax.forked import close_inherited
+from shortloop.exax.patches import patch
 
 __all__ = ["keep_output_in_one_process"]
 
@@ -35,7 +36,7 @@ TERMINAL = "BD_TERM_FD"  # of the environment: where output is shown
 
 
 def keep_output_in_one_process() -> None:
-    """Have a process, which ends with this one and its jobs, keep what jobs print from now on."""
+    """Have a process, which ends with this one and its jobs, capture the output of jobs."""
     from accelerator import iowrapper
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,11 +45,10 @@ def keep_output_in_one_process() -> None:
     if not os.fork():
         _keep_all(theirs)
     theirs.close()
-    original = iowrapper.run_reader
 
-    @functools.wraps(original)
+    @patch(iowrapper, "run_reader")
     def run_reader(
-        fd2pid: dict[int, int], names: list[str], masters: list[int], slaves: list[int], q: Any = None
+        original: Any, fd2pid: Any, names: list[str], masters: list[int], slaves: Any, q: Any = None
     ) -> None:
         given = [*masters, *([] if q is None else [q.w])]
         processes = [fd2pid.get(each) for each in masters]
@@ -58,11 +58,9 @@ def keep_output_in_one_process() -> None:
         else:
             original(fd2pid, names, masters, slaves, q=q)
 
-    iowrapper.run_reader = run_reader
-
 
 def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> bool:
-    """Not if there are too many files, or nobody listens any more."""
+    """False if there are too many files, or nobody listens any more."""
     if len(given) > MOST_FILES:
         return False
     try:
@@ -73,7 +71,6 @@ def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> 
 
 
 def _keep_all(jobs: socket.socket) -> NoReturn:
-    """All of the life of the process."""
     try:
         from accelerator.compat import setproctitle
 
@@ -81,7 +78,7 @@ def _keep_all(jobs: socket.socket) -> NoReturn:
             signal.signal(number, signal.SIG_IGN)
         setproctitle("output of jobs")
         terminal = int(os.environ[TERMINAL])
-        let_go({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
+        close_inherited({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
         _Keeper(jobs, _Terminal(terminal)).run()
     except BaseException:
         traceback.print_exc()
@@ -90,7 +87,7 @@ def _keep_all(jobs: socket.socket) -> NoReturn:
 
 
 class _Terminal:
-    """Where output is shown, if that takes it: nobody waits for a terminal that has been stopped."""
+    """The terminal of the server; nobody waits for one that has been stopped."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -109,7 +106,7 @@ class _Terminal:
 
 
 class _Keeper:
-    """Reads what jobs print, until none is left and none can come."""
+    """Reads the output of jobs until none is left and none can come."""
 
     def __init__(self, jobs: socket.socket, terminal: _Terminal) -> None:
         self._jobs = jobs
@@ -140,7 +137,7 @@ class _Keeper:
         count = len(what["names"])
         output = _Output(Path(what["folder"]), given[count:])
         for descriptor, name, process in zip(given, what["names"], what["processes"]):
-            output.add(descriptor, name, process)
+            output.parts[descriptor] = _Part(name, process)
             self._outputs[descriptor] = output
             self._poll.register(descriptor, select.POLLIN)
 
@@ -161,57 +158,56 @@ class _Keeper:
         output.end(descriptor)
 
 
+@dataclass
+class _Part:
+    name: str
+    process: int | None  # a slice says it first
+    file: int | None = None
+    tail: bytes = b""
+
+
 class _Output:
-    """What one job prints, each of its parts into a file, and the last of it for the server."""
+    """The output of one job: each part in a file, and its last bytes for the server."""
 
     def __init__(self, folder: Path, queue: list[int]) -> None:
         self._folder = folder
         self._queue = queue
-        self._names: dict[int, str] = {}
-        self._processes: dict[int, int | None] = {}
-        self._files: dict[int, int] = {}
-        self._tails: dict[int, bytes] = {}
+        self.parts: dict[int, _Part] = {}  # by open file
         self._is_empty = True
 
-    def add(self, descriptor: int, name: str, process: int | None) -> None:
-        self._names[descriptor] = name
-        self._processes[descriptor] = process
-
     def take(self, descriptor: int, text: bytes) -> bytes:
-        """Keep it; what of it is to be shown."""
+        """Keep output; return the bytes to show."""
         from accelerator import statmsg
 
-        process = self._processes[descriptor]
-        if process is None:
-            process = self._processes[descriptor] = int(text[:PROCESS], 16)
-            text = text[PROCESS:]
+        part = self.parts[descriptor]
+        if part.process is None:
+            part.process, text = int(text[:PROCESS], 16), text[PROCESS:]
         if text:
-            if descriptor not in self._files:
-                file = self._folder / self._names[descriptor]
-                self._files[descriptor] = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
-            os.write(self._files[descriptor], text)
+            if part.file is None:
+                flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+                part.file = os.open(self._folder / part.name, flags, 0o666)
+            os.write(part.file, text)
             self._is_empty = False
-            tail = self._tails[descriptor] = (self._tails.get(descriptor, b"") + text)[-TAIL:]
-            statmsg._output(process, tail.decode("utf-8", "replace"))
+            part.tail = (part.tail + text)[-TAIL:]
+            statmsg._output(part.process, part.tail.decode("utf-8", "replace"))
         return text
 
     def end(self, descriptor: int) -> None:
-        """Nothing more comes of one part."""
         from accelerator import statmsg
 
         os.close(descriptor)
         for queue in self._queue:  # whoever waits for slices looks whether one has died
             with contextlib.suppress(OSError):
                 os.write(queue, struct.pack("<HII", 6, os.getpid(), 2) + b"N.")
-        if descriptor in self._files:
-            os.close(self._files.pop(descriptor))
-        process = self._processes.pop(descriptor)
-        if process in self._processes.values():  # that prepares a job goes on to its synthesis
-            if descriptor in self._tails:
-                statmsg._clear_output(process)
-        elif process is not None:
-            statmsg._end(pid=process)
-        if not self._processes:
+        part = self.parts.pop(descriptor)
+        if part.file is not None:
+            os.close(part.file)
+        if any(part.process == each.process for each in self.parts.values()):  # it goes on to synthesis
+            if part.tail:
+                statmsg._clear_output(part.process)
+        elif part.process is not None:
+            statmsg._end(pid=part.process)
+        if not self.parts:
             for queue in self._queue:
                 os.close(queue)
             if self._is_empty:

@@ -1,8 +1,8 @@
 """Compile own code from the very source that is read, and record loaded modules.
 
-Python takes a file of bytecode for valid by the time of its source, in whole seconds, and its size: a module
-edited twice within a second, or put back with its old time, runs as it was. So what runs methods trusts no
-bytecode, but what it keeps itself, by content.
+Python takes bytecode for valid by the time of its source, in whole seconds, and its size: a module edited
+twice within a second, or restored with its old time, runs as it was. So processes that run methods trust no
+bytecode except their own, which is cached by content.
 """
 
 from __future__ import annotations
@@ -34,18 +34,14 @@ _forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork mo
 
 
 class Loaded(NamedTuple):
-    """A module of one's own that this process has loaded.
-
-    file: its file.
-    content: hexadecimal BLAKE3 of the bytes that were loaded.
-    """
+    """An own module that this process has loaded."""
 
     file: str
-    content: str
+    content: str  # hexadecimal BLAKE3 of the bytes that were loaded
 
 
 def load_from_source(anew: bool = False) -> None:
-    """Make this process and its forks load user code from source, and record what they load."""
+    """Load own code from source in this process and its forks, and record loaded modules."""
     first = _table() is None
     if first:
         machinery.SourceFileLoader.get_code = _Table({}, _cache())  # type: ignore[method-assign,assignment]
@@ -57,24 +53,24 @@ def load_from_source(anew: bool = False) -> None:
 
 
 def is_noting() -> bool:
-    """Whether this process knows what it has loaded."""
+    """True if this process records loaded modules."""
     return _table() is not None
 
 
 def loaded_modules() -> dict[str, Loaded]:
-    """Modules of one's own that this process has loaded from source."""
+    """Return the own modules that this process has loaded from source."""
     table = _table()
     return {} if table is None else table.loaded
 
 
 def own_modules() -> dict[str, str]:
-    """Modules of one's own that this process has, however they were loaded."""
+    """Return the own modules of this process, however they were loaded."""
     files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
     return {name: file for name, file in files.items() if file and is_own(file)}
 
 
 def forget_modules(names: set[str]) -> None:
-    """Load modules anew when they are next imported."""
+    """Reload modules when they are next imported."""
     loaded = loaded_modules()
     for name in names:
         module = sys.modules.pop(name, None)
@@ -87,7 +83,7 @@ def forget_modules(names: set[str]) -> None:
 
 
 class _Table:
-    """In place of ``SourceFileLoader.get_code``: there it is found again, however often this is imported."""
+    """Replaces ``SourceFileLoader.get_code``, where it is found again however often this is imported."""
 
     def __init__(self, loaded: dict[str, Loaded], cache: Path | None) -> None:
         self.loaded = loaded
@@ -99,7 +95,6 @@ class _Table:
         return self if loader is None else lambda name: self._code(loader, name)
 
     def note(self, name: str, file: str, content: str) -> None:
-        """A module was loaded."""
         self.loaded[name] = Loaded(file, content)
         note(loaded={name: (file, content)})
 
@@ -113,7 +108,7 @@ class _Table:
         return self._compiled(source, file)
 
     def _compiled(self, source: bytes, file: str) -> CodeType:
-        """What a source says, kept by its content; one version of each file."""
+        """Compile a source, or take it from the cache, which has one version of each file."""
         if self._cache is None:
             return compile(source, file, "exec", dont_inherit=True)
         path = os.fsencode(file)
@@ -157,7 +152,7 @@ def _cache() -> Path | None:
 
 
 def _note_others() -> None:
-    """Compiled modules, bytecode without a source, and archives are loaded as they are, and known."""
+    """Record compiled modules, bytecode without a source, and archives, which are loaded as they are."""
     for kind, method in (
         (machinery.ExtensionFileLoader, "create_module"),
         (machinery.SourcelessFileLoader, "get_code"),

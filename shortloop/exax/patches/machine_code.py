@@ -1,9 +1,9 @@
 """Locate numba's cached machine code by everything it was compiled from.
 
-numba itself takes machine code for valid as long as the file of the function is the same, though it holds
+numba takes machine code for valid as long as the file of the function is the same, although it holds
 functions and constants of other files. Here it is valid for the code of all modules that the function's
 module can import. Shortloop's functions are compiled once for each user, by content; those of a project once
-for the project. numba finds this room by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
+for the project. numba finds this module by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _known: dict[tuple[str, str, tuple[tuple[str, Loaded], ...]], tuple[list[str], l
 
 
 class ByClosure(InTreeCacheLocator):
-    """Machine code of a function of one's own, valid for the code of all that its module can import."""
+    """Machine code of an own function, valid for the code of all modules that its module can import."""
 
     def __init__(self, py_func: Callable[..., object], py_file: str) -> None:
         super().__init__(py_func, py_file)  # type: ignore[no-untyped-call]
@@ -63,21 +63,21 @@ class ByClosure(InTreeCacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Callable[..., object], py_file: str) -> ByClosure | None:
-        """As numba asks for it."""
+        """Return the locator of an own function."""
         if not os.path.isfile(py_file) or not is_own(py_file):
             return None
         found: ByClosure | None = super().from_function(py_func, py_file)  # type: ignore[no-untyped-call]
         return found
 
     def get_source_stamp(self) -> str | _Stamp:
-        """What the machine code is made of."""
+        """Return a hash of the code that the machine code is made of."""
         if not is_noting():
             return _code_of(self._module, self._py_file, ())
         return _Stamp(lambda: _code_of(self._module, self._py_file, tuple(loaded_modules().items())))
 
 
 def load_compiled(module: ModuleType) -> None:
-    """Load the machine code that is kept for functions of a module, for whatever types; compile nothing."""
+    """Load cached machine code of a module's functions, for any types; compile nothing."""
     for function in vars(module).values():
         if not isinstance(function, Dispatcher) or function.__module__ != module.__name__:
             continue
@@ -92,7 +92,7 @@ def load_compiled(module: ModuleType) -> None:
 
 @functools.cache
 def _for_all_projects(module: str, file: str) -> str:
-    """A folder for this user, this file and these libraries; older ones of the module are deleted."""
+    """Return a folder for this user, this file and these libraries; delete older ones of the module."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     place = Path(home, "shortloop", "machine-code")
     made_of = [Path(file).read_bytes(), numba.__version__.encode(), np.__version__.encode()]
@@ -108,7 +108,7 @@ def _for_all_projects(module: str, file: str) -> str:
 
 
 def _save(self: Any, key: object, data: object) -> None:
-    """Save machine code, in a file whose name says what it is.
+    """Save machine code in a file named by its content.
 
     numba numbers files. Two processes that compile at the same time may choose the same number, and one then
     finds the other's code under its own signature.
@@ -140,31 +140,28 @@ class _Stamp:
 
 
 def _code_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> str:
-    """A hash of the code that a module can import, as far as it is loaded as that was loaded."""
+    """Hash the code that a module can import; of loaded modules as they were loaded."""
     asked = (name, path, loaded)
     files, states, found = _known.get(asked, ([], [], ""))
     if not found or states_of_files(files) != states:
-        modules, libraries = _closure(name, Path(path))
+        file, module = Path(path), name
+        place = file.parent if file.name == "__init__.py" else file.with_suffix("")
+        if [*place.parts[-len(name.split(".")) :]] != name.split("."):  # a script, or loaded by its path
+            module = place.name
+        modules, libraries = closure_of(module, file)
+        modules = {**modules, module: file}
         files = list(map(str, modules.values()))
         _known[asked] = files, states_of_files(files), _hash_of(modules, libraries, loaded)
     return _known[asked][-1]
-
-
-def _closure(name: str, file: Path) -> tuple[dict[str, Path], set[str]]:
-    place = file.parent if file.name == "__init__.py" else file.with_suffix("")
-    if list(place.parts[-len(name.split(".")) :]) != name.split("."):  # a script, or loaded by its path
-        name = place.name
-    modules, libraries = closure_of(name, file)
-    return {**modules, name: file}, libraries
 
 
 def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[str, Loaded], ...]) -> str:
     contents = {found.file: found.content for _, found in loaded}
     code = {}
     for module, each in modules.items():
-        said = hash_of(read_source(each, module).text)
+        found = hash_of(read_source(each, module).text)
         content = contents.get(str(each))
-        code[module] = said if content is None else said_by(content) or content
+        code[module] = found if content is None else said_by(content) or content
     waiting, versions = [*libraries], dict[str, str]()
     while waiting:  # a function may inline those of libraries beneath others
         library = waiting.pop()

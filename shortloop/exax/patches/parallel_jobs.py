@@ -1,7 +1,7 @@
 """Let one client of the exax server build several jobs at a time, with its own job numbers.
 
-exax builds one job at a time because each client holds one lock, by its cookie. Here a client names
-as many cookies as it has jobs running. To everybody else the server is busy until the last of them has ended.
+exax builds one job at a time because each client holds one lock, by its cookie. Here a client has a cookie
+for each running job. To everybody else the server is busy until the last of them has ended.
 
 Made for exax 2025.11.11. Upstream: `job_tracking` could count the jobs of a client in place of one lock,
 and `submit` could take a job number.
@@ -9,13 +9,13 @@ and `submit` could take a job number.
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 from threading import Lock, Thread
 from typing import Any
 
-from shortloop.exax.patches.spare_processes import say_lanes
+from shortloop.exax.patches import patch
+from shortloop.exax.patches.spare_processes import send_lanes
 
 __all__ = ["FOLLOWED", "LANE", "NUMBER", "RESERVE", "build_side_by_side"]
 
@@ -41,20 +41,15 @@ def build_side_by_side() -> None:
         return
     server.job_tracking = _Lanes(server.job_tracking)
     server.Thread = _JobThread
-    initialise, allocate, handle = (
-        Main.initialise_jobs,
-        WorkSpace.allocate_jobs,
-        server.XtdHandler._handle_req,
-    )
     reserved: dict[str, int] = {}  # the first number after those reserved, by workdir
 
-    @functools.wraps(initialise)
-    def initialise_jobs(main: Any, setup: Any, workdir: Any = None) -> Any:
+    @patch(Main, "initialise_jobs")
+    def initialise_jobs(original: Any, main: Any, setup: Any, workdir: Any = None) -> Any:
         _chosen.number, _chosen.is_followed = setup.pop(NUMBER, None), setup.pop(FOLLOWED, False)
-        return initialise(main, setup, workdir)
+        return original(main, setup, workdir)
 
-    @functools.wraps(allocate)
-    def allocate_jobs(workspace: Any, count: int) -> Any:
+    @patch(WorkSpace, "allocate_jobs")
+    def allocate_jobs(allocate: Any, workspace: Any, count: int) -> Any:
         from accelerator.job import Job
 
         number, _chosen.number = getattr(_chosen, "number", None), None
@@ -71,20 +66,17 @@ def build_side_by_side() -> None:
         finally:
             del workspace._get_highest_jobnumber
 
-    @functools.wraps(handle)
-    def handle_request(handler: Any, path: Any, args: Any) -> None:
+    @patch(server.XtdHandler, "_handle_req")
+    def handle_request(original: Any, handler: Any, path: Any, args: Any) -> None:
         if path != [RESERVE]:
-            handle(handler, path, args)
+            original(handler, path, args)
             return
         workspace = handler.ctrl.workspaces[args["workdir"]]
         first = workspace._get_highest_jobnumber() + 1
         reserved[workspace.name] = first + int(args["count"])
         handler.do_response(200, "text/json", {"first": first})
 
-    Main.initialise_jobs = initialise_jobs
-    WorkSpace.allocate_jobs = allocate_jobs
-    server.XtdHandler._handle_req = handle_request
-    say_lanes(lambda: getattr(_chosen, "is_followed", False))
+    send_lanes(lambda: getattr(_chosen, "is_followed", False))
 
 
 class _Lanes(dict[Any, Any]):

@@ -2,14 +2,14 @@
 
 exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
 they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
-job by job. So a run announces each method that it has a job of, and the process that forks imports what the
-method's file imports before it forks the first; the others inherit that. So it is with modules that an
-option names; but exax does not load its methods anew when one of these changes, so a job keeps them only if
-their files are still what was loaded.
+in each job. So a run announces each method of its jobs, and the process that forks imports what the method's
+file imports before the first job, likewise modules that an option names. exax does not reload its methods
+when one of these changes, so a job keeps them only if their files are as they were loaded.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import json
@@ -21,9 +21,8 @@ from types import ModuleType
 from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.exax.imports import imports_of
 from shortloop.exax.patches.loading import Loaded, loaded_modules
-from shortloop.keys.code import code_state, says_code
+from shortloop.keys.code import MADE_OF_STAGE, code_state, says_code
 from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.hashing import hash_file
 from shortloop.keys.methods import find_method
@@ -39,15 +38,24 @@ __all__ = [
     "forget",
     "import_all",
     "import_before_forks",
+    "imports_of",
     "load_client",
     "modules_beside",
 ]
 
 ENGINES = f"{PACKAGE}.engines.", f"{PACKAGE}.units."
+# What every stage needs.
+ALWAYS = (
+    "multiprocessing.sharedctypes",  # of what hands out units
+    "numpy",
+    "shortloop.exax.declare",
+    "shortloop.stages.fields",
+    "shortloop.stages.function",
+    "shortloop.stages.output",
+)
 
 _loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
-# Modules that jobs of a method need beside those that it imports, by the method and the modules that an
-# option of the job names.
+# Modules of jobs beside those that their method imports, by the method and the modules that an option names.
 _beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 _imported_already: set[str] = set()
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of glibc has them
@@ -57,20 +65,20 @@ _announced_here: dict[tuple[str, tuple[str, ...]], dict[str, Plain]] = {}
 
 
 def announce(method: str, modules: Sequence[str] = ()) -> None:
-    """Say that a job of a method comes next."""
+    """Announce a job of a method to the process that forks it."""
     if (method, tuple(modules)) in _announced_here:
         return
     _, file = find_method(method)
     if says_code(file):
         known, own = code_state(file, modules).modules, code_state(file).modules
-        said: dict[str, Plain] = {"method": method, "named": list(modules)}
-        said |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
-        _announced_here[method, tuple(modules)] = said
+        entry: dict[str, Plain] = {"method": method, "named": list(modules)}
+        entry |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
+        _announced_here[method, tuple(modules)] = entry
         write_atomically(_note(), json.dumps({"pid": os.getpid(), "jobs": [*_announced_here.values()]}))
 
 
 def import_all(names: Iterable[str]) -> None:
-    """Import modules, as far as they can be: the job that needs one of the others says it better."""
+    """Import modules, except those that fail: the job that needs one reports it better."""
     new = [name for name in names if name not in _imported_already]
     before = {*sys.modules}
     for name in new:
@@ -85,7 +93,7 @@ def import_all(names: Iterable[str]) -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Have this process and its forks keep freed memory, which the system would give again page by page."""
+    """Keep freed memory in this process and its forks, because the system gives it page by page."""
     import ctypes
 
     with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
@@ -95,7 +103,7 @@ def _keep_freed_memory() -> None:
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
-    """Modules that a job has beside those that its method imports, if they are as they were loaded."""
+    """Return modules of a job beside those that its method imports, if they are as they were loaded."""
     names = _beside.get((method, tuple(modules)), [])
     loaded = {name: found for name, found in loaded_modules().items() if name in names}
     return {*loaded} if all(map(_is_as_loaded, loaded.values())) else set()
@@ -109,13 +117,13 @@ def _is_as_loaded(module: Loaded) -> bool:
 
 
 def forget() -> None:
-    """The run is over."""
+    """Withdraw what this run has announced."""
     _announced_here.clear()
     _note().unlink(missing_ok=True)
 
 
 def import_before_forks() -> None:
-    """From now on, before this process forks, it imports what the run in progress has announced."""
+    """Import what the run in progress has announced whenever this process forks."""
     forks_jobs, file = os.getpid(), _note()  # jobs themselves, which inherit this, don't
     seen: list[State] = []
 
@@ -137,10 +145,10 @@ def import_before_forks() -> None:
 
 
 def load_client() -> None:
-    """Load what talks to engines, for all jobs that this process forks.
+    """Load the client of engines for all jobs that this process forks.
 
-    A job forgets all modules that its method does not import, and would load it anew. It is in no key, but
-    is used only as long as the files of the package are as they were.
+    A job forgets modules that its method does not import, and would load it again. The client is in no key,
+    but is used only while the files of the package are as they were.
     """
     global _loaded
     import shortloop.units.client  # noqa: F401
@@ -152,7 +160,7 @@ def load_client() -> None:
 
 
 def client() -> Any:
-    """The module that talks to engines, as it was loaded for all jobs."""
+    """Return the client of engines as it was loaded for all jobs."""
     if _loaded is not None and states_of_files(_loaded[1]) == _loaded[2]:
         for name, module in _loaded[0].items():
             sys.modules.setdefault(name, module)
@@ -162,7 +170,7 @@ def client() -> Any:
 
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:
-    """Find out once what each job of a method asks for."""
+    """Cache once what each job of a method asks for."""
     from shortloop.stages.fields import make_ready
     from shortloop.stages.stage import Stage
 
@@ -177,7 +185,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
 
 
 def _import(name: str) -> None:
-    """A module, by its name or that of something in it, with its compiled code if it has any here."""
+    """Import a module by its name or that of something in it, with its compiled code."""
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError:
@@ -187,7 +195,7 @@ def _import(name: str) -> None:
 
 
 def _load_compiled(names: Iterable[str]) -> None:
-    """Load machine code of functions that are kept for all projects, so that no job does."""
+    """Load machine code of this package's functions, so that no job does."""
     ours = [name for name in names if name.startswith(f"{PACKAGE}.")]
     if ours and "numba" in sys.modules:
         from shortloop.exax.patches.machine_code import load_compiled
@@ -207,3 +215,46 @@ def _announced(file: Path) -> dict[str, Any]:
 
 def _note() -> Path:
     return cache_directory("warm") / "run.json"
+
+
+def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
+    """List what jobs of a method import, except modules of the user's own, which each job imports itself."""
+    package, file = find_method(method)
+    own, known, name = code_state(file).modules, code_state(file, modules).modules, f"{package}.{file.stem}"
+    names = _run(file, name)
+    if MADE_OF_STAGE & names:
+        stages = {each.rpartition(".")[0] for each in names} & own.keys()
+        names = names.union(ALWAYS, *(_run(own[stage], stage) for stage in stages))
+    names = names.union(modules, *(_run(known[each], each) for each in modules if each in known))
+    users = {each for each in known if not _is_in(each, PACKAGE)}
+    for each in users - {name}:
+        names |= _run(known[each], each) & _at_top(known[each])
+    of_users = {each for each in names if any(_is_in(each, user) for user in users)}
+    return sorted(each for each in names if _is_in(each, PACKAGE) or each not in of_users)
+
+
+def _is_in(name: str, module: str) -> bool:
+    return f"{name}.".startswith(f"{module}.")
+
+
+def _run(file: Path, module: str) -> set[str]:
+    """Return what a file imports when it runs; imports for types alone may be heavy."""
+    source = read_source(file, module)
+    return {*source.names} - {*source.for_types}
+
+
+def _at_top(file: Path) -> set[str]:
+    """Return what a file imports outside of functions, by absolute names."""
+    if file.suffix != ".py":
+        return set()
+    names: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return names

@@ -1,23 +1,64 @@
-"""Prepare the server, and the process that forks jobs, when they start."""
+"""Prepare exax's processes when they start: apply its patches, of which small ones are here.
+
+exax makes its sockets open to everybody, in a folder that the group may enter.
+
+Made for exax 2025.11.11. Upstream: all but `board_later` mend faults of exax, and could go there as they
+are: patterns in folders' names, ends of lines, locks, `multiprocessing`'s folder, sockets for their user.
+"""
 
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
+import glob
+import multiprocessing
+import os
+import shutil
+import socket
+import stat
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterable
+from multiprocessing.process import current_process
 from pathlib import Path
+from typing import Any
 
+from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.exax.patches.small_fixes import keep_line_ends, refuse_unknown_version, take_folders_literally
+from shortloop.exax.listener import peer
+from shortloop.exax.patches import patch
 from shortloop.project.project import project_directory, running_configuration, runs_jobs
 
-__all__ = ["end_quickly", "prepare_any", "prepare_runner", "prepare_server"]
+__all__ = [
+    "KNOWN_VERSIONS",
+    "SOCKET_PATH_LIMIT",
+    "board_later",
+    "end_quickly",
+    "keep_line_ends",
+    "prepare_any",
+    "prepare_runner",
+    "prepare_server",
+    "private_folder",
+    "refuse_unknown_version",
+    "take_folders_literally",
+]
 
+KNOWN_VERSIONS = ("2025.11.11",)
+"""Versions of exax that the patches of this package were tried with; pyproject.toml requires one of them."""
+SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
+BOARD_AFTER = 2.0  # s; a run that builds nothing has ended by then
+FEW = 2_000  # jobs; to start processes that read them takes longer than to read them
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+LOOK_EVERY, LOOK_FOR = 0.05, 60.0  # s; exax's other servers open theirs while this one starts
 GARBAGE = 100_000
-"""Objects that a run makes between searches of its memory: with 700, these are a tenth of a short run."""
+"""Objects that a run makes between garbage collections: with 700, these are a tenth of a short run."""
 
 
 def prepare_any() -> None:
-    """In every process of exax that imports a package of methods: what all of them need."""
+    """Patch any process of exax that imports a package of methods."""
     take_folders_literally()
     if running_configuration("build") is not None:
         gc.set_threshold(GARBAGE)
@@ -25,12 +66,10 @@ def prepare_any() -> None:
 
 
 def prepare_server() -> None:
-    """Complete the configuration of the exax server that imports the methods package; elsewhere nothing.
+    """Patch the exax server, and complete its configuration; in other processes nothing.
 
-    ``slices: -1`` becomes a number. Folders of workdirs are made, and their note of that number, which may
-    change from run to run, is brought up to date: what hangs on it is looked after job by job. No other
-    server may use the workdirs, and jobs that a power cut broke are taken out of use, as the server would
-    not start.
+    Workdirs are made, and their note of the number of slices is brought up to date: what depends on it is
+    checked job by job. Jobs that a power cut broke are taken out of use because the server would not start.
     """
     cfg = running_configuration("server")
     if cfg is None:
@@ -38,12 +77,9 @@ def prepare_server() -> None:
     refuse_unknown_version()
     from shortloop.exax.datasets import forget_other_slices
     from shortloop.exax.notebook_methods import load_announced
-    from shortloop.exax.patches.broken_methods import do_without_broken_methods
     from shortloop.exax.patches.job_ends import look_often_for_end
+    from shortloop.exax.patches.method_loading import do_without_broken_methods, keep_methods_as_loaded
     from shortloop.exax.patches.parallel_jobs import build_side_by_side
-    from shortloop.exax.patches.permissions import answer_this_user_only, keep_private, private_folder
-    from shortloop.exax.patches.reloading import keep_methods_as_loaded
-    from shortloop.exax.patches.small_fixes import leave_nothing_behind, one_at_a_time, read_few_jobs_itself
     from shortloop.exax.patches.spare_processes import reap_later
     from shortloop.store.crash_repair import mend, own, repair_lists
     from shortloop.store.slices import wanted
@@ -75,10 +111,7 @@ def prepare_server() -> None:
 
 
 def prepare_runner() -> None:
-    """In the process that loads methods and forks jobs: what these need; elsewhere nothing.
-
-    It imports what jobs to come need, has them die with it, and lets them read no part for the whole.
-    """
+    """Patch the process that loads methods and forks jobs; in other processes nothing."""
     if not runs_jobs():
         return
     refuse_unknown_version()
@@ -86,13 +119,11 @@ def prepare_runner() -> None:
     from shortloop.exax.datasets import refuse_other_slices
     from shortloop.exax.libraries import watch_imports
     from shortloop.exax.notebook_methods import find_announced
-    from shortloop.exax.patches.broken_methods import let_no_method_end_this
-    from shortloop.exax.patches.isolation import import_methods_apart
-    from shortloop.exax.patches.job_ends import leave_pipe_of_job, name_lost_units, see_ends
+    from shortloop.exax.patches.job_ends import leave_pipe_of_job, name_lost_units, watch_job_ends
     from shortloop.exax.patches.job_output import keep_output_in_one_process
     from shortloop.exax.patches.loading import load_from_source
+    from shortloop.exax.patches.method_loading import import_methods_apart, note_what_is_read
     from shortloop.exax.patches.preload import import_before_forks
-    from shortloop.exax.patches.reloading import note_what_is_read
     from shortloop.exax.patches.spare_processes import keep_spares, leave_early
     from shortloop.exax.patches.watch import watch_jobs
     from shortloop.exax.tracebacks import keep_causes
@@ -106,11 +137,10 @@ def prepare_runner() -> None:
     find_announced()
     forks_end_with_this()
     spares = keep_spares()
-    see_ends(spares)
+    watch_job_ends(spares)
     name_lost_units()
     note_costs()
     keep_causes()
-    let_no_method_end_this()
     leave_pipe_of_job()
     leave_early()
     import_before_forks()
@@ -120,6 +150,181 @@ def prepare_runner() -> None:
 
 
 def end_quickly() -> None:
-    """Let this process end without a search of its memory for what could be freed: a script that builds
-    nothing would take a tenth longer."""
+    """Let this process end without a garbage collection, a tenth of a run that builds nothing."""
     atexit.register(gc.freeze)
+
+
+def refuse_unknown_version() -> None:
+    """Raise InputError for a version of exax that the patches are not made for."""
+    import accelerator
+
+    version = getattr(accelerator, "__version__", None)
+    if version not in KNOWN_VERSIONS:
+        raise InputError(
+            "unknown version of exax (the package accelerator), whose server Shortloop patches",
+            found=version or "no version",
+            expected=" or ".join(KNOWN_VERSIONS),
+            hint=f"pip install 'accelerator=={KNOWN_VERSIONS[-1]}', or a Shortloop made for your version",
+        )
+
+
+def board_later() -> None:
+    """Let the server start the board, whose imports would take a core from the run, a moment later."""
+    from accelerator import board
+
+    @patch(board, "run")
+    def run(original: Any, *arguments: Any) -> None:  # in a process of its own
+        time.sleep(BOARD_AFTER)
+        original(*arguments)
+
+
+def take_folders_literally() -> None:
+    """Let exax, as far as it is loaded, work in folders like ``paper [v2]``, which it takes for patterns."""
+    for name, depth in (("methods", 1), ("shell.script", 1), ("urd", 2)):
+        module: Any = sys.modules.get(f"accelerator.{name}")
+        if module is not None:
+            module.glob = functools.partial(_below, depth)
+
+
+def _below(depth: int, pattern: str) -> list[str]:
+    """Find files of a pattern of which only the last parts are a pattern."""
+    folder, *names = pattern.rsplit("/", depth)
+    return glob.glob("/".join([glob.escape(folder), *names]))
+
+
+def keep_line_ends() -> None:
+    """Have exax's pseudo-terminals pass on LF, not CR LF: the terminal behind them, if any, does that."""
+    from accelerator import iowrapper
+
+    @patch(iowrapper, "openpty")
+    def openpty(original: Any) -> tuple[int, int]:
+        ours, theirs = original()
+        modes = termios.tcgetattr(theirs)
+        modes[1] &= ~termios.ONLCR
+        termios.tcsetattr(theirs, termios.TCSANOW, modes)
+        return ours, theirs
+
+
+def read_few_jobs_itself() -> None:
+    """Let the server start processes that read new jobs only if there are many."""
+    from accelerator import control
+
+    control.multiprocessing = _Multiprocessing
+
+
+def one_at_a_time() -> None:
+    """Let the server, which answers many clients at once, do one after the other what needs that.
+
+    Two that have it load the methods would end each other's. A job that starts meanwhile would be forked by
+    a process that has not loaded its method. And a job's folder that is made while the server lists the
+    workdir would be forgotten, and its id given once more.
+    """
+    from accelerator.control import Main
+    from accelerator.workspace import WorkSpace
+
+    loading, listing = threading.Lock(), threading.Lock()
+
+    def within(lock: threading.Lock, original: Any, *arguments: Any, **more: Any) -> Any:
+        with lock:
+            return original(*arguments, **more)
+
+    @patch(Main, "run_job")
+    def run_job(original: Any, *arguments: Any, **more: Any) -> Any:
+        with loading:  # not for as long as it runs: that it can be cut off is another matter
+            pass
+        return original(*arguments, **more)
+
+    patch(Main, "update_methods")(functools.partial(within, loading))
+    for name in ("update", "allocate_jobs"):
+        patch(WorkSpace, name)(functools.partial(within, listing))
+
+
+def leave_nothing_behind(folder: Path) -> None:
+    """Keep multiprocessing's socket in a folder of the project, emptied whenever a server starts.
+
+    exax ends by a signal that no clean-up survives, and each server would leave a folder in /tmp.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    if len(os.fsencode(folder.resolve() / "listener-12345678")) <= SOCKET_PATH_LIMIT:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        current_process()._config["tempdir"] = str(folder.resolve())  # type: ignore[attr-defined]
+
+
+class _Multiprocessing:
+    """In place of the module, as far as the server uses it."""
+
+    @staticmethod
+    def get_context(method: str) -> Any:
+        class Context:
+            Pool = functools.partial(_LazyPool, method)
+
+        return Context
+
+
+class _LazyPool:
+    def __init__(self, method: str, **more: Any) -> None:
+        self._start = functools.cache(functools.partial(multiprocessing.get_context(method).Pool, **more))
+
+    def imap(self, function: Callable[[Any], Any], items: Iterable[Any], chunksize: int) -> Iterable[Any]:
+        items = list(items)
+        few = len(items) <= FEW
+        return map(function, items) if few else self._start().imap(function, items, chunksize)
+
+    imap_unordered = imap
+
+    def close(self) -> None:
+        if self._start.cache_info().currsize:
+            self._start().close()
+
+
+def private_folder() -> Path:
+    """Return the folder of the project for what a server needs while it runs, of this user alone."""
+    folder = project_directory() / ".socket.dir"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _close(folder):
+        raise InputError(
+            "the folder of the exax server's sockets belongs to another user",
+            file=folder,
+            found=f"user {folder.stat().st_uid}",
+            expected=f"user {os.geteuid()}",
+            hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+        )
+    return folder
+
+
+def keep_private(sockets: Iterable[Path]) -> None:
+    """Close sockets and other files of a server to others, also those that it has yet to make."""
+    folder = private_folder()
+    files = [*sockets, *(folder / name for name in ("multiprocessing", "server.log"))]
+
+    def close() -> None:
+        end = time.monotonic() + LOOK_FOR
+        while time.monotonic() < end:
+            for file in [*files, *folder.glob("multiprocessing/*")]:
+                _close(file)
+            time.sleep(LOOK_EVERY)
+
+    threading.Thread(target=close, daemon=True).start()
+
+
+def answer_this_user_only() -> None:
+    """Let the server refuse others, who may have connected before its socket was closed to them."""
+    from accelerator.web import ThreadedUnixHTTPServer
+
+    def is_this_user(self: Any, request: socket.socket, address: object) -> bool:
+        return peer(request)[1] in (os.geteuid(), 0)
+
+    ThreadedUnixHTTPServer.verify_request = is_this_user
+
+
+def _close(file: Path) -> bool:
+    """Take a file's or folder's access from others; False if that is not possible."""
+    try:
+        mode = file.lstat().st_mode
+        if mode & OTHERS and not stat.S_ISLNK(mode):
+            file.chmod(stat.S_IMODE(mode) & ~OTHERS)
+    except FileNotFoundError:  # not there yet, or not any more
+        return True
+    except OSError:
+        return False
+    return True

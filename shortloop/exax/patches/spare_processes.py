@@ -11,7 +11,6 @@ Made for exax 2025.11.11. Upstream: nothing; spares need a client that says what
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import json
 import os
@@ -22,7 +21,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-__all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "say_lanes"]
+from shortloop.exax.patches import patch
+
+__all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "send_lanes"]
 
 LANE = "shortloop_lane"
 """Field of what starts a job: its method, modules that an option names, and whether more such jobs follow."""
@@ -39,7 +40,7 @@ class _Spare(NamedTuple):
 
 
 class Spares:
-    """In the process that forks jobs: the spares that it has, one of each lane."""
+    """The spares of the process that forks jobs, one of each lane."""
 
     prepare: Callable[[Lane], None]
     """What a spare does before it waits."""
@@ -51,12 +52,12 @@ class Spares:
         os.register_at_fork(after_in_child=self._let_go)
 
     def __bool__(self) -> bool:
-        """True if there are any, or are to be."""
+        """True if there are or will be any."""
         return bool(self._waiting or self._wanted)
 
     @property
     def connections(self) -> list[int]:
-        """File descriptors that become readable when a spare ends."""
+        """Return file descriptors that become readable when a spare ends."""
         return [each.connection.fileno() for each in self._waiting.values()]
 
     @property
@@ -65,7 +66,7 @@ class Spares:
         return bool(self._wanted)
 
     def start(self, lane: Lane, follows: bool, data: Mapping[str, object]) -> tuple[int, int] | None:
-        """Have a spare run a job; its process and pipe, as exax's ``launch_start`` gives them."""
+        """Have a spare run a job; return its process and pipe, as exax's ``launch_start`` does."""
         if follows and lane not in (*self._wanted, *self._unfit):
             self._wanted.append(lane)
         spare = self._waiting.pop(lane, None)
@@ -117,7 +118,6 @@ class Spares:
         self._waiting, self._wanted = {}, []
 
     def _wait(self, lane: Lane, connection: socket.socket, pipe: int) -> NoReturn:
-        """All of the life of a spare."""
         try:
             from accelerator.dispatch import close_fds
             from accelerator.launch import run
@@ -135,32 +135,30 @@ class Spares:
 
 
 def keep_spares() -> Spares:
-    """From now on, this process, which forks jobs, has spares run them."""
+    """Have spares run jobs of this process, which forks them."""
     runner: Any = sys.modules["__main__"]
     spares = Spares()
-    original: Callable[[dict[str, Any]], tuple[int, int]] = runner.launch_start
 
-    @functools.wraps(original)
-    def launch_start(data: dict[str, Any]) -> tuple[int, int]:
+    @patch(runner, "launch_start")
+    def launch_start(original: Any, data: dict[str, Any]) -> Any:
         method, modules, follows = data.pop(LANE, (None, (), False))
         started = None
         if method is not None and not data["debuggable"]:
             started = spares.start((method, tuple(modules)), follows, data)
         return started or original(data)
 
-    runner.launch_start = launch_start
     return spares
 
 
-def say_lanes(follows: Callable[[], bool]) -> None:
-    """From now on, the server says of each job that starts which method it is of, and if more follow."""
+def send_lanes(follows: Callable[[], bool]) -> None:
+    """Let the server send the method of each job that starts, and whether more follow."""
     from accelerator import dispatch
     from accelerator.runner import Runner
 
-    launch, start = dispatch.launch, Runner.launch_start
+    lanes: dict[str, tuple[str, list[str], bool]] = {}
 
-    @functools.wraps(launch)
-    def launched(workdir: str, setup: Any, *more: Any) -> Any:
+    @patch(dispatch, "launch")
+    def launched(launch: Any, workdir: str, setup: Any, *more: Any) -> Any:
         named = setup.options.get("modules") or ()
         named = [*named] if isinstance(named, Sequence) and not isinstance(named, str) else []
         lanes[setup.jobid] = f"{setup.package}.a_{setup.method}", named, follows()
@@ -169,22 +167,17 @@ def say_lanes(follows: Callable[[], bool]) -> None:
         finally:
             lanes.pop(setup.jobid, None)
 
-    @functools.wraps(start)
-    def launch_start(self: Any, data: dict[str, Any]) -> Any:
+    @patch(Runner, "launch_start")
+    def launch_start(start: Any, self: Any, data: dict[str, Any]) -> Any:
         return start(self, {**data, LANE: lanes.pop(data["jobid"])})
-
-    lanes: dict[str, tuple[str, list[str], bool]] = {}
-    dispatch.launch, Runner.launch_start = launched, launch_start
 
 
 def leave_early() -> None:
-    """From now on, the ends of a job and of its output are known before the memory of the job is freed."""
+    """Signal the ends of a job and of its output before the memory of the job is freed."""
     from accelerator import launch
 
-    original = launch.run
-
-    @functools.wraps(original)
-    def run(*arguments: Any, **more: Any) -> None:
+    @patch(launch, "run")
+    def run(original: Any, *arguments: Any, **more: Any) -> None:
         original(*arguments, **more)
         if len(os.listdir("/proc/self/task")) == 1:  # else others may still write
             nothing = os.open(os.devnull, os.O_WRONLY)
@@ -192,11 +185,9 @@ def leave_early() -> None:
             os.dup2(nothing, 2)
             os.close(more["prof_fd"])
 
-    launch.run = run
-
 
 def reap_later() -> None:
-    """From now on, the server does not wait until the process of a job, which it has killed, is reaped."""
+    """Let the server not wait until the killed process of a job is reaped."""
     import pickle
     import struct
 
@@ -223,7 +214,7 @@ def _is_alone() -> bool:
 
 
 def _received(connection: socket.socket) -> bytes:
-    """The job; empty if none comes."""
+    """Receive a job; empty if none comes."""
     connection.settimeout(PATIENCE)
     try:
         return connection.recv(MOST)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import fnmatch
-import functools
 import glob
 import importlib
 import json
@@ -25,11 +24,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from shortloop.exax.libraries import begin_program, note_libraries_of
+from shortloop.exax.listener import enable_tracebacks
+from shortloop.exax.patches import patch
 from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.exax.patches.preload import modules_beside
 from shortloop.exax.patches.spare_processes import Spares
-from shortloop.exax.readers import hear_readers
-from shortloop.exax.stalled_jobs import answer_where
+from shortloop.exax.readers import watch_readers
 from shortloop.keys.code import modules_as_loaded
 from shortloop.keys.file_state import file_state
 from shortloop.keys.interpreter import python_here
@@ -49,10 +49,10 @@ _is_prepared = False  # for the job that this process will run
 
 
 def watch_jobs(spares: Spares) -> None:
-    """From now on, each job that this process forks is watched, from its begin; so are its spares."""
+    """Watch each job that this process forks from its begin, and its spares."""
     from accelerator import launch
 
-    original, is_watched = launch.execute_process, _watched_files()
+    is_watched = _watched_files()
     python_here()  # as it was started, whatever is edited later
     codecs.lookup("ascii")  # which each job would import, to write its costs
     fnmatch.filter((), "*")  # and this compile, as exax lists files by it
@@ -62,8 +62,8 @@ def watch_jobs(spares: Spares) -> None:
 
     spares.prepare = lambda lane: prepare_job(*lane, is_watched)
 
-    @functools.wraps(original)
-    def watched(workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
+    @patch(launch, "execute_process")
+    def watched(original: Any, workdir: str, jobid: str, *arguments: Any, **more: Any) -> Any:
         begin_job(Path(workdir) / jobid, is_watched)
         try:
             return original(workdir, jobid, *arguments, **more)
@@ -72,13 +72,11 @@ def watch_jobs(spares: Spares) -> None:
         except BaseException as end:  # exax says nothing of these, and takes the job for killed
             raise RuntimeError("the job was to end its process, with the exception above") from end
 
-    launch.execute_process = watched
-
 
 def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     """Watch this process, which runs the job in a folder from now on, and import its method.
 
-    `is_watched` says of the path of a file whether to note that it is opened. A spare has done all that.
+    `is_watched` decides by its path if an opened file is noted. A spare has done all that.
     """
     take_notes(folder)
     if _is_prepared:
@@ -94,8 +92,8 @@ def prepare_job(
 ) -> None:
     """Watch this process, and those that it starts, and import the module of a method for a job.
 
-    It forgets modules of this package that the method does not import, which others' jobs have left here: it
-    gets them only by an import, which is noted. Without a folder, the job is not known yet.
+    It forgets modules of this package that the method does not import, and gets them only by an import, which
+    is noted. Without a folder, the job is not known yet.
     """
     global _is_prepared
     if folder is None:
@@ -131,20 +129,20 @@ def watch_program() -> None:
     with contextlib.suppress(OSError, ValueError):
         heard = _Heard(_watched_files())
         sys.addaudithook(heard.hook)
-        hear_readers(heard.path)
+        watch_readers(heard.path)
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
-    answer_where()
+    enable_tracebacks()
     heard = _Heard(is_watched)
     sys.addaudithook(heard.hook)
-    hear_readers(heard.path)
+    watch_readers(heard.path)
     path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
 
 def _watched_files() -> Callable[[str], bool]:
-    """Whether a file is one of the project, or of its input, that a method should not open unseen."""
+    """Return a test for files of the project or its input, which a method must not open unseen."""
     project, settings = project_directory(), configuration()
     inside = {project, Path(settings.get("input_directory") or project)}
     workdirs = [Path(folder) for folder in settings.workdirs.values()]
@@ -164,7 +162,7 @@ def _watched_files() -> Callable[[str], bool]:
 
 
 class _Heard:
-    """Notes files that are read, and folders that are listed, each once."""
+    """Notes files that are read and folders that are listed, each once."""
 
     def __init__(self, is_watched: Callable[[str], bool]) -> None:
         self._is_watched = is_watched
@@ -182,13 +180,12 @@ class _Heard:
         }
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit hook."""
         hear = self._hear.get(event)
         if hear is not None:
             hear(*arguments)
 
     def path(self, path: object) -> None:
-        """Something reads what may be a file, a folder with all that is in it, or a pattern."""
+        """Note a path that is read: a file, a folder with its files, or a pattern."""
         if not isinstance(path, str | bytes | os.PathLike):
             return
         name = os.path.abspath(os.fsdecode(path))
@@ -207,14 +204,14 @@ class _Heard:
             self._note_file(os.path.abspath(os.fsdecode(path)))  # type: ignore[arg-type]
 
     def _folder(self, path: object) -> None:
-        """A folder is listed; by libraries, or by Python to find modules, is of no interest."""
+        """Note a folder that the user's code lists, not libraries, nor Python to find modules."""
         if isinstance(path, str | bytes | os.PathLike):
             name = os.path.abspath(os.fsdecode(path))
             if name not in self._seen and self._is_watched(f"{name}/") and _is_asked_by_user():
                 self._note_folder(name)
 
     def _command(self, command: object, folder: object = None) -> None:
-        """A program is started; what it reads is not seen, but files that its arguments name are."""
+        """Note files in the arguments of a program that is started; what it reads is not seen."""
         if isinstance(command, str | bytes):
             with contextlib.suppress(ValueError):
                 command = shlex.split(os.fsdecode(command), comments=True)
@@ -253,7 +250,6 @@ def _is_of_user(frame: FrameType) -> bool:
 
 
 def _is_importing() -> bool:
-    """True if a module of the user's own is being imported."""
     return any(
         frame.f_code.co_name == "<module>"
         and _is_of_user(frame)
@@ -263,7 +259,7 @@ def _is_importing() -> bool:
 
 
 def _is_asked_by_user() -> bool:
-    """True if code of the user's own calls, be it through the standard library."""
+    """True if the user's code is the caller, directly or through the standard library."""
     for frame in _frames():
         top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if frame.f_code.co_filename == __file__:
@@ -274,7 +270,7 @@ def _is_asked_by_user() -> bool:
 
 
 def _of_uri(name: object) -> object:
-    """The path of a database that SQLite is given as a URI."""
+    """Return the path of a database in a URI of SQLite."""
     if isinstance(name, str) and name.startswith("file:"):
         return unquote(name.removeprefix("file:").removeprefix("//").partition("?")[0])
     return name

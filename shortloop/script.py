@@ -23,7 +23,7 @@ from shortloop.run.executor import run_pipeline
 from shortloop.run.termination import say_why
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.stages.results import Result
-from shortloop.store.labelled import said_facts
+from shortloop.store.loaded import said_facts
 from shortloop.store.lookup import open_any
 
 if TYPE_CHECKING:  # most scripts have no settings

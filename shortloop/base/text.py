@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-__all__ = ["listed", "one_line", "print_any_letter", "printable"]
+__all__ = ["counted", "listed", "one_line", "print_any_letter", "printable", "short", "short_list"]
 
 # Control characters but newline and tab; marks that turn the direction of writing; what ends a line in
 # some programs only; halves of characters, which is how Python reads a file name that is no UTF-8.
@@ -22,6 +22,7 @@ _IN_TEXT = re.compile(_UNFIT)
 _IN_LINE = re.compile(rf"{_UNFIT}|[\t\n]")
 _ALIKE = {"→": "->", "×": "x", "·": "-", "…": "...", "−": "-", "–": "-"}
 _NAME = "shortloop"
+LONG = 44  # characters of a value in one line
 
 
 def printable(text: object) -> str:
@@ -37,6 +38,22 @@ def one_line(text: object) -> str:
 def listed(items: Sequence[str]) -> str:
     """Items in a sentence."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def counted(number: int, what: str) -> str:
+    """How many there are of something."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def short(text: str) -> str:
+    """A text as it fits into a line."""
+    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+
+
+def short_list(names: Sequence[str], most: int = 2, separator: str = ", ") -> str:
+    """The first of some names, and how many more there are."""
+    more = len(names) - most
+    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(text: str, unfit: re.Pattern[str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from shortloop.base.text import one_line
-from shortloop.store.job_files import LOGS
+from shortloop.store.integrity import LOGS
 
 __all__ = ["OF_EXAX", "VERBOSE", "LiveOutput", "parts_of_output", "shown_line"]
 

@@ -35,7 +35,7 @@ from shortloop.keys.code import Code, code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import module_of
-from shortloop.keys.typed_options import annotations_of, settled
+from shortloop.keys.options import annotations_of, settled
 from shortloop.stages.content import SIZE
 from shortloop.stages.fields import BEFORE, REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units, ids_of_units

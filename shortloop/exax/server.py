@@ -24,7 +24,7 @@ from shortloop.exax.patches.small_fixes import (
     take_folders_literally,
 )
 from shortloop.exax.tracebacks import of_user
-from shortloop.keys.interpreter import hand_down
+from shortloop.keys.code import hand_down
 from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error_in
 from shortloop.store.crash_repair import repair_lists

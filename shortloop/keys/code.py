@@ -10,32 +10,39 @@ process that loads methods for exax writes that file, so that it says what exax 
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import importlib.util
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.keys.closure import closure, look_anew
-from shortloop.keys.depend_extra import declared_files
+from shortloop.keys.closure import closure, closure_of, look_anew
 from shortloop.keys.file_state import (
     State,
     at_one_moment,
+    file_state,
     moment,
     state_at_moment,
     states_at_moment,
     states_of_files,
 )
-from shortloop.keys.installed import environment, version_of
-from shortloop.keys.interpreter import python_here
+from shortloop.keys.hashing import digest, hash_file
+from shortloop.keys.installed import environment, startup_lines, version_of
 from shortloop.keys.methods import module_of
-from shortloop.keys.own_code import PACKAGE, is_own
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.project.project import cache_directory, runs_jobs, write_atomically
 
 __all__ = [
     "CODE_BESIDE",
     "MADE_OF_STAGE",
+    "VERSION",
     "Code",
     "at_one_moment",
     "code_beside",
@@ -43,7 +50,10 @@ __all__ = [
     "code_of",
     "code_state",
     "code_text",
+    "declared_files",
+    "hand_down",
     "modules_as_loaded",
+    "python_here",
     "says_code",
 ]
 
@@ -65,15 +75,12 @@ class Code(NamedTuple):
 
     code: hash of each module, normalised; the method's own name is as in ``"methods.a_train"``. Of a file
         that the method declares in ``depend_extra``, by its path below the project, a hash of its bytes.
-    versions: of Python, and of exax if it reads datasets for the method.
     libraries: versions of the libraries that its code names, whether a job loads them or not.
-    modules: where each module is.
-    declared: the files that it declares.
     watched: the files that it declares, each with its state, which must stay the same while a job runs.
     """
 
     code: dict[str, str]
-    versions: dict[str, str]
+    versions: dict[str, str]  # of Python, and of exax if it reads datasets for the method
     libraries: dict[str, str]
     modules: dict[str, Path]
     declared: list[Path]
@@ -216,3 +223,143 @@ def _takes_datasets(modules: Mapping[str, Path]) -> bool:
 
 def _texts(texts: Mapping[str, str]) -> str:
     return "".join(f"\n# module {name}\n{text}\n" for name, text in texts.items())
+
+
+NAME = "depend_extra"
+OURS = f"{NAME} = code_of(__file__)"
+
+# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes. Kept of
+# those in whose state any change shows, as they were read.
+_lists: dict[Path, tuple[list[int], list[Path]]] = {}
+_hashes: dict[Path, tuple[list[int], str]] = {}
+
+
+def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
+    """What a method declares, but for the file that `code_of` writes."""
+    state, settled = file_state(method)
+    known = _lists.get(method)
+    if known is None or known[0] != state:
+        known = state, _listed(method)
+        if settled:
+            _lists[method] = known
+    found: dict[str, tuple[Path, str]] = {}
+    for file in known[1]:
+        if file != ours(method):
+            name = str(file.relative_to(method.parent)) if file.is_relative_to(method.parent) else file.name
+            found[name if name not in found else str(file)] = file, _hash(file, method)
+    return found
+
+
+def _listed(method: Path) -> list[Path]:
+    if not any(map(_may_declare, ast.parse(method.read_bytes()).body)):
+        return []
+    listed = getattr(_loaded(method), "depend_extra", ())
+    if isinstance(listed, str):  # exax would take each letter for a file
+        raise _no_file(listed, method)
+    return [_file_of(each, method) for each in listed]
+
+
+def _may_declare(statement: ast.stmt) -> bool:
+    """Whether a statement of a method may declare something, in whatever way."""
+    if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+        return True
+    return NAME in ast.unparse(statement) and ast.unparse(statement) != OURS
+
+
+def _loaded(method: Path) -> ModuleType:
+    """The method as a module of its own, as what it declares may be computed."""
+    spec = importlib.util.spec_from_file_location(module_of(method), method)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        exec(compile(method.read_bytes(), str(method), "exec"), vars(module))
+    except Exception as error:
+        raise InputError(
+            "a method cannot be imported",
+            file=method,
+            found=f"{type(error).__name__}: {error}",
+            hint="correct it and run again",
+        ) from error
+    return module
+
+
+def _file_of(each: object, method: Path) -> Path:
+    """As exax takes it: a module, or a path that may be relative to the method."""
+    path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
+    if not isinstance(path, str | Path):
+        raise _no_file(each, method)
+    return method.parent / path
+
+
+def _no_file(found: object, method: Path) -> InputError:
+    return InputError(
+        "depend_extra of a method contains an entry that is not a file",
+        file=method,
+        field=NAME,
+        found=repr(found),
+        expected="a list of paths and modules",
+        hint="correct it and run again",
+    )
+
+
+def _hash(file: Path, method: Path) -> str:
+    try:
+        state, settled = file_state(file)
+        known = _hashes.get(file)
+        if known is None or known[0] != state:
+            known = state, hash_file(file)
+            if settled:
+                _hashes[file] = known
+    except OSError as error:
+        raise InputError(
+            "a file that a method declares cannot be read",
+            file=file,
+            field=f"{NAME} of {method.name}",
+            found=error.strerror,
+            hint="put it there, or take it out of depend_extra",
+        ) from None
+    return known[1]
+
+
+VERSION = ".".join(map(str, sys.version_info[:3]))
+OPTIONS = ("int_max_str_digits",)  # of -X
+VARIABLES = ("PYTHONCASEOK", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS")
+MODULES = ("sitecustomize", "usercustomize")
+
+
+@cache
+def python_here() -> str:
+    """The version of Python, with all that makes it compute otherwise than by default."""
+    said = [f"-{'O' * sys.flags.optimize}"] * bool(sys.flags.optimize)
+    said += ["-X dev"] * sys.flags.dev_mode
+    said += [f"-W {each}" for each in sys.warnoptions]
+    said += [f"-X {name}={value}" for name, value in sorted(sys._xoptions.items()) if name in OPTIONS]
+    variables = {name: os.environ.get(name, "") for name in VARIABLES}
+    said += [f"{name}={value}" for name, value in variables.items() if value not in ("", "random")]
+    said += [f"{name} {content}" for name in MODULES if (content := _content_of(name))]
+    lines = startup_lines()
+    said += [f".pth files {digest([*lines])[:10]}"] * bool(lines)
+    return f"{VERSION} with {', '.join(said)}" if said else VERSION
+
+
+def hand_down() -> None:
+    """Start Python in programs of this process as it was started here: options reach no other program."""
+    given = {
+        "PYTHONOPTIMIZE": str(sys.flags.optimize or ""),
+        "PYTHONWARNINGS": ",".join(sys.warnoptions),
+        "PYTHONDEVMODE": "1" * sys.flags.dev_mode,
+    }
+    os.environ.update({name: value for name, value in given.items() if value})
+
+
+def _content_of(name: str) -> str:
+    """A hash of a module that Python ran as it started, and of one's own modules that it imports."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if not file or file.startswith(f"{ROOT}/{PACKAGE}/"):
+        return ""
+    modules = {name: Path(file)}
+    with contextlib.suppress(InputError, SyntaxError):
+        modules |= closure_of(name, Path(file))[0] if is_own(file) else {}
+    with contextlib.suppress(OSError):
+        return digest({name: hash_file(each) for name, each in modules.items()})[:10]
+    return "gone"

@@ -49,8 +49,7 @@ class _Version(NamedTuple):
 
     text: str
     """The version; with a hash if installed from a folder or a repository, where two may share a number."""
-    content: str
-    """A hash of the files that it has installed; empty if it does not list them."""
+    content: str  # A hash of the files that it has installed; empty if it does not list them
 
 
 class _Distribution(NamedTuple):

@@ -21,8 +21,7 @@ from shortloop.keys.methods import find_method
 
 __all__ = ["Contents", "Parts", "in_given_order", "parts_of"]
 
-Contents = str | list[str]
-"""Content of a job that another is made from, or of each of some."""
+Contents = str | list[str]  # Content of a job that another is made from, or of each of some
 
 
 IN_KEY = ("python", "accelerator")  # all other versions are compared with what is installed
@@ -32,19 +31,16 @@ IN_KEY = ("python", "accelerator")  # all other versions are compared with what 
 class Parts:
     """What goes into a key, readable.
 
-    method: the exax method with its package, e.g. ``"methods.train"``.
     code: hash of each module of the project that it can import and of the method itself, normalised.
-    versions: versions of Python, of exax if it reads datasets for the method, and, of a job that has run, of
-        all libraries that it loaded.
-    options: the method's options.
-    inputs: content of each job it is made from.
+    versions: versions of Python, of exax if it reads datasets for the method, and, of a job that has run,
+        of all libraries that it loaded.
     """
 
-    method: str
+    method: str  # the exax method with its package, e.g. ``"methods.train"``
     code: dict[str, str]
     versions: dict[str, str]
     options: dict[str, Plain]
-    inputs: dict[str, Contents]
+    inputs: dict[str, Contents]  # content of each job it is made from
 
     def key(self, without: str | None = None) -> str:
         """The key."""

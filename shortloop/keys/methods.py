@@ -1,4 +1,4 @@
-"""Find exax methods: package, file and module name."""
+"""Find exax methods and build scripts: package, file and module name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.keys.file_state import moment
-from shortloop.project.project import configuration
+from shortloop.project.project import configuration, project_directory
 
-__all__ = ["find_method", "look_again", "module_of", "packages"]
+__all__ = [
+    "chosen_script",
+    "find_method",
+    "find_script",
+    "look_again",
+    "module_of",
+    "own_scripts",
+    "packages",
+]
 
 METHOD = "is a method"
 _methods: dict[str, tuple[str, Path]] = {}
@@ -74,3 +82,45 @@ def packages() -> list[tuple[str, Path]]:
     finally:
         sys.path = path
     return found
+
+
+USUAL, BEGIN = "build_pipeline", "build"
+
+
+def find_script(script: str) -> Path | None:
+    """The file of a build script."""
+    package, _, name = script.rpartition(".")
+    name = name if name.startswith(BEGIN) else f"{BEGIN}_{name}"
+    for known, folder in sorted(packages()):  # exax looks in this order
+        file = folder / f"{name}.py"
+        if (not package or f".{known}".endswith(f".{package}")) and file.is_file():
+            return file
+    return None
+
+
+def chosen_script(script: str | None) -> str:
+    """The build script that a command is for."""
+    if script is not None and find_script(script) is not None:
+        return script
+    if script is None and find_script(USUAL) is not None:
+        return USUAL
+    own = own_scripts()
+    if script is None and len(own) == 1:
+        return own[0]
+    raise InputError(
+        "which build script?" if script is None and own else "no such build script",
+        found=script or "no script given",
+        expected=f"one of {', '.join(own)}" if own else f"a file {BEGIN}_*.py in a package of methods",
+        hint="`ax script` describes each",
+    )
+
+
+def own_scripts() -> list[str]:
+    """Names of the build scripts in the folder of the project."""
+    root = project_directory().resolve()
+    return [
+        file.stem
+        for _, folder in sorted(packages())
+        if folder.resolve().is_relative_to(root)
+        for file in sorted(folder.glob(f"{BEGIN}*.py"))
+    ]

@@ -1,4 +1,10 @@
-"""Normalised source of one file, without comments, docstrings and formatting, and its imports."""
+"""Normalised source of one file, without comments, docstrings and formatting, and its imports.
+
+Settings of a stage that no result depends on (cores, memory, retries, timeout) are left out, too. A class of
+a stage gives them up when it is made (`shortloop.stages.needs`), so no code reads them. Only what certainly
+is a setting is left out: a literal, in the body of a class whose bases are stages, or in the call of the
+decorator. A constant with a name stays in the code, as does all that is written in another way.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +13,31 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from shortloop.keys import left_out
 from shortloop.keys.file_state import file_state, moment, state_at_moment
-from shortloop.keys.left_out import leave_out_settings
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import cache_directory, keep
+from shortloop.stages.needs import NOT_IN_KEY
 
-__all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
+__all__ = [
+    "NOTHING",
+    "Source",
+    "hash_of",
+    "keep_sources",
+    "leave_out_settings",
+    "normalised",
+    "read_source",
+    "said_by",
+]
 
-NOTHING = "pass"
-"""What a file says that holds no code, as the `__init__.py` of many packages."""
+NOTHING = "pass"  # What a file says that holds no code, as the `__init__.py` of many packages
 KEPT = 5_000  # versions of files
 READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourcelines|findsource|docopt)\b")
 _DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
@@ -35,18 +49,17 @@ _STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 class Source(NamedTuple):
     """What a file says.
 
-    text: its code, normalised: equal for files that differ in comments, docstrings and formatting only. Of a
-        compiled module a hash of all of it; of a module that reads its own docstrings or source, its source.
-    names: full names of what it imports: modules, or modules and what is taken from them, also by a decorator
-        as ``@package.name``; ``package.*`` for ``from package import *``.
-    for_types: those of them that it imports below ``if TYPE_CHECKING:`` alone.
+    text: its code, normalised: equal for files that differ in comments, docstrings and formatting only.
+        Of a compiled module a hash of all of it; of a module that reads its own docstrings or source, its
+        source.
+    names: full names of what it imports: modules, or modules and what is taken from them, also by a
+        decorator as ``@package.name``; ``package.*`` for ``from package import *``.
     public: what its ``__all__`` lists, empty without one; None if it is not written down as a list.
-    hash: `hash_of` the text.
     """
 
     text: str
     names: list[str]
-    for_types: list[str]
+    for_types: list[str]  # those of them that it imports below ``if TYPE_CHECKING:`` alone
     public: list[str] | None
     hash: str
 
@@ -137,8 +150,7 @@ def _load() -> dict[str, dict[str, Any]]:
 
 def _parser() -> list[Any]:
     """What else the text and the names depend on: Python, and the code that parses."""
-    files = Path(__file__), Path(left_out.__file__)
-    return [sys.version, *(each for file in files for each in file_state(file)[0])]
+    return [sys.version, *file_state(__file__)[0]]
 
 
 def _parsed(data: bytes, file: Path, module: str) -> Source:
@@ -265,3 +277,113 @@ def _is_string(node: ast.stmt) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
+
+
+STAGES = {
+    f"{PACKAGE}.{below}{name}" for below in ("", "stages.stage.") for name in ("Stage", "CollectingStage")
+}
+DECORATORS = {f"{PACKAGE}.stage", f"{PACKAGE}.exax.declare.stage"}
+BY_NAME = {"vars", "locals", "dir", "eval", "exec", "globals"}
+LITERAL = ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop
+
+
+def leave_out_settings(tree: ast.Module) -> None:
+    """Leave settings that no result depends on out of a file's code."""
+    nodes = [*ast.walk(tree)]
+    if not any(_is_setting(node) for node in nodes):
+        return
+    counts = Counter(_bound(nodes))
+    if "*" in counts:  # which may bind any name
+        return
+    full = {name: each for name, each in _imported(nodes) if counts[name] == 1}
+    classes = {each.name: each for each in nodes if isinstance(each, ast.ClassDef) and counts[each.name] == 1}
+    for node in nodes:
+        if isinstance(node, ast.ClassDef) and _is_stage(node, full, classes):
+            node.body = [each for each in node.body if not _is_unread(each, node)]
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = [_without(each, full) for each in node.decorator_list]
+
+
+def _is_setting(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Name) and node.id in NOT_IN_KEY) or (
+        isinstance(node, ast.keyword) and node.arg in NOT_IN_KEY
+    )
+
+
+def _bound(nodes: list[ast.AST]) -> Iterator[str]:
+    """Each name that something binds, as often as it does."""
+    for node in nodes:
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        else:  # classes, functions, arguments, handlers, patterns
+            names = [
+                getattr(node, field, None)
+                for field in ("name", "arg", "rest")
+                if not isinstance(node, ast.keyword)
+            ]
+            yield from (each for each in names if isinstance(each, str))
+
+
+def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Names here, and the full names of what they are imported from."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                top = each.name.partition(".")[0]
+                yield (each.asname, each.name) if each.asname else (top, top)
+
+
+def _full_name(node: ast.expr, full: Mapping[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return full.get(node.id, "")
+    if isinstance(node, ast.Attribute):
+        above = _full_name(node.value, full)
+        return f"{above}.{node.attr}" if above else ""
+    return ""
+
+
+def _is_stage(node: ast.ClassDef, full: Mapping[str, str], classes: Mapping[str, ast.ClassDef]) -> bool:
+    """True if all bases are known to be stages, and nothing else is there when the class is made."""
+    if node.keywords or not node.bases:
+        return False
+    if any(getattr(each, "name", "") == "__init_subclass__" for each in node.body):
+        return False
+    for base in node.bases:
+        above = classes.get(base.id) if isinstance(base, ast.Name) else None
+        others = {name: each for name, each in classes.items() if each is not node}
+        if _full_name(base, full) not in STAGES and not (above and _is_stage(above, full, others)):
+            return False
+    return True
+
+
+def _is_unread(statement: ast.stmt, kind: ast.ClassDef) -> bool:
+    """True if a statement of a class only sets one of the settings, which nothing else in the class names."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+    elif isinstance(statement, ast.AnnAssign) and ast.unparse(statement.annotation).find("ClassVar") >= 0:
+        target = statement.target
+    else:
+        return False
+    if not (isinstance(target, ast.Name) and target.id in NOT_IN_KEY and _is_literal(statement.value)):
+        return False
+    named = [each.id for each in ast.walk(kind) if isinstance(each, ast.Name)]
+    return named.count(target.id) == 1 and BY_NAME.isdisjoint(named)
+
+
+def _without(decorator: ast.expr, full: Mapping[str, str]) -> ast.expr:
+    """A decorator without the settings that it is given."""
+    if not isinstance(decorator, ast.Call) or _full_name(decorator.func, full) not in DECORATORS:
+        return decorator
+    kept = [each for each in decorator.keywords if each.arg not in NOT_IN_KEY or not _is_literal(each.value)]
+    if not kept and not decorator.args:
+        return decorator.func
+    decorator.keywords = kept
+    return decorator
+
+
+def _is_literal(value: ast.expr | None) -> bool:
+    return value is not None and all(isinstance(each, LITERAL) for each in ast.walk(value))

@@ -20,9 +20,8 @@ from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.submission import Exax
 from shortloop.keys.methods import find_method, packages
 from shortloop.notebook.messages import GivenFile, GivenJob, Request
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import REUSE, Built, Run
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import Request as Wanted
 from shortloop.project.project import CELLS
 from shortloop.run.build_jobs import Executor

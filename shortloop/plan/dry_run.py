@@ -15,12 +15,11 @@ from typing import NoReturn
 from shortloop.base.errors import InputError, place_of
 from shortloop.exax.listener import nobody_answers, slices_now
 from shortloop.exax.patches.loading import load_from_source
+from shortloop.keys.methods import chosen_script
 from shortloop.keys.own_code import PACKAGE
-from shortloop.plan.build_scripts import chosen_script
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Pipeline
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, import_from_project, in_project, project_directory
@@ -42,16 +41,13 @@ class DryRun:
     planner: what plans it.
     """
 
-    goes_on = False
-    """Whether the run goes on after its plan."""
+    goes_on = False  # Whether the run goes on after its plan
 
     def __init__(self, planner: type[Planner] = Planner) -> None:
         self._planner = planner
         self.plans: list[Planner] = []
-        self.settings: list[SettingsFile | None] = []
-        """The settings file of each."""
-        self.seconds: dict[str, float] = {}
-        """How long a job of each method takes, by its name."""
+        self.settings: list[SettingsFile | None] = []  # The settings file of each
+        self.seconds: dict[str, float] = {}  # How long a job of each method takes, by its name
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
         """Plan a pipeline."""

@@ -34,8 +34,7 @@ class _Running(NamedTuple):
     folder: Callable[[], Path | None]
 
 
-Name = tuple[str, str | None, str]
-"""Stage, partition and variant of a job."""
+Name = tuple[str, str | None, str]  # Stage, partition and variant of a job
 
 
 class Estimate:
@@ -60,8 +59,7 @@ class Estimate:
         self._running: dict[Name, _Running] = {}
         self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
         self._took = 0.0
-        self.done = 0
-        """How many jobs are there."""
+        self.done = 0  # How many jobs are there
 
     @property
     def total(self) -> int:

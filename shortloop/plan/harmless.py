@@ -7,22 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
-from shortloop.plan.explain.differences import Difference, differences
-from shortloop.plan.explain.phrases import file_words, given_words, short_list, value_words
+from shortloop.plan.explain.differences import Difference, differences, file_words, given_words, value_words
 from shortloop.plan.explain.reasons import reason_to_build
-from shortloop.plan.namesakes import named_files
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.plan.planner import Planner
-from shortloop.plan.request import Request
+from shortloop.plan.request import Request, named_files
 from shortloop.stages.inputs import File
-from shortloop.store.declarations import declare
-from shortloop.store.harmless import Harmless
 from shortloop.store.inputs import register
-from shortloop.store.locks import only_run
-from shortloop.store.store import Store
+from shortloop.store.manifest import Harmless
+from shortloop.store.store import Store, declare
 from shortloop.store.stored_job import StoredJob
+from shortloop.store.workdir import only_run
 
 __all__ = ["Declared", "declare_harmless"]
 
@@ -34,13 +32,11 @@ class Declared:
     """What a declaration did.
 
     jobs: jobs that are taken for current, and what is kept with each.
-    there: how many jobs of the stage were current before.
-    left: jobs that a run still builds, and why.
     """
 
     jobs: list[tuple[str, Harmless]] = field(default_factory=list)
-    there: int = 0
-    left: list[str] = field(default_factory=list)
+    there: int = 0  # how many jobs of the stage were current before
+    left: list[str] = field(default_factory=list)  # jobs that a run still builds, and why
 
 
 class _Reader(Planner):

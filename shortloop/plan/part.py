@@ -6,36 +6,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.phrases import short_list
+from shortloop.base.text import short_list
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
+from shortloop.store.index import Places
 from shortloop.store.lookup import open_any
-from shortloop.store.places import Places
 
 __all__ = ["ASKED", "Part", "choose", "lacking"]
 
-ASKED = "you asked for it"
-"""The reason of a job that is built though it is there."""
+ASKED = "you asked for it"  # The reason of a job that is built though it is there
 LISTED = 12  # names in a message
 
 
 @dataclass(frozen=True)
 class Part:
-    """Jobs of a pipeline, by the order in which it asks for them: from 0, as it is called anew.
-
-    selection: what it was chosen by.
-    jobs: all jobs of the pipeline, as planned.
-    chosen: those of the part.
-    forced: those that are built though they are there.
-    is_open: whether more jobs may come, which none of it is made from.
-    """
+    """Jobs of a pipeline, by the order in which it asks for them: from 0, as it is called anew."""
 
     selection: Selection = field(default_factory=Selection)
-    jobs: tuple[Built, ...] = ()
-    chosen: frozenset[int] = frozenset()
-    forced: frozenset[int] = frozenset()
-    is_open: bool = False
+    jobs: tuple[Built, ...] = ()  # all jobs of the pipeline, as planned
+    chosen: frozenset[int] = frozenset()  # those of the part
+    forced: frozenset[int] = frozenset()  # those that are built though they are there
+    is_open: bool = False  # whether more jobs may come, which none of it is made from
 
     @property
     def is_whole(self) -> bool:

@@ -34,8 +34,7 @@ __all__ = [
     "follow",
 ]
 
-DEFAULT = "default"
-"""The name that exax gives to a dataset without one."""
+DEFAULT = "default"  # The name that exax gives to a dataset without one
 LISTED = 8  # names in a line
 NO_RESULT = Path()  # the folder of a job that is only planned
 BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
@@ -57,41 +56,31 @@ class NotThereYet(BaseException):
 class Built:
     """A job as a pipeline sees it. Give it to `Run.build` as what another job is made from.
 
-    job: job id; empty in a plan if the job is still to be built.
-    stage: the stage's name.
-    partition: which part of the data; None: all.
-    path: folder of the job.
-    fresh: whether this run built it.
     seconds: how long it took to build, now or then; in a plan, how long the job in its place took; 0: not
         known.
-    content: hash of what it left; empty if that is not known yet.
-    rejected: whether it rejected its input: all that it left is a message.
     has_tables: whether it left tables; in a plan, whether the job in its place did, if it is still to be
         built.
-    plan: in a plan, what would be done; perhaps: if a job above comes out different.
-    reason: why it was or would be built, or why it is used though its code changed.
-    variant: what tells it from others of its stage and partition, e.g. which model is fitted; empty: nothing.
+    variant: what tells it from others of its stage and partition, e.g. which model is fitted; empty:
+        nothing.
     files: names of the input files that it is given, as they are in this run: when it was built, they may
         have had others.
-    modules: what reading its objects imports; in a plan, as of `has_tables`.
-    incomplete: true if units of it failed, which the next run computes again.
     """
 
-    job: str
+    job: str  # job id; empty in a plan if the job is still to be built
     stage: str
-    partition: str | None
+    partition: str | None  # which part of the data; None: all
     path: Path = NO_RESULT
-    fresh: bool = False
+    fresh: bool = False  # whether this run built it
     seconds: float = 0.0
-    content: str = ""
-    rejected: bool = False
+    content: str = ""  # hash of what it left; empty if that is not known yet
+    rejected: bool = False  # whether it rejected its input: all that it left is a message
     has_tables: bool = False
-    plan: str = ""
-    reason: str = ""
+    plan: str = ""  # in a plan, what would be done; perhaps: if a job above comes out different
+    reason: str = ""  # why it was or would be built, or why it is used though its code changed
     variant: str = ""
     files: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    incomplete: bool = False
+    modules: tuple[str, ...] = ()  # what reading its objects imports; in a plan, as of `has_tables`
+    incomplete: bool = False  # true if units of it failed, which the next run computes again
 
     @property
     def name(self) -> str:
@@ -126,14 +115,10 @@ class Built:
 
 @dataclass(frozen=True)
 class BuiltDataset:
-    """A dataset that a job has left.
-
-    made: the job.
-    name: the dataset's name in it.
-    """
+    """A dataset that a job has left."""
 
     made: Built
-    name: str = DEFAULT
+    name: str = DEFAULT  # the dataset's name in it
 
     @property
     def job(self) -> str:
@@ -176,8 +161,7 @@ class Run(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.jobs: list[Built] = []
-        """All jobs that were asked for, in order."""
+        self.jobs: list[Built] = []  # All jobs that were asked for, in order
 
     @abstractmethod
     def build(

@@ -1,9 +1,12 @@
-"""A request for a job: a stage and its arguments, sorted into options and jobs."""
+"""A request for a job: a stage and its arguments, sorted into options, files and jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
@@ -11,57 +14,57 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.keys.hashing import canonical
 from shortloop.keys.key import Parts, parts_of
-from shortloop.keys.options import check_options
-from shortloop.keys.typed_options import settled
-from shortloop.plan.method_options import Given, options_given
-from shortloop.plan.namesakes import names_of
+from shortloop.keys.options import check_options, settled
 from shortloop.plan.pipeline import Built, BuiltDataset, Jobs, Made
-from shortloop.plan.signature import Inputs, Signature, signature_of
+from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
+from shortloop.project.project import configuration, project_directory
 from shortloop.stages.fields import REQUIRED, hints_of
+from shortloop.stages.inputs import File
+from shortloop.stages.renamed import renamed
 from shortloop.stages.tables import libraries_of_tables
-from shortloop.store.places import Place
+from shortloop.store.index import Place
+from shortloop.store.lookup import open_any
 
 if TYPE_CHECKING:
     from shortloop.exax.submission import JobIds
 
-__all__ = ["MODULES", "Request", "request"]
+__all__ = [
+    "MODULES",
+    "Request",
+    "files_of",
+    "named_files",
+    "names_of",
+    "options_of",
+    "problem_of",
+    "request",
+    "unread_in",
+]
 
-MODULES = "modules"
-"""The option that the frame adds for modules which no code names."""
+MODULES = "modules"  # The option that the frame adds for modules which no code names
 
 
 @dataclass(frozen=True)
 class Request:
     """A job that a pipeline asks for.
 
-    stage: name of the stage.
-    partition: which part of the data; None: all.
-    options: the method's options, plain data, with those that the frame adds: ``partition`` and ``modules``.
-    jobs: what it is made from.
-    place: its place in the pipeline.
-    grows: option in which it can grow; empty: none.
-    modules: modules that it imports by a name that is not in its code.
-    sent: the options as exax is given them; of files their paths.
-    datasets: what it is made from.
-    files: jobs whose files are options, by the name of the option.
-    paths: content of each file that exax is given as a path.
-    names: names of the input files among the options.
+    options: the method's options, plain data, with those that the frame adds: ``partition`` and
+        ``modules``.
     """
 
     stage: str
-    partition: str | None
+    partition: str | None  # which part of the data; None: all
     options: dict[str, Plain]
     jobs: Jobs
     place: Place
-    grows: str
+    grows: str  # option in which it can grow; empty: none
     units: tuple[str, ...] | None
-    modules: tuple[str, ...]
-    sent: dict[str, Plain]
+    modules: tuple[str, ...]  # modules that it imports by a name that is not in its code
+    sent: dict[str, Plain]  # the options as exax is given them; of files their paths
     variant: str = ""
     datasets: Jobs = field(default_factory=dict)
-    files: Jobs = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
+    files: Jobs = field(default_factory=dict)  # jobs whose files are options, by the name of the option
+    paths: dict[str, str] = field(default_factory=dict)  # content of each file that exax is given as a path
+    names: tuple[str, ...] = ()  # names of the input files among the options
 
     @property
     def sources(self) -> Jobs:
@@ -309,3 +312,73 @@ def _inside(options: Mapping[str, Plain], name: str) -> Plain:
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
+
+
+PLAIN = {str, int, float, bool, NoneType}
+
+
+def files_of(arguments: object) -> dict[str, Path]:
+    """Where the files are that a job is given."""
+    return {file.content: file.path for file in _files(arguments) if file.content}
+
+
+def options_of(arguments: object) -> list[tuple[str, Path]]:
+    """The same by what options hold of each: contents first, then contents with names."""
+    return [*files_of(arguments).items(), *((file.option, file.path) for file in _files(arguments))]
+
+
+def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
+    """Files as stages are given them."""
+    above = [str(project_directory()), configuration().get("input_directory") or ""]
+    begin = [f"{os.path.abspath(folder)}/" for folder in above if folder]
+
+    def name(path: Path) -> str:
+        whole = os.path.abspath(path)
+        return next((whole.removeprefix(each) for each in begin if whole.startswith(each)), whole)
+
+    return [File(content, path, name(path)) for content, path in zip(contents, paths, strict=True)]
+
+
+def names_of(arguments: object) -> tuple[str, ...]:
+    """Names of the files that a job is given."""
+    return tuple(file.path.name for file in _files(arguments))
+
+
+def unread_in(arguments: object) -> bool:
+    """True if a job is given a file whose content is not known yet."""
+    return any(not file.content for file in _files(arguments))
+
+
+def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:
+    """Why a job rejected its input, with the names that its files have now."""
+    record = open_any(rejected.path).record
+    known = [*record.get("located", {}).items()]
+    for job in above:
+        named = open_any(job.path).record["facts"].get("files", {})  # of a method of others, none
+        lists = named.values() if isinstance(named, dict) else ()
+        known += [(each["content"], each["name"]) for each in _entries(lists)]
+    now: dict[str, str] = {}
+    for content, old in known:
+        if content in files:
+            new = files[content]
+            now |= {old: str(new.absolute()) if "/" in old else new.name, Path(old).name: new.name}
+    return renamed(str(record["problem"]), now)
+
+
+def _files(value: object) -> Iterator[File]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, File):
+            yield each
+        elif isinstance(each, dict | list | tuple):
+            waiting += reversed(each.values() if isinstance(each, dict) else each)
+        elif type(each) not in PLAIN and isinstance(each, Mapping):
+            waiting += reversed(list(each.values()))
+
+
+def _entries(lists: Iterable[object]) -> Iterator[Mapping[str, str]]:
+    for each in lists:
+        for entry in each if isinstance(each, list) else ():
+            if isinstance(entry, dict) and {"name", "content"} <= entry.keys():
+                yield entry

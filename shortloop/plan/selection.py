@@ -11,26 +11,18 @@ from shortloop.base.errors import InputError
 
 __all__ = ["FAIL_FAST", "SELECTION", "Selection"]
 
-FAIL_FAST = "SHORTLOOP_FAIL_FAST"
-"""Variable that has a run start no job after one that failed."""
-SELECTION = "SHORTLOOP_SELECTION"
-"""Variable that tells a run, and a plan, what was asked for."""
+FAIL_FAST = "SHORTLOOP_FAIL_FAST"  # Variable that has a run start no job after one that failed
+SELECTION = "SHORTLOOP_SELECTION"  # Variable that tells a run, and a plan, what was asked for
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What was asked for; nothing: the whole pipeline.
+    """What was asked for; nothing: the whole pipeline."""
 
-    until: the stage whose jobs are built, with all that they are made from.
-    only: the stage whose jobs alone are built.
-    partition: of that stage, only the jobs of this partition.
-    force: jobs and stages that are built though they are there.
-    """
-
-    until: str = ""
-    only: str = ""
-    partition: str = ""
-    force: tuple[str, ...] = ()
+    until: str = ""  # the stage whose jobs are built, with all that they are made from
+    only: str = ""  # the stage whose jobs alone are built
+    partition: str = ""  # of that stage, only the jobs of this partition
+    force: tuple[str, ...] = ()  # jobs and stages that are built though they are there
 
     def __post_init__(self) -> None:
         if self.until and self.only:

@@ -16,7 +16,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.project.project import project_directory
 from shortloop.settings.changes import changed_name, changed_text
-from shortloop.store.places import Places
+from shortloop.store.index import Places
 
 __all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
 
@@ -27,18 +27,12 @@ EMBEDDED = ""
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """The file that settings with a name were read from.
+    """The file that settings with a name were read from."""
 
-    name: the name that the file gives them.
-    file: the file.
-    noun: what messages call the settings, e.g. ``"study"``.
-    embedded: the file that comes with the package, and is used where none is given.
-    """
-
-    name: str
+    name: str  # the name that the file gives them
     file: Path
-    noun: str
-    embedded: Path
+    noun: str  # what messages call the settings, e.g. ``"study"``
+    embedded: Path  # the file that comes with the package, and is used where none is given
     text: str = field(init=False, default="", repr=False)
     """What was in the file, with surrogates for what is no text; with what a sweep changes."""
 

@@ -24,9 +24,8 @@ from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomic
 from shortloop.stages.records import RECORD
 from shortloop.stages.results import Setup
 from shortloop.stages.retries import FAILED_UNITS
-from shortloop.store.formats import is_outdated
-from shortloop.store.job_files import LOGS, content_of_job, hash_outputs, output_files
-from shortloop.store.manifest import MANIFEST, Cost, Manifest
+from shortloop.store.integrity import LOGS, content_of_job, hash_outputs, output_files
+from shortloop.store.manifest import MANIFEST, Cost, Manifest, is_outdated
 from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint

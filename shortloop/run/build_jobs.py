@@ -23,12 +23,10 @@ from shortloop.keys.code import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
-from shortloop.plan.lookup import Lookup, reused
-from shortloop.plan.namesakes import files_of, named_files, options_of, problem_of
 from shortloop.plan.part import ASKED, Part, lacking
 from shortloop.plan.pipeline import Built, Run
-from shortloop.plan.planner import Asked, asked_of_joblib
-from shortloop.plan.request import Request
+from shortloop.plan.planner import Asked, Lookup, asked_of_joblib, reused
+from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.project.project import configuration, project_directory
 from shortloop.run.build_job import Order, make
 from shortloop.run.events import Ended, Listener, Reading, Started
@@ -39,8 +37,8 @@ from shortloop.stages.fields import BEFORE
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RETRIED
-from shortloop.store.declarations import withdraw
 from shortloop.store.inputs import keep_hashes, point_to, register
+from shortloop.store.store import withdraw
 from shortloop.store.stored_job import StoredJob
 
 __all__ = ["Executor"]

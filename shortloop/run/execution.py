@@ -6,18 +6,16 @@ import os
 import sys
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line
+from shortloop.base.text import counted, one_line, short_list
 from shortloop.engines.running import RunningEngine, running_engine
 from shortloop.exax.cost import Meter
 from shortloop.exax.listener import slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.patches import preload
 from shortloop.exax.submission import Urd
-from shortloop.plan.explain.phrases import counted, short_list
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import Part
 from shortloop.plan.pipeline import Built, NotThereYet, Pipeline, follow
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import FAIL_FAST
 from shortloop.run.build_job import cores_of_jobs
 from shortloop.run.build_jobs import Executor

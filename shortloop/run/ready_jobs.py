@@ -13,7 +13,7 @@ from shortloop.plan.part import Part
 from shortloop.plan.pipeline import REUSE, Built, BuiltDataset
 from shortloop.plan.planner import Asked, Planner
 from shortloop.plan.request import Request, request
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 
 __all__ = ["Schedule"]
 

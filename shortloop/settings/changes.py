@@ -9,31 +9,38 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.settings.write import toml_text
 
-__all__ = ["CHANGES_VARIABLE", "Changes", "changed_name", "changed_text", "field_keys", "value_of"]
+__all__ = [
+    "CHANGES_VARIABLE",
+    "Changes",
+    "changed_name",
+    "changed_text",
+    "field_keys",
+    "toml_key",
+    "toml_text",
+    "toml_value",
+    "value_of",
+]
 
-CHANGES_VARIABLE = "SHORTLOOP_CHANGES"
-"""Variable that holds them, as JSON."""
+CHANGES_VARIABLE = "SHORTLOOP_CHANGES"  # Variable that holds them, as JSON
 NAME = "name"
-NEED_QUOTES = frozenset("\"'[]{},\n")
-"""Letters that a text without quotes does not have."""
+NEED_QUOTES = frozenset("\"'[]{},\n")  # Letters that a text without quotes does not have
 
 
 @dataclass(frozen=True)
 class Changes:
     """Changes of one run.
 
-    suffix: what follows the name of the settings.
     fields: dotted name of each field, and its value as it is written, see `value_of`.
     """
 
-    suffix: str
+    suffix: str  # what follows the name of the settings
     fields: tuple[tuple[str, str], ...]
 
     @classmethod
@@ -119,3 +126,44 @@ def value_of(text: str) -> object:
             hint='put a text with such letters into quotes, as "a, b", and all into quotes of the shell',
         )
     return text
+
+
+BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+"""Letters that a key may have without quotes."""
+
+
+def toml_text(content: Mapping[str, object]) -> str:
+    """A file with some content; comments and the order of tables are not those of any file it came from."""
+    return "\n".join(_lines(content, ())) + "\n"
+
+
+def toml_value(value: object) -> str:
+    """A value in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    raise TypeError(f"TOML has no {type(value).__name__}")
+
+
+def toml_key(key: str) -> str:
+    """A key, in quotes where it needs them."""
+    return key if key and BARE.issuperset(key) else toml_value(key)
+
+
+def _lines(table: Mapping[str, object], keys: tuple[str, ...]) -> list[str]:
+    """What is no table first: after the head of one, it would be in that."""
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    own = [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items() if key not in inner]
+    lines = ["", f"[{'.'.join(map(toml_key, keys))}]", *own] if keys and (own or not inner) else own
+    for key, value in inner.items():
+        lines += _lines(value, (*keys, key))
+    return lines

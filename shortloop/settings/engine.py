@@ -21,10 +21,8 @@ __all__ = ["ENGINE_GROUP", "ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", 
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"
 """Variable that says which engine: ``dask``, or with where it is: ``dask:tls://host:8786``."""
-ENGINE_TABLE = "engine"
-"""Table of a settings file that says the same, and more."""
-ENGINE_GROUP = "shortloop.engines"
-"""Group of entry points that add engines."""
+ENGINE_TABLE = "engine"  # Table of a settings file that says the same, and more
+ENGINE_GROUP = "shortloop.engines"  # Group of entry points that add engines
 NAMES = ("slices", "joblib", "dask", "ray")
 Backend = Literal["loky", "threading"]
 WORKERS = "a number of workers, from 1"
@@ -34,23 +32,20 @@ WORKERS = "a number of workers, from 1"
 class EngineSettings:
     """Table ``[engine]`` of a settings file.
 
-    name: slices: exax's own forks; or that of an entry point.
     address: of a cluster that runs already: of Dask's scheduler, e.g. ``"tls://host:8786"``, or of Ray's
         head, e.g. ``"host:6379"``. Default: one is started on this machine, for the run.
-    backend: of joblib. Default: as `joblib.parallel_config` says, else loky.
-    workers: how many are started on this machine. Default: as many as there are slices.
     ca, certificate, key: files for TLS, with Dask: of who vouches for the scheduler, and of this client.
         Relative to the file of the settings. Default: as Dask is configured.
-    other_kernels: whether workers may have other kinds of processors than this machine: results are then the
-        same but for their last digits.
+    other_kernels: whether workers may have other kinds of processors than this machine: results are then
+        the same but for their last digits.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    name: str = "slices"
+    name: str = "slices"  # slices: exax's own forks; or that of an entry point
     address: str | None = None
-    backend: Backend | None = None
-    workers: int | None = None
+    backend: Backend | None = None  # of joblib. Default: as `joblib.parallel_config` says, else loky
+    workers: int | None = None  # how many are started on this machine. Default: as many as there are slices
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None

@@ -1,25 +1,31 @@
-"""Read a settings file into a validated record."""
+"""Read a settings file into a validated record, or explain what is wrong with it."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from shortloop.base.entry_points import called, entry_points
 from shortloop.base.errors import InputError
 from shortloop.base.plain import with_tuples
+from shortloop.settings.base import NAME, held_by_name, models_in, tag_of
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
-from shortloop.settings.explain import explain
-from shortloop.settings.record_by_kind import with_offered
+from shortloop.settings.record_by_kind import Tagged, with_offered
 
-__all__ = ["read_settings", "settings_path"]
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+__all__ = ["WrongSettings", "documented_fields", "explain", "read_settings", "settings_path"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -114,3 +120,184 @@ def _holds_times(value: object) -> bool:
     if isinstance(value, dict | list):
         return any(map(_holds_times, value.values() if isinstance(value, dict) else value))
     return isinstance(value, date | time)
+
+
+class WrongSettings(InputError):
+    """The first problem of a settings file, which says how many there are.
+
+    every: all of them, at least one.
+    """
+
+    def __init__(self, every: Sequence[InputError]) -> None:
+        self.every = tuple(every)
+        first = every[0]
+        more = f" (and {len(every) - 1} more)" if len(every) > 1 else ""
+        said = {"field": first.field, "found": first.found, "expected": first.expected, "hint": first.hint}
+        super().__init__(f"{first.problem}{more}", file=first.file, **said)  # type: ignore[arg-type]
+
+
+class _Place(NamedTuple):
+    """Where in the file a problem is."""
+
+    keys: tuple[str | int, ...]  # keys and positions as the user wrote them
+    models: list[type[BaseModel]]  # records that the table which has the last key can be
+    value: object
+
+
+def explain(
+    error: ValidationError, content: Mapping[str, object], path: Path, model: type[BaseModel], noun: str
+) -> WrongSettings:
+    """Pydantic's errors in words of the file."""
+    places: dict[tuple[str | int, ...], list[tuple[_Place, ErrorDetails]]] = {}
+    for each in error.errors(include_url=False):
+        place = _place_of(each, content, model)
+        # Alternatives that all fail, e.g. a number or 'auto', are one mistake.
+        places.setdefault(place.keys, []).append((place, each))
+    for keys in [keys for keys, same in places.items() if same[0][1]["type"] == "too_short"]:
+        if any(other[: len(keys)] == keys != other for other in places):
+            del places[keys]  # as wrong values in it do not count
+    return WrongSettings([one for same in places.values() for one in _in_own_words(same, path, noun)])
+
+
+def _in_own_words(same: Sequence[tuple[_Place, ErrorDetails]], path: Path, noun: str) -> list[InputError]:
+    place, first = same[0]
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):  # the other of a dataclass
+        return [_unknown_key(place, path, noun)]
+    if first["type"] == "missing" and first["loc"][-1] == place.keys[-1]:
+        return [_missing_key(place.keys, path, noun)]
+    if first["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        return [_wrong_tag(place, first, path, noun)]
+    if first["type"] == "value_error":  # of our own making
+        said = first["msg"].removeprefix("Value error, ")
+        return [_wrong_together(place, line, path, noun) for line in said.splitlines()]
+    return [_wrong_value(place, [each for _, each in same], path, noun)]
+
+
+def _unknown_key(place: _Place, path: Path, noun: str) -> InputError:
+    key = str(place.keys[-1])
+    known = sorted(place.models[0].model_fields) if place.models else []
+    return InputError(
+        f"the {noun} file has an unknown key",
+        file=path,
+        field=_dotted(place.keys),
+        found=key,
+        expected=", ".join(known) or None,
+        hint=_suggest(key, known) or "remove the key",
+    )
+
+
+def _missing_key(keys: Sequence[str | int], path: Path, noun: str) -> InputError:
+    return InputError(
+        f"the {noun} file is missing a key", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
+    )
+
+
+def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str) -> InputError:
+    """What is wrong with the key that says which of several tables this is."""
+    keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
+    tags = problem["ctx"].get("expected_tags")
+    if tags is None:
+        return _missing_key(keys, path, noun)
+    found = problem["ctx"]["tag"]
+    kinds = models_in(place.models[0].model_fields[str(place.keys[-1])].annotation) if place.models else []
+    group = next((each.group for each in kinds if issubclass(each, Tagged)), "")
+    tags += "".join(f", '{each}'" for each in sorted({point.name for point in entry_points(group)}))
+    install = f", or install the package that has {called(group, found)}" if group else ""
+    return InputError(
+        f"the {noun} file has a wrong value",
+        file=path,
+        field=_dotted(keys),
+        found=repr(found),
+        expected=tags,
+        hint=_suggest(found, [tag.strip("'") for tag in tags.split(", ")]) or f"correct the value{install}",
+    )
+
+
+def _wrong_together(place: _Place, said: str, path: Path, noun: str) -> InputError:
+    """What is wrong with values that do not fit each other: "field: what is wrong", or without a field."""
+    inner = re.match(r"([a-z_.]+): ", said)
+    fields = [_dotted(place.keys), inner and inner[1]]
+    return InputError(
+        f"the {noun} file has a wrong value",
+        file=path,
+        field=".".join(filter(None, fields)) or None,
+        found=said[inner.end() :] if inner else said,
+        hint="correct the value",
+    )
+
+
+def _wrong_value(place: _Place, same: Sequence[ErrorDetails], path: Path, noun: str) -> InputError:
+    ways = [_in_words(each) for each in same]
+    return InputError(
+        f"the {noun} file has a wrong value",
+        file=path,
+        field=_dotted(place.keys),
+        found=repr(place.value),
+        expected=" or ".join([ways[0], *(way.removeprefix("Input should be ") for way in ways[1:])]),
+        hint="correct the value",
+    )
+
+
+def _place_of(problem: ErrorDetails, content: Mapping[str, object], model: type[BaseModel]) -> _Place:
+    """The place of a problem in the file: pydantic's own has names of alternatives, too."""
+    keys: list[str | int] = []
+    here: object = content
+    above = models = [model]
+    by_name = False  # whether the next key is a name of the user's
+    for part in problem["loc"]:
+        if isinstance(here, dict) and not by_name and len(models) > 1:
+            models = [each for each in models if part in (tag_of(each), each.__name__)]
+            continue
+        if isinstance(here, dict) and (part in here or problem["type"] == "missing"):
+            keys.append(part)
+            here = here.get(part)
+            if by_name:
+                by_name = False
+                continue
+            above = models
+            field = models[0].model_fields.get(str(part)) if models else None
+            models = models_in(field.annotation) if field else []
+            by_name = field is not None and held_by_name(field.annotation)
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            keys.append(part)
+            here = here[part]
+        else:
+            break
+    return _Place(tuple(keys), above, here)
+
+
+def _dotted(keys: Sequence[str | int]) -> str | None:
+    return ".".join(map(str, keys)) or None
+
+
+def _in_words(problem: ErrorDetails) -> str:
+    if problem["type"] == "missing":  # of a pair of numbers, one
+        return f"{int(problem['loc'][-1]) + 1} values"
+    if problem["type"] in ("tuple_type", "list_type", "set_type", "frozen_set_type"):
+        return "a list in brackets, also of one value"
+    if problem["type"] == "too_short":
+        least = problem["ctx"]["min_length"]
+        return f"at least {least} value{'' if least == 1 else 's'}"
+    if problem["type"] == "string_pattern_mismatch" and problem["ctx"]["pattern"] == NAME:
+        return "letters without accents, digits and _ . + -, the first a letter or a digit"
+    said: str = problem["msg"]
+    words = {"an object": "a table", "dictionary": "table", "Tuple": "Array", "tuple": "array"}
+    for jargon, word in words.items():
+        said = said.replace(jargon, word)
+    return said
+
+
+def _suggest(written: str, known: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(written, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else None
+
+
+def documented_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every field of a file with its description, tables after the fields of the one above."""
+    inner: list[tuple[str, type[BaseModel]]] = []
+    for name, field in model.model_fields.items():
+        yield prefix + name, field.description or ""
+        found = models_in(field.annotation)
+        inner += [(name if len(found) == 1 else f"{name}[{tag_of(each)}]", each) for each in found]
+    for name, each in inner:
+        yield from documented_fields(each, f"{prefix}{name}.")

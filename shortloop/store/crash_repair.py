@@ -41,10 +41,8 @@ __all__ = [
 ]
 
 OWNER = ".owner"
-BROKEN = "post.broken.json"
-"""What exax's note that a job is finished is renamed to when it cannot be read."""
-UNFINISHED = "unfinished"
-"""An empty file in the folder of a job that did not finish, once that was noticed."""
+BROKEN = "post.broken.json"  # What exax's note that a job is finished is renamed to when it cannot be read
+UNFINISHED = "unfinished"  # An empty file in the folder of a job that did not finish, once that was noticed
 CHECKPOINTS = ".checkpoints"
 """Folder of a workdir with a folder for each job that was not finished, and keeps what its units gave."""
 LISTS = "urd.db"  # exax has no setting for that

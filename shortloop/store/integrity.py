@@ -1,20 +1,45 @@
-"""Verify a job against its manifest by reading all of it."""
+"""Content of a job: hash its files, and verify them against its manifest.
+
+exax describes a dataset in a pickle, which names jobs: the one that it belongs to, those in which its columns
+lie, the dataset before it in a chain, and the one that it was made of. Here each of these counts by its
+content, so that a dataset that is written again, and came out the same, is the same.
+"""
 
 from __future__ import annotations
 
+import codecs
+import datetime
 import json
 import os
+import pickle
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.keys.file_state import other_than
-from shortloop.keys.hashing import canonical
-from shortloop.stages.records import RECORD
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files
-from shortloop.store.manifest import Manifest
+from shortloop.keys.file_state import other_than, plain_size
+from shortloop.keys.hashing import canonical, digest, hash_file
+from shortloop.stages.records import RECORD, ROWS
+from shortloop.stages.retries import FAILED_UNITS
+from shortloop.store.manifest import MANIFEST, Manifest
 
-__all__ = ["CONTENT", "added_files", "damage"]
+__all__ = [
+    "CONTENT",
+    "LOGS",
+    "NOTES",
+    "States",
+    "added_files",
+    "content_of_job",
+    "damage",
+    "dataset_content",
+    "hash_outputs",
+    "is_description",
+    "jobs_named",
+    "output_files",
+    "states_of",
+]
 
 CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
 """What hashes of contents look like."""
@@ -99,3 +124,170 @@ def _differ(given: Plain, noted: Plain) -> bool:
         return False  # a file that exax was given as a path
     alike = type(given) is type(noted) or {type(given), type(noted)} == {int, float}
     return alike and bool(given != noted)
+
+
+NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS, FAILED_UNITS)
+"""Part of what is checked, but no result: exax's own notes of a job, and what its units gave, each under the
+hash of what it read."""
+LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
+VOLATILE = ("versions", "threads", "taken", "engine", "attempts", "objects")  # in a record: what no result is
+States = list[list[str | int]]
+"""For each file its name, and what changes when the file does; as of `states_of`."""
+
+
+def output_files(folder: Path) -> list[str]:
+    """Files of a finished job, by path below its folder, but for its manifest and what it printed."""
+    found = []
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(folder / below) as entries:
+            for entry in entries:
+                name = f"{below}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if name != LOGS:
+                        waiting.append(f"{name}/")
+                elif name != MANIFEST and not entry.name.startswith("."):
+                    found.append(name)
+    return sorted(found)
+
+
+def hash_outputs(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Size and hash of files, of which none may be a link or a pipe; several are read at the same time."""
+
+    def one(name: str) -> tuple[int, str]:
+        read: list[int] = []
+        found = hash_file(folder / name, read.append)
+        return sum(read), found
+
+    sizes = {name: plain_size(folder / name) for name in names}
+    if sum(sizes.values()) < 10_000_000:  # threads cost more than they save
+        return {name: one(name) for name in names}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return dict(zip(names, pool.map(one, names), strict=True))
+
+
+def content_of_job(
+    folder: Path, files: dict[str, tuple[int, str]], rests_on: Mapping[str, str] | None = None
+) -> tuple[str, bool]:
+    """What a job left, whenever and however it was made."""
+    rejected = False
+    results: dict[str, Plain] = {name: found for name, (_, found) in files.items() if name not in NOTES}
+    for name in filter(is_description, files if rests_on else ()):
+        results[name] = dataset_content(folder / name, rests_on or {}) or results[name]
+    if RECORD in results:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        # Facts as text: the next stage sees their order.
+        kept = {name: json.dumps(value) for name, value in record.items() if name not in VOLATILE}
+        results[RECORD] = kept
+        rejected = record.get("problem") is not None
+    return digest(results), rejected
+
+
+def states_of(folder: Path, names: Sequence[str]) -> States:
+    """What changes when one of the files is changed, cut short, replaced or touched."""
+    above = f"{folder}/"
+    found = [(name, os.stat(above + name)) for name in names]
+    return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
+
+
+TIMES = ("date", "datetime", "time", "timedelta", "timezone")
+LOCATION = 2  # where that is in the description of a column
+CACHES = ("cache", "cache_distance")  # copies of what the datasets before it say
+
+
+def is_description(name: str) -> bool:
+    """Whether a file of a job describes a dataset."""
+    return name.startswith("DS/") and name.endswith(".p")
+
+
+def jobs_named(folder: Path, names: Iterable[str]) -> set[str]:
+    """Jobs that the datasets of a job name: itself, and those that they need."""
+    found = [_read(folder / name) for name in names if is_description(name)]
+    named = {place.partition("/")[0] for data in found if data is not None for place in _places(data)}
+    return {folder.name, *named} if found else set()
+
+
+def dataset_content(file: Path, contents: Mapping[str, str]) -> str | None:
+    """A hash of what a dataset is; its data lies in files that are hashed by themselves."""
+    data = _read(file)
+    if data is None:
+        return None
+
+    def known(place: str | None) -> str | None:
+        if place is None:
+            return None
+        job, _, inside = place.partition("/")
+        return f"{contents[job]}/{inside}"
+
+    workdirs = "|".join({re.escape(job.rpartition("-")[0]) for job in contents})
+    caption = data.get("caption")
+    if isinstance(caption, str):  # exax writes job ids into it
+        caption = re.sub(rf"\b(?:{workdirs})-\d+\b", "job", caption)
+    parent = data["parent"]
+    columns = {
+        name: [*column[:LOCATION], known(column[LOCATION]), *column[LOCATION + 1 :]]
+        for name, column in data["columns"].items()
+    }
+    said = {name: value for name, value in data.items() if name not in CACHES}
+    said |= {"columns": columns, "caption": caption, "previous": known(data["previous"])}
+    said["parent"] = [*map(known, parent)] if isinstance(parent, tuple) else known(parent)
+    return digest(_plain(said))
+
+
+class _Column(tuple[Any, ...]):
+    """In place of exax's description of a column."""
+
+    def __new__(cls, *fields: Any) -> _Column:
+        return super().__new__(cls, fields)
+
+
+class _Reader(pickle.Unpickler):
+    """Reads descriptions of datasets, and nothing else: a pickle can run anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("accelerator.dataset", "_DatasetColumn_3_3"):
+            return _Column
+        if (module, name) in (("accelerator.extras", "DotDict"), ("collections", "OrderedDict")):
+            return dict
+        if module == "datetime" and name in TIMES:
+            return getattr(datetime, name)
+        if (module, name) == ("_codecs", "encode"):
+            return codecs.encode
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        with file.open("rb") as stream:
+            data = _Reader(stream).load()
+        [*_places(data)]
+        _plain(data)
+    except OSError:
+        raise
+    except Exception:  # whatever is in it
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _places(data: dict[str, Any]) -> Iterator[str]:
+    parent = data["parent"]
+    each = [data["previous"], *(parent if isinstance(parent, tuple) else [parent])]
+    for place in [*each, *(column[LOCATION] for column in data["columns"].values())]:
+        if place is not None:
+            yield str(place)
+
+
+def _plain(value: Any) -> Plain:
+    """Of what a description holds; the order of columns counts, as some see it."""
+    if isinstance(value, dict):
+        return ["dict", *([_plain(name), _plain(each)] for name, each in value.items())]
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, bytes):
+        return ["bytes", value.hex()]
+    if type(value).__module__ == "datetime":
+        return [type(value).__name__, repr(value)]
+    raise TypeError(type(value))

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.stages.records import FORMAT
+from shortloop.stages.records import FORMAT, RECORD
 from shortloop.stages.tables import is_table_file
-from shortloop.store.harmless import Change, Harmless
 from shortloop.store.notes import NOTED
 
 __all__ = [
+    "BEFORE",
     "MANIFEST",
     "OTHER_FORMAT",
+    "Change",
     "Cost",
+    "Harmless",
     "Manifest",
     "NotOnDisk",
+    "is_outdated",
     "manifest_problem",
     "read_manifest",
     "write_manifest",
@@ -31,8 +36,7 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
-Cost = dict[str, float]
-"""What a job took: a number by what it is of."""
+Cost = dict[str, float]  # What a job took: a number by what it is of
 
 
 class NotOnDisk(OSError):
@@ -43,42 +47,30 @@ class NotOnDisk(OSError):
 class Manifest:
     """What is known of a finished job.
 
-    job: job id.
-    key: its key.
-    parts: what the key was made of.
-    content: hash of what it left; jobs that left the same are interchangeable.
-    files: size in bytes and BLAKE3 of each file.
-    base: its key without the option in which it can grow, or what all its units hang on; empty: nothing of it
-        can be taken over.
+    base: its key without the option in which it can grow, or what all its units hang on; empty: nothing
+        of it can be taken over.
     units: names of the options and inputs that all its units read, if others can take over its units.
-    partition: which part of the data; None: all.
-    rejected: whether it rejected its input.
-    pipeline: what it was built for: the build script and the name of its settings.
-    settings: name of the settings; empty if they have none.
-    reason: why it was built.
-    previous: the job in its place before; empty if there was none.
-    cost: ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.exax.cost.Meter`
-        measured.
+    cost: ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.exax.cost.Meter` measured.
     opened: files of the project or its input that it read, and that its key does not know.
     project: the project that it was built for, as its workdir calls it; empty if that is not known.
     harmless: changes since then for which it is not built again, as somebody has declared.
-    rests_on: of a job with exax's datasets: the jobs that these name, with their content; the job itself is
-        among them, with none. Empty: it has no datasets.
+    rests_on: of a job with exax's datasets: the jobs that these name, with their content; the job itself
+        is among them, with none. Empty: it has no datasets.
     """
 
     job: str
     key: str
-    parts: Parts
-    content: str
-    files: dict[str, tuple[int, str]]
+    parts: Parts  # what the key was made of
+    content: str  # hash of what it left; jobs that left the same are interchangeable
+    files: dict[str, tuple[int, str]]  # size in bytes and BLAKE3 of each file
     base: str = ""
     units: list[str] = field(default_factory=list)
-    partition: str | None = None
-    rejected: bool = False
-    pipeline: str = ""
-    settings: str = ""
-    reason: str = ""
-    previous: str = ""
+    partition: str | None = None  # which part of the data; None: all
+    rejected: bool = False  # whether it rejected its input
+    pipeline: str = ""  # what it was built for: the build script and the name of its settings
+    settings: str = ""  # name of the settings; empty if they have none
+    reason: str = ""  # why it was built
+    previous: str = ""  # the job in its place before; empty if there was none
     cost: Cost = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
     project: str = ""
@@ -212,3 +204,72 @@ def _sync(file: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+Change = dict[str, list[str | None]]  # By name what it was and what it is; None where it was or is not there
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """What changed since a job was made, and does not change its result, as somebody says."""
+
+    why: str  # the reason, as it was given
+    when: float  # seconds since 1970
+    what: str  # what changed, in a line
+    code: Change  # hashes of modules
+    versions: Change  # versions of Python and of libraries
+
+    @classmethod
+    def between(cls, made_of: Parts, now: Parts, why: str, what: str) -> Harmless:
+        """What changed between what a job was made of and what it would be made of now."""
+        code, versions = _change(made_of.code, now.code), _change(made_of.versions, now.versions)
+        return cls(why, round(time.time(), 3), what, code, versions)
+
+    @property
+    def line(self) -> str:
+        """All of it but hashes and versions, in a line."""
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
+        return f"declared harmless on {day}: {self.why} ({self.what})"
+
+    def applied(self, made_of: Parts) -> Parts:
+        """What a job counts as made of, from then on."""
+        code, versions = _applied(made_of.code, self.code), _applied(made_of.versions, self.versions)
+        return replace(made_of, code=code, versions=versions)
+
+
+def _change(old: Mapping[str, str], new: Mapping[str, str]) -> Change:
+    names = sorted({*old, *new})
+    return {name: [old.get(name), new.get(name)] for name in names if old.get(name) != new.get(name)}
+
+
+def _applied(old: Mapping[str, str], change: Change) -> dict[str, str]:
+    found = dict(old)
+    for name, (before, after) in change.items():
+        if found.pop(name, None) != before:
+            raise ValueError(f"{name} was not {before}")
+        if after is not None:
+            found[name] = after
+    return found
+
+
+BEFORE = ("seal.json",)  # What the manifest was called before it had a format number
+
+
+def is_outdated(folder: Path) -> bool:
+    """Whether a job was kept in another format."""
+    problem = manifest_problem(folder)
+    if problem == OTHER_FORMAT:
+        return True
+    if problem is not None and not (folder / MANIFEST).exists():
+        return any((folder / name).exists() for name in BEFORE)
+    return _record_is_outdated(folder)
+
+
+def _record_is_outdated(folder: Path) -> bool:
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    if not isinstance(record, dict) or not {"stage", "arrays"} <= record.keys():  # damaged, or not ours
+        return False
+    return bool(record.get("format", 0) != FORMAT)

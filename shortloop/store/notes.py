@@ -10,8 +10,7 @@ from typing import TypedDict, Unpack
 
 __all__ = ["NOTED", "Note", "are_taken", "hold_notes", "note", "notes_of", "put_notes", "take_notes"]
 
-NOTED = ".notes"
-"""File in the folder of a job, until it is recorded."""
+NOTED = ".notes"  # File in the folder of a job, until it is recorded
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
 
 _file = ""
@@ -21,27 +20,19 @@ _held: int | None = None  # file in memory, for notes of a job whose folder is n
 class Note(TypedDict, total=False):
     """A line of notes, which says one of these things.
 
-    loaded: file and content of modules that were loaded, by name.
     versions: of Python, and of libraries that were loaded, as they were then; empty of one that is not
         installed.
-    where: the machine and the environment that these versions are of.
-    opened: a file that was opened, or a folder that was listed, with a slash at its end.
-    imported: true if a module of the user's own did so while it was imported.
-    located: a registered file that was looked up.
-    content: its content, then.
-    state: state of the file that was opened or looked up.
-    settled: whether that state tells it from any other.
     """
 
-    loaded: Mapping[str, tuple[str, str]]
+    loaded: Mapping[str, tuple[str, str]]  # file and content of modules that were loaded, by name
     versions: Mapping[str, str]
-    where: str
-    opened: str
-    imported: bool
-    located: str
+    where: str  # the machine and the environment that these versions are of
+    opened: str  # a file that was opened, or a folder that was listed, with a slash at its end
+    imported: bool  # true if a module of the user's own did so while it was imported
+    located: str  # a registered file that was looked up
     content: str
-    state: Sequence[int]
-    settled: bool
+    state: Sequence[int]  # state of the file that was opened or looked up
+    settled: bool  # whether that state tells it from any other
 
 
 def are_taken() -> bool:

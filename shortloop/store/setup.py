@@ -1,15 +1,18 @@
-"""exax's own record of a job, read tolerantly."""
+"""exax's own record of a job: its sources and its slices."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from shortloop.base.plain import Plain
+from shortloop.project.project import configuration
 from shortloop.stages.results import Setup
 
-__all__ = ["setup_of", "sources_of"]
+__all__ = ["Slices", "holds_slices", "setup_of", "slices_configured", "sources_of", "wanted"]
 
 
 def setup_of(folder: Path) -> Setup:
@@ -53,3 +56,55 @@ def _jobs_in(value: Plain) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _jobs_in(each)
+
+
+class Slices:
+    """Tells jobs whose files are split by the number of slices that jobs have now from others.
+
+    now: gives that number; is only asked if a job holds slices.
+    """
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._ask = now
+        self.others: dict[str, tuple[str, int]] = {}
+        """By key: a job whose files are split by another number, and that number."""
+
+    def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
+        """Whether a job can be used with the number of slices that jobs have now."""
+        slices = _slices_of(folder, names or os.listdir(folder))
+        if not slices or slices == self.now:
+            return True
+        self.others[key] = (folder.name, slices)
+        return False
+
+    @cached_property
+    def now(self) -> int:
+        """The number of slices that jobs have now."""
+        return self._ask()
+
+
+def wanted(setting: int) -> int:
+    """The number of slices that a server takes."""
+    cores = len(os.sched_getaffinity(0))
+    return min(setting, cores) if setting > 0 else cores
+
+
+def slices_configured() -> int:
+    """The number of slices of a server that would be started."""
+    return wanted(configuration().slices)
+
+
+def holds_slices(names: Collection[str], slices: int) -> bool:
+    """Whether files of a job hang on its number of slices: exax's datasets, and what each slice saved."""
+    present = set(names)
+    first = [name[:-1] for name in present if name.endswith(".0")]
+    saved = any(all(f"{name}{number}" in present for number in range(slices)) for name in first)
+    return saved or any(name.split("/")[0] == "DS" for name in present)
+
+
+def _slices_of(folder: Path, names: Collection[str]) -> int:
+    """The number of slices that a job's files are split by; 0 if none of them is."""
+    if not any(name.endswith(".0") or name.startswith("DS") for name in names):
+        return 0
+    slices = int(json.loads((folder / "setup.json").read_text(encoding="utf-8"))["slices"])
+    return slices if holds_slices(names, slices) else 0

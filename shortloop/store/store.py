@@ -43,18 +43,29 @@ from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuratio
 from shortloop.project.system_errors import if_writable
 from shortloop.stages.tables import is_table_file
 from shortloop.store.crash_repair import tidy
-from shortloop.store.dataset_chain import Rests
-from shortloop.store.formats import is_outdated
-from shortloop.store.index import Index, Row
-from shortloop.store.integrity import damage
-from shortloop.store.job_files import states_of
-from shortloop.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
-from shortloop.store.places import Purpose
-from shortloop.store.slices import Slices, slices_configured
-from shortloop.store.stored_job import StoredJob, modules_of_objects
-from shortloop.store.writer import Writer
+from shortloop.store.index import Index, Purpose, Row
+from shortloop.store.integrity import (
+    content_of_job,
+    damage,
+    hash_outputs,
+    is_description,
+    jobs_named,
+    output_files,
+    states_of,
+)
+from shortloop.store.manifest import (
+    MANIFEST,
+    Harmless,
+    Manifest,
+    is_outdated,
+    manifest_problem,
+    read_manifest,
+    write_manifest,
+)
+from shortloop.store.setup import Slices, slices_configured
+from shortloop.store.stored_job import StoredJob, Writer, modules_of_objects
 
-__all__ = ["Store"]
+__all__ = ["Rests", "Store", "declare", "withdraw"]
 
 
 class Store:
@@ -68,8 +79,7 @@ class Store:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
         self.damaged: dict[str, tuple[str, str]] = {}
         """By key: a job that was set aside, and what was wrong with it."""
-        self.outdated: set[str] = set()
-        """Keys of jobs whose libraries are installed otherwise now."""
+        self.outdated: set[str] = set()  # Keys of jobs whose libraries are installed otherwise now
         self.slices = Slices(slices)
         self._rests = Rests(self.folder, self.by_id)
         self._whole: dict[str, StoredJob] = {}
@@ -277,3 +287,89 @@ def _is_same_job(folder: Path, row: Row) -> bool:
         return states_of(folder, ["setup.json"])[0] in row.states
     except OSError:
         return True
+
+
+class Rests:
+    """Knows what is in jobs that datasets of others lie in, or None of those that are not whole.
+
+    folder: gives the folder of a job.
+    whole: gives a recorded job, if it is whole.
+    """
+
+    def __init__(
+        self, folder: Callable[[str], Path | None], whole: Callable[[str], StoredJob | None]
+    ) -> None:
+        self._folder = folder
+        self._whole = whole
+        self._contents: dict[str, str | None] = {}
+
+    def note(self, job: str, content: str) -> None:
+        """A job is whole."""
+        self._contents[job] = content
+
+    def of(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
+        """What a job rests on, for its manifest."""
+        named = sorted(jobs_named(folder, names))
+        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
+
+    def broken(self, folder: Path, names: Iterable[str]) -> str:
+        """The first job that another rests on, and that is not what it was."""
+        names = list(names)
+        if names and not any(map(is_description, names)):
+            return ""
+        for job, content in self._named(folder).items():
+            if job != folder.name and (not content or self._content(job) != content):
+                return job
+        return ""
+
+    def _named(self, folder: Path | None) -> dict[str, str]:
+        manifest = None if folder is None else read_manifest(folder)
+        return {} if manifest is None else manifest.rests_on
+
+    def _content(self, job: str) -> str | None:
+        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
+        waiting = [job]
+        while waiting:
+            each = waiting.pop()
+            if each not in above and each not in self._contents:
+                above[each] = None
+                waiting += self._named(self._folder(each))
+        for each in reversed(above):
+            if each not in self._contents:
+                self._contents[each] = self._content_now(each)
+        return self._contents[job]
+
+    def _content_now(self, job: str) -> str | None:
+        found = self._whole(job)
+        if found is not None:
+            return found.content
+        folder = self._folder(job)
+        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
+            return None
+        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
+        return content_of_job(folder, files, self.of(folder, files))[0]
+
+
+def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:
+    """Keep with a job that a change does not change what it left, so that it is found by its key then."""
+    manifest = store.manifest_of(job.job)
+    if manifest is not None:
+        _rewrite(store, job.path, replace(manifest, harmless=[*manifest.harmless, harmless]))
+
+
+def withdraw(store: Store, job: str, key: str) -> bool:
+    """Take back the declaration by which a job has a key."""
+    folder, manifest = store.folder(job), store.manifest_of(job)
+    if folder is None or manifest is None:
+        return False
+    kept = [each for of, _, each in manifest.declared() if of != key]
+    if len(kept) == len(manifest.harmless):
+        return False
+    _rewrite(store, folder, replace(manifest, harmless=kept))
+    return True
+
+
+def _rewrite(store: Store, folder: Path, manifest: Manifest) -> None:
+    write_manifest(folder, manifest)
+    store.index.forget_declared(manifest.job)
+    store.note(folder, manifest)

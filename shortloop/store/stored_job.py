@@ -1,48 +1,47 @@
-"""A finished, usable job."""
+"""A finished job, and the background writer of manifests."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import queue
+import sqlite3
+import threading
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.keys.own_code import is_own
+from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.stages.records import OBJECT, RECORD
 from shortloop.stages.retries import FAILED_UNITS
-from shortloop.store.manifest import Manifest
+from shortloop.store.index import Index
+from shortloop.store.integrity import states_of
+from shortloop.store.manifest import MANIFEST, Manifest, NotOnDisk, write_manifest
 
-__all__ = ["StoredJob", "modules_of_objects"]
+__all__ = ["StoredJob", "Writer", "modules_of_objects"]
 
 
 @dataclass(frozen=True)
 class StoredJob:
     """A finished job that is whole.
 
-    job: job id.
-    path: its folder.
-    content: hash of what it left.
-    seconds: how long it took.
-    rejected: whether it rejected its input.
-    has_tables: whether it left tables.
-    harmless: why it is used though its code or versions changed, as somebody has declared; empty: they did
-        not.
-    partition: which part of the data it is of; None: all.
-    incomplete: true if units of it failed, which the next run computes again.
+    harmless: why it is used though its code or versions changed, as somebody has declared; empty: they
+        did not.
     """
 
     job: str
     path: Path
-    content: str
-    seconds: float
-    rejected: bool
-    has_tables: bool
+    content: str  # hash of what it left
+    seconds: float  # how long it took
+    rejected: bool  # whether it rejected its input
+    has_tables: bool  # whether it left tables
     harmless: str = ""
     libraries: str = "{}"
-    partition: str | None = None
-    incomplete: bool = False
+    partition: str | None = None  # which part of the data it is of; None: all
+    incomplete: bool = False  # true if units of it failed, which the next run computes again
     modules: tuple[str, ...] = ()
 
     @classmethod
@@ -73,3 +72,62 @@ def _is_own(module: str) -> bool:
             places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
             return all(is_own(each) for each in places if each)
     return True
+
+
+WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
+
+
+class Writer:
+    """Writes manifests, and knows the jobs that the index does not know yet.
+
+    index: what is to know them.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
+        self._failed: list[Exception] = []
+        self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
+        self._thread: threading.Thread | None = None
+
+    def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
+        """Write the manifest of a job."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, daemon=True)
+            self._thread.start()
+        written = self._disk.submit(write_manifest, folder, manifest)
+        self._added.append((manifest.base, job))
+        self._waiting.put((folder, manifest, written))
+
+    def added(self, base: str) -> list[StoredJob]:
+        """Jobs that wait."""
+        return [job for of, job in reversed([*self._added]) if base and of == base]
+
+    def wait(self) -> None:
+        """Wait until all manifests are written."""
+        self._waiting.join()
+
+    def close(self) -> None:
+        """Wait until all manifests are written, and end."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        self._disk.shutdown()
+        if self._failed:
+            raise self._failed[0]
+
+    def _write(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            folder, manifest, written = item
+            try:
+                written.result()  # the index has jobs in their order
+                self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+            except (OSError, sqlite3.Error) as error:
+                self._failed.append(error)
+                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                    (folder / FINISHED).replace(folder / SET_ASIDE)
+            finally:
+                del self._added[0]
+                self._waiting.task_done()

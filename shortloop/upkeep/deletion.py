@@ -17,12 +17,10 @@ from shortloop.exax.client import is_idle
 from shortloop.exax.listener import answers
 from shortloop.project.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.store.crash_repair import CHECKPOINTS, foreign_server
-from shortloop.store.formats import BEFORE
-from shortloop.store.locks import only_run
-from shortloop.store.manifest import MANIFEST
-from shortloop.store.places import Purpose
+from shortloop.store.index import Purpose
+from shortloop.store.manifest import BEFORE, MANIFEST
 from shortloop.store.store import Store
-from shortloop.store.workdir import is_gone
+from shortloop.store.workdir import is_gone, only_run
 from shortloop.upkeep.inventory import Entry
 
 __all__ = ["delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.store.crash_repair import BROKEN
-from shortloop.store.formats import BEFORE, is_outdated
-from shortloop.store.manifest import MANIFEST, read_manifest
-from shortloop.store.places import Purpose
+from shortloop.store.index import Purpose
+from shortloop.store.manifest import BEFORE, MANIFEST, is_outdated, read_manifest
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
@@ -33,34 +32,20 @@ STATES = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A job, as a list shows it.
-
-    job: job id.
-    folder: its folder.
-    stage: its method; of a build script its name.
-    partition: which part of the data; empty: all.
-    pipelines: whose last run it is part of; else what it was built for.
-    made: when it was begun, seconds since 1970; 0 if that is not known.
-    seconds: how long it took.
-    size: Bytes.
-    state: one of `STATES`.
-    sources: jobs that it was made from.
-    parent: job of the build script that built it.
-    script: whether it is the job of a build script.
-    """
+    """A job, as a list shows it."""
 
     job: str
     folder: Path
-    stage: str = "?"
-    partition: str = ""
-    pipelines: tuple[Purpose, ...] = ()
-    made: float = 0.0
-    seconds: float = 0.0
-    size: int = 0
-    state: str = "unfinished"
-    sources: tuple[str, ...] = ()
-    parent: str = ""
-    script: bool = False
+    stage: str = "?"  # its method; of a build script its name
+    partition: str = ""  # which part of the data; empty: all
+    pipelines: tuple[Purpose, ...] = ()  # whose last run it is part of; else what it was built for
+    made: float = 0.0  # when it was begun, seconds since 1970; 0 if that is not known
+    seconds: float = 0.0  # how long it took
+    size: int = 0  # bytes
+    state: str = "unfinished"  # one of `STATES`
+    sources: tuple[str, ...] = ()  # jobs that it was made from
+    parent: str = ""  # job of the build script that built it
+    script: bool = False  # whether it is the job of a build script
 
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:

@@ -10,11 +10,17 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.project.project import FINISHED, configuration
 from shortloop.stages.records import RECORD
-from shortloop.store.formats import is_outdated
+from shortloop.store.index import Place
 from shortloop.store.inputs import changed_unseen, locate
 from shortloop.store.integrity import added_files, damage
-from shortloop.store.manifest import MANIFEST, OTHER_FORMAT, Manifest, manifest_problem, read_manifest
-from shortloop.store.places import Place
+from shortloop.store.manifest import (
+    MANIFEST,
+    OTHER_FORMAT,
+    Manifest,
+    is_outdated,
+    manifest_problem,
+    read_manifest,
+)
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Entry
 
@@ -25,20 +31,16 @@ __all__ = ["Problem", "check_all", "check_inputs", "missing"]
 class Problem:
     """What is wrong with a job.
 
-    job: job id.
-    stage, partition: whose result it is.
-    what: what is wrong.
     damaged: whether its results can't be used; else it only has no manifest, or a file more that nobody
         reads.
-    key: its key; empty if that is not known.
     """
 
     job: str
-    stage: str
+    stage: str  # whose result it is
     partition: str
     what: str
     damaged: bool = True
-    key: str = ""
+    key: str = ""  # its key; empty if that is not known
 
 
 def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:

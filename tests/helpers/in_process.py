@@ -20,9 +20,9 @@ from blake3 import blake3
 
 from shortloop.exax.method import STAGE
 from shortloop.keys.hashing import canonical
-from shortloop.keys.typed_options import plain
-from shortloop.plan.namesakes import options_of
+from shortloop.keys.options import plain
 from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.request import options_of
 from shortloop.stages.fields import REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units
 from shortloop.stages.inputs import File

@@ -18,10 +18,9 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.project.project import DELETED, FINISHED
 from shortloop.stages.records import FORMAT, RECORD
-from shortloop.store.formats import BEFORE
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files, states_of
-from shortloop.store.manifest import MANIFEST, Manifest, write_manifest
-from shortloop.store.places import Place
+from shortloop.store.index import Place
+from shortloop.store.integrity import content_of_job, hash_outputs, output_files, states_of
+from shortloop.store.manifest import BEFORE, MANIFEST, Manifest, write_manifest
 from shortloop.store.store import Store
 
 PIPELINE = "build_toy small"

@@ -16,13 +16,12 @@ from jobs_project import write
 from jobs_runs import Runs
 
 from shortloop.exax import method as method_module
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.planner import Lookup
 from shortloop.stages.function import UnitsStage
 from shortloop.stages.results import Result
-from shortloop.store.declarations import declare
-from shortloop.store.harmless import Harmless
-from shortloop.store.store import Store
+from shortloop.store.manifest import Harmless
+from shortloop.store.store import Store, declare
 
 METHOD = '''\
 """Powers of numbers that are given by name; each is a unit."""

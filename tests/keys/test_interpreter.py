@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from jobs_project import ROOT
 
-PROGRAM = "from shortloop.keys.interpreter import python_here; print(python_here())"
+PROGRAM = "from shortloop.keys.code import python_here; print(python_here())"
 STARTS = f"""
 import subprocess, sys
-from shortloop.keys.interpreter import hand_down
+from shortloop.keys.code import hand_down
 hand_down()
 subprocess.run([sys.executable, "-c", {PROGRAM!r}], check=True)
 """

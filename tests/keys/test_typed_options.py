@@ -21,8 +21,7 @@ from typing_extensions import TypedDict
 
 from shortloop.base.errors import InputError
 from shortloop.keys.hashing import canonical
-from shortloop.keys.options import check_options
-from shortloop.keys.typed_options import annotations_of, settled
+from shortloop.keys.options import annotations_of, check_options, settled
 from shortloop.stages.fields import _validated, typed_options
 from shortloop.stages.stage import Stage
 

@@ -10,9 +10,9 @@ import pytest
 from jobs_project import empty_project, own_package, write
 
 from shortloop.base.errors import InputError
-from shortloop.plan.method_options import PLANNED
 from shortloop.plan.pipeline import Built
 from shortloop.plan.request import Request, request
+from shortloop.plan.signature import PLANNED
 from shortloop.stages.inputs import File
 
 project = pytest.fixture(empty_project)

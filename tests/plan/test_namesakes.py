@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jobs_project import empty_project
 
-from shortloop.plan.namesakes import files_of, problem_of
 from shortloop.plan.pipeline import Built
+from shortloop.plan.request import files_of, problem_of
 from shortloop.stages.inputs import File
 from shortloop.stages.records import FORMAT
 from shortloop.store.inputs import last_place, locate, name_of, point_to, register

@@ -10,10 +10,9 @@ from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
 
 from shortloop.base.errors import InputError
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import ASKED, Part, choose
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
 from shortloop.run.build_jobs import Executor
 from shortloop.store.store import Store

@@ -14,12 +14,11 @@ from jobs_recorded import recorded_job
 
 from shortloop.keys import hashing
 from shortloop.keys.key import parts_of
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
+from shortloop.store.index import Place
 from shortloop.store.inputs import content_of, known_content, name_of, register
 from shortloop.store.manifest import write_manifest
-from shortloop.store.places import Place
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)

@@ -12,11 +12,11 @@ from jobs_project import empty_project, own_package, write
 from pydantic import BaseModel
 
 from shortloop.base.errors import InputError
-from shortloop.keys.typed_options import plain
+from shortloop.keys.options import plain
 from shortloop.plan.pipeline import Built
 from shortloop.plan.request import Request, request
 from shortloop.stages.inputs import File
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)

@@ -17,9 +17,8 @@ from toy_jobs import make_outdated
 from shortloop.base.errors import InputError
 from shortloop.exax import client
 from shortloop.plan.explain.code_changes import code_now, kept_code
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import Built
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.run.build_jobs import Executor
 from shortloop.store.manifest import MANIFEST, read_manifest

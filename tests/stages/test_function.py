@@ -21,7 +21,7 @@ from shortloop.stages.rows import take_rows
 from shortloop.stages.stage import Job, Values
 from shortloop.stages.task import Task
 from shortloop.stages.values import sorted_out
-from shortloop.store.labelled import dimensions
+from shortloop.store.loaded import dimensions
 
 
 def everything(

@@ -23,7 +23,7 @@ from shortloop.stages.results import Result, Where, open_result
 from shortloop.stages.rows import pack, stacked, unpack
 from shortloop.stages.stage import Finished, Outputs, Stage
 from shortloop.stages.task import Task
-from shortloop.store.labelled import said_facts
+from shortloop.store.loaded import said_facts
 
 
 class Ends(Stage):

@@ -8,8 +8,8 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import parts_with
 
-from shortloop.store.dataset_chain import Rests
 from shortloop.store.manifest import Manifest, write_manifest
+from shortloop.store.store import Rests
 from shortloop.store.stored_job import StoredJob
 
 project = pytest.fixture(empty_project)

@@ -13,8 +13,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import parts_with, recorded_job
 
-from shortloop.store.integrity import added_files, damage
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.integrity import added_files, content_of_job, damage, hash_outputs, output_files
 from shortloop.store.manifest import Manifest, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)

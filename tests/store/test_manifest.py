@@ -19,8 +19,7 @@ from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.store.integrity import damage
-from shortloop.store.job_files import hash_outputs, output_files, states_of
+from shortloop.store.integrity import damage, hash_outputs, output_files, states_of
 from shortloop.store.manifest import MANIFEST, manifest_problem, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)

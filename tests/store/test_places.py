@@ -10,7 +10,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for
 
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)

@@ -18,9 +18,15 @@ from shortloop.keys.hashing import digest
 from shortloop.project.project import FINISHED
 from shortloop.stages.records import FORMAT, RECORD
 from shortloop.stages.results import Result
-from shortloop.store.formats import BEFORE, is_outdated
 from shortloop.store.lookup import load
-from shortloop.store.manifest import MANIFEST, OTHER_FORMAT, manifest_problem, read_manifest
+from shortloop.store.manifest import (
+    BEFORE,
+    MANIFEST,
+    OTHER_FORMAT,
+    is_outdated,
+    manifest_problem,
+    read_manifest,
+)
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)

@@ -12,7 +12,7 @@ from jobs_recorded import manifest_for, parts_with, recorded_job
 from shortloop.base.errors import InputError
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.project.project import DELETED, FINISHED, job_folders
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import HIDDEN, hidden_folder, project_at, project_name
 

@@ -13,10 +13,10 @@ from toy_jobs import ToyJobs, is_deleted, toy_project
 from shortloop.base.errors import InputError
 from shortloop.project.project import DELETED, FINISHED
 from shortloop.store.crash_repair import tidy
-from shortloop.store.locks import only_run
+from shortloop.store.index import Purpose
 from shortloop.store.manifest import read_manifest
-from shortloop.store.places import Purpose
 from shortloop.store.store import Store
+from shortloop.store.workdir import only_run
 from shortloop.upkeep import deletion
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import Entry, inventory

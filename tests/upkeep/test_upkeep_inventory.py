@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import PIPELINE, ToyJobs, toy_project
 
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory

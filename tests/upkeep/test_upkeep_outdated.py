@@ -14,7 +14,7 @@ from shortloop.cli.show import show_job
 from shortloop.cli.verify import verify_jobs
 from shortloop.cli.why import print_why
 from shortloop.project.project import DELETED
-from shortloop.store.formats import BEFORE
+from shortloop.store.manifest import BEFORE
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, inventory
 from shortloop.upkeep.verification import check_all

@@ -15,7 +15,7 @@ from toy_jobs import PIPELINE, ToyJobs, beside, is_deleted, toy_project
 from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of
 from shortloop.upkeep.inventory import inventory

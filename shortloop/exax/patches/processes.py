@@ -46,7 +46,7 @@ def prepare_server() -> None:
     from shortloop.exax.patches.small_fixes import leave_nothing_behind, one_at_a_time, read_few_jobs_itself
     from shortloop.exax.patches.spare_processes import reap_later
     from shortloop.store.crash_repair import mend, own, repair_lists
-    from shortloop.store.slices import wanted
+    from shortloop.store.setup import wanted
 
     cfg.slices = wanted(cfg.slices)
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}

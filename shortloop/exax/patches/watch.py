@@ -28,9 +28,8 @@ from shortloop.exax.patches.preload import modules_beside
 from shortloop.exax.patches.spare_processes import Spares
 from shortloop.exax.readers import hear_readers
 from shortloop.exax.stalled_jobs import answer_where
-from shortloop.keys.code import modules_as_loaded
+from shortloop.keys.code import modules_as_loaded, python_here
 from shortloop.keys.file_state import file_state
-from shortloop.keys.interpreter import python_here
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.project.project import CONFIGURATION, configuration, project_directory
 from shortloop.stages.references import matching

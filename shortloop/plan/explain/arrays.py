@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shortloop.plan.explain.phrases import short_list
+from shortloop.base.text import short_list
 from shortloop.stages.records import RECORD
 from shortloop.stages.results import Result
-from shortloop.store.job_files import NOTES
+from shortloop.store.integrity import NOTES
 from shortloop.store.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -21,19 +21,13 @@ NAMED = 6  # in a line
 
 
 class ArrayDifference(NamedTuple):
-    """How an array differs between two jobs.
-
-    name: name of the array.
-    first, second: shape and type in each job; empty where it is not there.
-    differ: how many values are not the same; None if shapes differ.
-    largest: largest difference between two numbers; None if there is none to tell.
-    """
+    """How an array differs between two jobs."""
 
     name: str
-    first: str
+    first: str  # shape and type in each job; empty where it is not there
     second: str
-    differ: int | None
-    largest: float | None
+    differ: int | None  # how many values are not the same; None if shapes differ
+    largest: float | None  # largest difference between two numbers; None if there is none to tell
 
 
 def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:

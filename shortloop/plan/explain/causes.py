@@ -8,10 +8,17 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.plan.explain.code_changes import changed_names, kept_code, text_diff
-from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
-from shortloop.plan.explain.phrases import code_words, file_words, given_words, value_words
-from shortloop.store.formats import is_outdated
-from shortloop.store.manifest import Manifest
+from shortloop.plan.explain.differences import (
+    Difference,
+    code_words,
+    differences,
+    file_words,
+    given_words,
+    nearest,
+    unmatched,
+    value_words,
+)
+from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
@@ -24,34 +31,24 @@ RECENT = 100  # older jobs that are looked at for the most similar one
 class Cause:
     """One thing that made a job another one.
 
-    difference: what differs.
-    words: the same in a line.
-    diff: of code, the lines that differ.
     above: of an input, the jobs that came out different, one for each cause that they have.
-    alike: how many jobs have the cause of each of these.
     """
 
     difference: Difference
-    words: str
-    diff: list[str] = field(default_factory=list)
+    words: str  # the same in a line
+    diff: list[str] = field(default_factory=list)  # of code, the lines that differ
     above: list[Explained] = field(default_factory=list)
-    alike: list[int] = field(default_factory=list)
+    alike: list[int] = field(default_factory=list)  # how many jobs have the cause of each of these
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A job and what made it another one than the job that it is compared with.
-
-    manifest: of the job.
-    before: the job that it is compared with; empty if there is none.
-    in_place: whether that was in its place before; else it is the most similar older job.
-    causes: empty if both were made of the same.
-    """
+    """A job and what made it another one than the job that it is compared with."""
 
     manifest: Manifest
-    before: str = ""
-    in_place: bool = False
-    causes: list[Cause] = field(default_factory=list)
+    before: str = ""  # the job that it is compared with; empty if there is none
+    in_place: bool = False  # whether that was in its place before; else it is the most similar older job
+    causes: list[Cause] = field(default_factory=list)  # empty if both were made of the same
 
     def roots(self) -> frozenset[str]:
         """What is behind it, whatever the jobs between are: the same for jobs with the same cause."""

@@ -9,12 +9,27 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from shortloop.base.plain import Plain
+from shortloop.base.text import short, short_list
 from shortloop.keys.hashing import canonical
+from shortloop.keys.installed import number_of
 from shortloop.keys.key import Parts
+from shortloop.keys.own_code import ROOT
+from shortloop.store.inputs import name_of
 from shortloop.store.integrity import CONTENT
 from shortloop.store.manifest import Manifest
 
-__all__ = ["Difference", "differences", "is_open", "nearest", "option_rows", "unmatched"]
+__all__ = [
+    "Difference",
+    "code_words",
+    "differences",
+    "file_words",
+    "given_words",
+    "is_open",
+    "nearest",
+    "option_rows",
+    "unmatched",
+    "value_words",
+]
 
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 
@@ -23,14 +38,12 @@ UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that
 class Difference:
     """One thing that differs between two keys.
 
-    kind: what it is; a file is one whose content is an option.
-    name: option with dots for what is inside, module, library, or name of the input.
-    old, new: what it was and is; None where it was or is not there. Of code its hash, of a file its content;
-        of an input the content of the job, or of a list of jobs.
+    old, new: what it was and is; None where it was or is not there. Of code its hash, of a file its
+        content; of an input the content of the job, or of a list of jobs.
     """
 
-    kind: str
-    name: str
+    kind: str  # what it is; a file is one whose content is an option
+    name: str  # option with dots for what is inside, module, library, or name of the input
     old: Plain
     new: Plain
 
@@ -152,3 +165,55 @@ def _leaves(value: Plain) -> list[Plain]:
     if isinstance(value, list):
         return [leaf for each in value for leaf in _leaves(each)]
     return [] if value is None else [value]
+
+
+DECLARED = "file "  # what names of files that a method declares begin with
+
+
+def file_words(each: Difference) -> str:
+    """Which input file is another one."""
+    if each.old is None:
+        return f"file {name_of(str(each.new))} is new" if each.new else "a file more"
+    if each.new is None:
+        return f"file {name_of(str(each.old))} is not there any more"
+    old, new = name_of(str(each.old)), name_of(str(each.new))
+    if old != new:
+        return f"file {old} → {new}"
+    moved = str(each.old).partition(" ")[0] == str(each.new).partition(" ")[0]
+    return f"file {new} was {'moved' if moved else 'changed'}"
+
+
+def code_words(each: Difference, names: Sequence[str]) -> str:
+    """Which functions are others."""
+    if each.name.startswith(DECLARED):
+        how = "is new" if each.old is None else "is none any more" if each.new is None else "was changed"
+        return f"{each.name}, which the method declares, {how}"
+    room = each.name.rpartition(".")[2]
+    file = _file_of(each.name)
+    if each.old is None:
+        return f"code of {room} ({file}), which it did not use before"
+    if each.new is None:
+        return f"code of {room} ({file}), which it does not use any more"
+    return f"code of {short_list([f'{room}.{name}' for name in names]) or room} ({file})"
+
+
+def given_words(each: Difference) -> str:
+    """That a job is made from another one more or less."""
+    return f"{each.name} is {'given now' if each.old is None else 'not given any more'}"
+
+
+def value_words(each: Difference, full: bool = False) -> str:
+    """What a value was and is."""
+    values = [each.old, each.new]
+    if each.kind == "version" and number_of(str(each.old)) != number_of(str(each.new)):
+        values = [value and number_of(str(value)) for value in values]
+    none = (None, "") if each.kind == "version" else (None,)
+    old, new = ("none" if value in none else str(value) for value in values)
+    if not full:
+        old, new = short(old), short(new)
+    return f"{each.kind} {each.name}: {old} → {new}"
+
+
+def _file_of(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"

@@ -6,10 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from shortloop.base.text import short_list
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.code_changes import changed_names, code_now, kept_code
-from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
-from shortloop.plan.explain.phrases import code_words, file_words, given_words, short_list, value_words
+from shortloop.plan.explain.differences import (
+    Difference,
+    code_words,
+    differences,
+    file_words,
+    given_words,
+    nearest,
+    unmatched,
+    value_words,
+)
 from shortloop.project.project import DELETED
 from shortloop.store.manifest import Manifest
 from shortloop.store.setup import setup_of, sources_of
@@ -17,8 +26,7 @@ from shortloop.store.store import Store
 
 __all__ = ["NEW", "Source", "Sources", "reason_to_build", "reason_to_wait"]
 
-NEW = "new"
-"""The reason of a job whose place was empty before."""
+NEW = "new"  # The reason of a job whose place was empty before
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
 _names: dict[tuple[str, str, str], list[str]] = {}

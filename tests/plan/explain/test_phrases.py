@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from shortloop.base.text import short, short_list
 from shortloop.keys.own_code import ROOT
-from shortloop.plan.explain.differences import Difference
-from shortloop.plan.explain.phrases import code_words, given_words, short, short_list, value_words
+from shortloop.plan.explain.differences import Difference, code_words, given_words, value_words
 
 
 def test_texts_and_lists_are_short() -> None:

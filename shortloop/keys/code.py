@@ -60,11 +60,7 @@ __all__ = [
 CODE_BESIDE = ".modules.txt"
 """File of a job with the code of modules that exax keeps no copy of: of those that it imports by a name which
 its method's code does not say, and of a method that does not say its code, with `code_of`."""
-MADE_OF_STAGE = {
-    f"{PACKAGE}.exax.method.exax_method",
-    f"{PACKAGE}.exax.declare.stage",
-    f"{PACKAGE}.stage",
-}
+MADE_OF_STAGE = {f"{PACKAGE}.exax.method.exax_method", f"{PACKAGE}.exax.declare.stage", f"{PACKAGE}.stage"}
 """What a method imports that is made of a stage."""
 WORKER, DATASET = f"{PACKAGE}.stages.", f"{PACKAGE}.stages.dataset"
 CODE_OF = f"{PACKAGE}.keys.code.code_of"
@@ -102,7 +98,7 @@ _known: dict[tuple[Path, tuple[str, ...]], _Known] = {}
 
 
 def code_of(method_file: str) -> list[str]:
-    """Files for ``depend_extra`` of a method; written where exax loads methods, and nowhere else."""
+    """Files for ``depend_extra`` of a method; written only where exax loads methods."""
     method = Path(method_file).resolve()
     file = code_file(method)
     if not runs_jobs():  # the file says what exax has loaded
@@ -114,17 +110,17 @@ def code_of(method_file: str) -> list[str]:
 
 
 def says_code(method: Path) -> bool:
-    """Whether a method says its code, with `code_of` or as it is made of a stage; those of others don't."""
+    """True if a method declares its code, with `code_of` or by a stage; foreign methods do not."""
     return not {CODE_OF, *MADE_OF_STAGE}.isdisjoint(read_source(method, module_of(method)).names)
 
 
 def code_file(method: Path) -> Path:
-    """Where `code_of` writes."""
+    """File that `code_of` writes."""
     return cache_directory("code") / f"{module_of(method)}.txt"
 
 
 def code_text(method: Path) -> str:
-    """The code of a method, with its closure, and the versions of its libraries."""
+    """Code of a method with its closure, and the versions of its libraries."""
     return _text_of(_look(method, ()))
 
 
@@ -136,7 +132,7 @@ def _text_of(known: _Known) -> str:
 
 
 def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
-    """The code of modules that a job has beside those that exax keeps with it."""
+    """Code of modules of a job that exax keeps no copy of."""
     modules = _look(method, tuple(more)).code.modules
     said = _look(method, ()).code.modules if says_code(method) else {}
     texts = {name: read_source(modules[name], name).text for name in sorted(modules.keys() - said.keys())}
@@ -144,13 +140,13 @@ def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> s
 
 
 def modules_as_loaded(method: Path) -> set[str]:
-    """Modules that a method can import, as of when `code_of` last looked; the files may be others by now."""
+    """Modules that a method could import when `code_of` last ran; files may have changed since."""
     known = _known.get((method, ()))
     return set(closure(method)[0] if known is None else known.code.modules)
 
 
 def code_state(method: Path, more: Sequence[str] = ()) -> Code:
-    """The same as hashes, with the method itself and what it declares."""
+    """Hash the code of a method, including declared files."""
     seen, asked = moment(), (method, tuple(more))
     if seen is None:
         return _code_now(*asked)
@@ -214,7 +210,7 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
 
 
 def _takes_datasets(modules: Mapping[str, Path]) -> bool:
-    """Whether code of an analysis names exax's datasets; what runs stages always does."""
+    """True if code of an analysis names exax's datasets; the code that runs stages always does."""
     own = {name: file for name, file in modules.items() if not f"{name}.".startswith(WORKER)}
     return any(
         f"{name}.".startswith(f"{DATASET}.") for each in own for name in read_source(own[each], each).names
@@ -235,7 +231,7 @@ _hashes: dict[Path, tuple[list[int], str]] = {}
 
 
 def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
-    """What a method declares, but for the file that `code_of` writes."""
+    """Files that a method declares in ``depend_extra``, except the one that `code_of` writes."""
     state, settled = file_state(method)
     known = _lists.get(method)
     if known is None or known[0] != state:
@@ -260,14 +256,14 @@ def _listed(method: Path) -> list[Path]:
 
 
 def _may_declare(statement: ast.stmt) -> bool:
-    """Whether a statement of a method may declare something, in whatever way."""
+    """True if a statement of a method may set ``depend_extra``, in whatever way."""
     if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
         return True
     return NAME in ast.unparse(statement) and ast.unparse(statement) != OURS
 
 
 def _loaded(method: Path) -> ModuleType:
-    """The method as a module of its own, as what it declares may be computed."""
+    """Execute the method as a separate module, because ``depend_extra`` may be computed."""
     spec = importlib.util.spec_from_file_location(module_of(method), method)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -284,7 +280,7 @@ def _loaded(method: Path) -> ModuleType:
 
 
 def _file_of(each: object, method: Path) -> Path:
-    """As exax takes it: a module, or a path that may be relative to the method."""
+    """Resolve an entry like exax: a module, or a path that may be relative to the method."""
     path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
     if not isinstance(path, str | Path):
         raise _no_file(each, method)
@@ -329,7 +325,7 @@ MODULES = ("sitecustomize", "usercustomize")
 
 @cache
 def python_here() -> str:
-    """The version of Python, with all that makes it compute otherwise than by default."""
+    """Version of Python, with every start-up setting that changes how it computes."""
     said = [f"-{'O' * sys.flags.optimize}"] * bool(sys.flags.optimize)
     said += ["-X dev"] * sys.flags.dev_mode
     said += [f"-W {each}" for each in sys.warnoptions]
@@ -343,7 +339,7 @@ def python_here() -> str:
 
 
 def hand_down() -> None:
-    """Start Python in programs of this process as it was started here: options reach no other program."""
+    """Pass the options of this Python to programs that it starts."""
     given = {
         "PYTHONOPTIMIZE": str(sys.flags.optimize or ""),
         "PYTHONWARNINGS": ",".join(sys.warnoptions),
@@ -353,7 +349,7 @@ def hand_down() -> None:
 
 
 def _content_of(name: str) -> str:
-    """A hash of a module that Python ran as it started, and of one's own modules that it imports."""
+    """Hash a module that Python ran at start-up, with the own modules that it imports."""
     file = getattr(sys.modules.get(name), "__file__", None)
     if not file or file.startswith(f"{ROOT}/{PACKAGE}/"):
         return ""

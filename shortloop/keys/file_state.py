@@ -66,12 +66,12 @@ def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
 
 
 def moment() -> dict[object, Any] | None:
-    """What was found at this moment; None where time passes."""
+    """Cache of the current moment; None outside of `at_one_moment`."""
     return _moment.get()
 
 
 def state_at_moment(file: str) -> tuple[list[int], bool]:
-    """As of `file_state`, but what was found at this moment before counts: a file is read after that."""
+    """Like `file_state`, cached within one moment: a file is read after that."""
     seen = _moment.get()
     if seen is None:
         return file_state(file)
@@ -82,7 +82,7 @@ def state_at_moment(file: str) -> tuple[list[int], bool]:
 
 
 def states_at_moment(files: Sequence[str]) -> list[State]:
-    """As of `states_of_files`, but what was found at this moment before counts."""
+    """Like `states_of_files`, cached within one moment."""
     seen = _moment.get()
     if seen is None:
         return states_of_files(files)
@@ -92,7 +92,7 @@ def states_at_moment(files: Sequence[str]) -> list[State]:
 
 
 def file_state(file: Path | str) -> tuple[list[int], bool]:
-    """What changes when the content of a file changes."""
+    """State that changes with the content of a file, and True if any later change will show in it."""
     now = time.time_ns()
     found = os.stat(file)
     state = [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
@@ -100,7 +100,7 @@ def file_state(file: Path | str) -> tuple[list[int], bool]:
 
 
 def states_of_files(files: Sequence[str]) -> list[State]:
-    """What changes when one of many files changes, quickly."""
+    """States of many files, quickly; empty if one is missing."""
     try:
         return [
             (each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in map(os.stat, files)
@@ -110,12 +110,12 @@ def states_of_files(files: Sequence[str]) -> list[State]:
 
 
 def kind_of(mode: int) -> str:
-    """What is not an ordinary file, by its mode; empty for one that is."""
+    """Kind of a file by its mode; empty for a regular one."""
     return _KINDS.get(stat.S_IFMT(mode), "a device")
 
 
 def plain_size(file: Path) -> int:
-    """Size of a file that a job left."""
+    """Size of a file that a job left, which must be a regular one."""
     kind = kind_of(file.lstat().st_mode)
     if kind:
         raise InputError(
@@ -129,7 +129,7 @@ def plain_size(file: Path) -> int:
 
 
 def other_than(file: Path, size: int) -> str | None:
-    """What shows that a file is not what it was, without reading it."""
+    """Say how a file differs from what it was, without reading it."""
     now = file.lstat()
     kind, found = kind_of(now.st_mode), now.st_size
     if kind:

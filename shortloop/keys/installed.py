@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.keys.file_state import (
-    CHANGED,
-    SETTLED_NS,
-    State,
-    moment,
-    states_at_moment,
-    states_of_files,
-)
+from shortloop.keys.file_state import CHANGED, SETTLED_NS, State, moment, states_at_moment, states_of_files
 from shortloop.keys.hashing import hash_file
 from shortloop.project.project import cache_directory, write_atomically
 
@@ -45,8 +38,6 @@ OPTIONAL = re.compile(r";.*\bextra\b")
 
 
 class _Version(NamedTuple):
-    """The version of a library."""
-
     text: str
     """The version; with a hash if installed from a folder or a repository, where two may share a number."""
     content: str  # A hash of the files that it has installed; empty if it does not list them
@@ -64,7 +55,7 @@ class _Distribution(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder that modules are looked for in."""
+    """A folder of sys.path."""
 
     state: State  # empty if it may change and look the same
     distributions: dict[str, _Distribution]  # by the folder that describes each
@@ -75,7 +66,7 @@ class _Folder(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """What was found while nothing was installed or removed."""
+    """What is known since something was last installed or removed."""
 
     states: list[tuple[str, list[State]]]  # of the folders; empty if they may change and look the same
     versions: dict[str, str]
@@ -87,7 +78,7 @@ _last = _Moment([], {}, {})
 
 
 def version_of(library: str) -> _Version | None:
-    """The version of a library as it is installed now."""
+    """Version of an installed library."""
     for folder in _path():
         found = _scanned(folder).owners.get(library)
         if found:
@@ -96,7 +87,7 @@ def version_of(library: str) -> _Version | None:
 
 
 def as_installed(library: str) -> str:
-    """The version of a library and a hash of what is installed."""
+    """Version of a library, and a hash of its installed files."""
     version = version_of(library)
     if version is not None:
         return version.text if OF in version.text else OF.join(filter(None, version))
@@ -105,7 +96,7 @@ def as_installed(library: str) -> str:
 
 
 def required_by(library: str) -> set[str]:
-    """What a library requires, by the names that it is imported by."""
+    """Import names of the libraries that a library requires."""
     folders = [_scanned(folder) for folder in _path()]
     owners = next((found for folder in folders if (found := folder.owners.get(library))), [])
     names = {name for each in owners for name in each.requires}
@@ -113,19 +104,19 @@ def required_by(library: str) -> set[str]:
 
 
 def startup_lines() -> list[str]:
-    """Code in ``.pth`` files that no library has installed, which Python runs as it starts."""
+    """Code in ``.pth`` files of no library, which Python runs at start-up."""
     files = [f"{folder}/{name}" for folder in _path() for name in _scanned(folder).starts]
     lines = [line.strip() for file in files for line in _read(file).splitlines()]
     return [line for line in lines if line.startswith(("import ", "import\t"))]
 
 
 def number_of(installed: str) -> str:
-    """The version alone."""
+    """Version without the hash."""
     return installed.partition(OF)[0]
 
 
 def differing(libraries: str) -> list[str]:
-    """Libraries that are installed otherwise now."""
+    """Libraries whose installed version differs now."""
     known = _moment().differing
     if libraries not in known:
         then: Mapping[str, str] = json.loads(libraries)
@@ -135,20 +126,20 @@ def differing(libraries: str) -> list[str]:
 
 
 def installed_now(libraries: Iterable[str]) -> dict[str, str]:
-    """Versions of libraries."""
+    """Versions of libraries as installed now."""
     known, names = _moment().versions, [*libraries]
     known.update({name: as_installed(name) for name in names if name not in known})
     return {name: known[name] for name in names}
 
 
 def environment() -> list[tuple[str, State]]:
-    """Folders of installed libraries, with states that change when one is installed or removed."""
+    """Folders of installed libraries, with states that change at each installation."""
     folders = [folder for folder in _path() if _scanned(folder).distributions]
     return [(folder, *states_of_files([folder])) for folder in folders]  # type: ignore[misc]
 
 
 def _moment() -> _Moment:
-    """What is known since something was last installed or removed."""
+    """Return the cache, emptied if something was installed or removed."""
     global _last
     seen, asked = moment(), (_moment, *sys.path)
     if seen is not None and asked in seen:
@@ -184,7 +175,7 @@ def _version(library: str, owners: list[_Distribution]) -> _Version:
 
 
 def _scanned(folder: str) -> _Folder:
-    """What is installed in a folder; kept, as long as nothing is installed there or removed."""
+    """Scan a folder of sys.path; cached until something is installed or removed there."""
     known = _folders.get(folder)
     state = next(iter(states_at_moment([folder])), ())
     if known is None or known.state != state:
@@ -232,7 +223,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _described(info: str, before: _Distribution | None) -> _Distribution:
-    """A distribution by the folder, or the file, that describes it; read only if that changed."""
+    """Read the metadata of a distribution, if it changed."""
     record = f"{info}/RECORD"
     listing = (record, f"{info}/METADATA", f"{info}/PKG-INFO", info)
     state = next(([*states[0]] for each in listing if (states := states_of_files([each]))), [])
@@ -254,12 +245,12 @@ def _described(info: str, before: _Distribution | None) -> _Distribution:
 
 
 def _is_beside(line: str) -> bool:
-    """True if no code reads the file of a line of RECORD: a script, bytecode, or notes of an installer."""
+    """True for a line of RECORD that names no code: a script, bytecode, or an installer's notes."""
     return "__pycache__/" in line or "-info/" in line or line.startswith("../") or ".pth," in line
 
 
 def _hash_of(folder: Path, name: str) -> str:
-    """A hash of a module that lies among installed libraries, and belongs to none of them."""
+    """Hash a module among installed libraries that belongs to none of them."""
     files = sorted(
         each for each in chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")) if _is_module(each)
     )
@@ -283,7 +274,7 @@ def _normal(name: str) -> str:
 
 
 def _read(file: str) -> str:
-    """A text; empty if there is no such file."""
+    """Read a text; empty if there is no such file."""
     try:
         with open(file, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -293,7 +284,7 @@ def _read(file: str) -> str:
 
 @cache
 def _kept() -> dict[str, dict[str, _Distribution]]:
-    """The distributions in each folder, as an earlier process has found them."""
+    """Distributions in each folder, as found by an earlier process."""
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, InputError):
         plain = json.loads(_file().read_text(encoding="utf-8")).items()
         return {

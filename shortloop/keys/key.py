@@ -43,7 +43,7 @@ class Parts:
     inputs: dict[str, Contents]  # content of each job it is made from
 
     def key(self, without: str | None = None) -> str:
-        """The key."""
+        """Compute the key, perhaps without one option."""
         options = {name: value for name, value in self.options.items() if name != without}
         return digest({**self._plain(options), "without": without})
 
@@ -53,25 +53,25 @@ class Parts:
 
     @property
     def libraries(self) -> dict[str, str]:
-        """Versions of the libraries that it loaded."""
+        """Versions of the libraries that the job loaded."""
         return {name: each for name, each in self.versions.items() if name not in IN_KEY}
 
     @property
     def libraries_text(self) -> str:
-        """The same as JSON, alike for jobs that loaded the same."""
+        """The libraries as JSON, equal for jobs that loaded the same."""
         return json.dumps(self.libraries, sort_keys=True)
 
     @property
     def is_installed(self) -> bool:
-        """True if the libraries that it loaded are installed as they were."""
+        """True if the loaded libraries are installed unchanged."""
         return not differing(self.libraries_text)
 
     def installed(self, libraries: Iterable[str]) -> Parts:
-        """The same with the versions that some libraries have now."""
+        """Copy with the installed versions of some libraries."""
         return replace(self, versions={**self.versions, **installed_now(libraries)})
 
     def key_of_units(self, names: Collection[str]) -> str:
-        """What all units hang on, beside what each of them reads."""
+        """Key of what all units depend on, besides what each of them reads."""
         options = {name: value for name, value in self.options.items() if name in names}
         inputs = {name: content for name, content in self.inputs.items() if name in names}
         return digest(["units", {**self._plain(options), "inputs": inputs}])
@@ -80,7 +80,7 @@ class Parts:
 def parts_of(
     method: str, options: Mapping[str, Plain], inputs: Mapping[str, Contents], modules: Sequence[str] = ()
 ) -> Parts:
-    """What the key of a job is made of, with the code as it is now."""
+    """Collect the parts of a job's key, with the current code."""
     package, file = find_method(method)
     code = code_state(file, modules)
     plain = json.loads(json.dumps(dict(options)))  # tuples become lists, as they do in exax's own record
@@ -88,5 +88,5 @@ def parts_of(
 
 
 def in_given_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Options for a hash: dicts inside of them count with their order, which the stage sees."""
+    """Encode options for a hash: the order of inner dicts counts, because the stage sees it."""
     return {name: json.dumps(value) for name, value in options.items()}

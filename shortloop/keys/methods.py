@@ -27,7 +27,7 @@ _methods: dict[str, tuple[str, Path]] = {}
 
 
 def find_method(method: str) -> tuple[str, Path]:
-    """The package and the file of an exax method."""
+    """Package and file of an exax method."""
     known, seen = _methods.get(method), moment()
     if known is not None and ((known[1], METHOD) in (seen or ()) or os.path.isfile(known[1])):
         if seen is not None:
@@ -54,7 +54,7 @@ def find_method(method: str) -> tuple[str, Path]:
 
 
 def module_of(method: Path) -> str:
-    """The full name of a method as a module."""
+    """Full module name of a method."""
     above, known = method.parent, packages()
     found = [name for name, folder in known if folder == above]
     if not found:  # it may be known by another path
@@ -64,14 +64,14 @@ def module_of(method: Path) -> str:
 
 
 def look_again() -> None:
-    """Forget where methods are: there is another package of them."""
+    """Clear the cache after a package of methods was added."""
     _methods.clear()
     packages.cache_clear()
 
 
 @cache
 def packages() -> list[tuple[str, Path]]:
-    """Where methods and build scripts are, as the configuration has it."""
+    """Packages of methods and build scripts in the configuration, with their folders."""
     found, path = [], sys.path
     sys.path = [configuration().project_directory, *path]  # as in exax's processes
     try:
@@ -88,7 +88,7 @@ USUAL, BEGIN = "build_pipeline", "build"
 
 
 def find_script(script: str) -> Path | None:
-    """The file of a build script."""
+    """File of a build script; None if there is none."""
     package, _, name = script.rpartition(".")
     name = name if name.startswith(BEGIN) else f"{BEGIN}_{name}"
     for known, folder in sorted(packages()):  # exax looks in this order
@@ -99,7 +99,7 @@ def find_script(script: str) -> Path | None:
 
 
 def chosen_script(script: str | None) -> str:
-    """The build script that a command is for."""
+    """Build script that a command is for."""
     if script is not None and find_script(script) is not None:
         return script
     if script is None and find_script(USUAL) is not None:
@@ -116,7 +116,7 @@ def chosen_script(script: str | None) -> str:
 
 
 def own_scripts() -> list[str]:
-    """Names of the build scripts in the folder of the project."""
+    """Names of the build scripts inside the project."""
     root = project_directory().resolve()
     return [
         file.stem

@@ -117,7 +117,7 @@ def _refused(stage: str, name: str, found: str, hint: str | None) -> InputError:
 
 
 def annotations_of(stage: type[Stage]) -> dict[str, object]:
-    """Types of the options of a stage, as far as they are known without an import."""
+    """Types of a stage's options, as far as known without an import."""
     names = dict(vars(builtins)) | {"typing": typing, **vars(typing)}
     found: dict[str, object] = {}
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
@@ -131,12 +131,12 @@ def annotations_of(stage: type[Stage]) -> dict[str, object]:
 
 
 def plain(value: object) -> Plain:
-    """Records as dicts, files as their content and name, inside of lists and dicts, too."""
+    """Convert a value: records become dicts, files their content and name, also in lists and dicts."""
     return settled(Any, value)
 
 
 def settled(hint: object, value: object) -> Plain:
-    """An option as plain data."""
+    """Convert an option of a type to its canonical plain form."""
     if isinstance(value, File):
         return value.option
     types = _alternatives(hint)
@@ -160,7 +160,7 @@ def settled(hint: object, value: object) -> Plain:
 
 
 def _alternatives(hint: object) -> list[Any]:
-    """What a type may be, without None."""
+    """Members of a union, without None."""
     if isinstance(hint, NewType):
         return _alternatives(hint.__supertype__)
     if isinstance(hint, TypeVar):
@@ -226,7 +226,7 @@ def _as_key(hint: object, name: object) -> object:
 
 
 def _of_dataclass(kind: Any, given: Mapping[Any, object]) -> Plain:
-    """With the defaults of what is not given."""
+    """Convert a dataclass, with defaults for missing fields."""
     fields = {each.name: each for each in dataclasses.fields(kind) if each.init}
     values: dict[str, Any] = {}
     for name, field in fields.items():
@@ -251,7 +251,7 @@ def _of_dataclass(kind: Any, given: Mapping[Any, object]) -> Plain:
 
 
 def _of_model(kind: Any, given: Mapping[Any, object]) -> Plain:
-    """With the defaults of what is not given; what the record refuses is left for the job to refuse."""
+    """Convert a table for a pydantic record, with defaults; leave an invalid one for the job to refuse."""
     said = cast("Plain", plain(dict(given)) if given else {})
     try:
         return _of_record(kind.model_validate_json(canonical(said), strict=True), kind)
@@ -260,7 +260,7 @@ def _of_model(kind: Any, given: Mapping[Any, object]) -> Plain:
 
 
 def _of_record(record: Any, kind: Any) -> Plain:
-    """A record of pydantic, if the stage, which says of which kind it is, gets the same one."""
+    """Convert a pydantic record, if the stage gets an equal one back."""
     dumped = _in_order(record, record.model_dump(mode="json"))
     try:
         text = json.dumps(dumped, allow_nan=False)
@@ -281,7 +281,7 @@ def _of_record(record: Any, kind: Any) -> Plain:
 
 
 def _in_order(value: object, dumped: Any) -> Any:
-    """Plain data of a record, with its sets in an order that is the same in all processes."""
+    """Sort sets in the plain data of a record, so that all processes agree."""
     if isinstance(dumped, dict):
         if isinstance(value, Mapping):
             pairs = zip(value.values(), dumped.items())

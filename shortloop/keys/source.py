@@ -72,7 +72,7 @@ _changed = False
 
 
 def read_source(file: Path, module: str) -> Source:
-    """What a file says, and what it imports, anywhere in it."""
+    """Parse a file: its normalised text, and all that it imports."""
     path, seen = str(file), moment()
     if seen is not None and (read_source, path) in seen:
         found: Source = seen[read_source, path]
@@ -102,26 +102,26 @@ def _read_now(file: Path, path: str, module: str) -> Source:
 
 
 def said_by(content: str) -> str | None:
-    """Hash of what a file says, by the hash of its bytes."""
+    """Hash of normalised text, by the hash of a file's bytes."""
     if not _memory:
         _load_kept()
     return _said.get(content)
 
 
 def hash_of(text: str) -> str:
-    """A hash of a text."""
+    """Hash a text."""
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
 def normalised(tree: ast.Module) -> str:
-    """Code without comments, docstrings and formatting."""
+    """Source without comments, docstrings and formatting."""
     leave_out_settings(tree)
     _strip(tree)
     return ast.unparse(tree)
 
 
 def keep_sources() -> None:
-    """Keep what was parsed for the next process."""
+    """Store what was parsed for the next process."""
     global _changed
     if _changed:
         files = {file: known for file, known in _memory.items() if known[-1]}
@@ -149,7 +149,7 @@ def _load() -> dict[str, dict[str, Any]]:
 
 
 def _parser() -> list[Any]:
-    """What else the text and the names depend on: Python, and the code that parses."""
+    """Version of the cache: Python and this file."""
     return [sys.version, *file_state(__file__)[0]]
 
 
@@ -174,7 +174,7 @@ def _reads_text(data: bytes, file: Path) -> bool:
 
 
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Nodes of the kinds that matter here, and whether each is not below ``if TYPE_CHECKING:``."""
+    """Yield relevant nodes, with True if not below ``if TYPE_CHECKING:``."""
     waiting = [(tree, True)]
     for node, is_run in waiting:  # to which more are added
         if isinstance(node, _TELLING):
@@ -213,7 +213,7 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
 
 
 def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """Full names of decorators that are looked up in a module, as ``@package.name``."""
+    """Full names of decorators that are attributes of modules, like ``@package.name``."""
     aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     modules = {each.asname: each.name for each in aliases if each.asname}
     modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
@@ -226,7 +226,7 @@ def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 
 def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
-    """The full name of what is imported relative to a module."""
+    """Resolve a relative import."""
     if not level:
         return name
     parts = module.split(".")
@@ -240,7 +240,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
-    """What `__all__` lists."""
+    """Names in `__all__`."""
     listed: list[str] = []
     for node in nodes:
         if not (isinstance(node, ast.Name) and node.id == "__all__"):
@@ -261,7 +261,7 @@ def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
 
 
 def _strip(node: ast.AST) -> None:
-    """Leave out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
+    """Remove docstrings and other strings that stand alone; parsing drops comments and formatting."""
     for field in _STATEMENTS & {*node._fields}:
         below = getattr(node, field)
         if isinstance(below, list):  # else that of an expression
@@ -288,7 +288,7 @@ LITERAL = ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop
 
 
 def leave_out_settings(tree: ast.Module) -> None:
-    """Leave settings that no result depends on out of a file's code."""
+    """Remove settings that no result depends on from a syntax tree."""
     nodes = [*ast.walk(tree)]
     if not any(_is_setting(node) for node in nodes):
         return
@@ -311,7 +311,7 @@ def _is_setting(node: ast.AST) -> bool:
 
 
 def _bound(nodes: list[ast.AST]) -> Iterator[str]:
-    """Each name that something binds, as often as it does."""
+    """Yield each name that is bound, as often as it is."""
     for node in nodes:
         if isinstance(node, ast.alias):
             yield node.asname or node.name.partition(".")[0]
@@ -327,7 +327,7 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names here, and the full names of what they are imported from."""
+    """Yield imported names, and their full names."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)
@@ -347,7 +347,7 @@ def _full_name(node: ast.expr, full: Mapping[str, str]) -> str:
 
 
 def _is_stage(node: ast.ClassDef, full: Mapping[str, str], classes: Mapping[str, ast.ClassDef]) -> bool:
-    """True if all bases are known to be stages, and nothing else is there when the class is made."""
+    """True if all bases are known stages, and nothing else sees how the class is made."""
     if node.keywords or not node.bases:
         return False
     if any(getattr(each, "name", "") == "__init_subclass__" for each in node.body):
@@ -361,7 +361,7 @@ def _is_stage(node: ast.ClassDef, full: Mapping[str, str], classes: Mapping[str,
 
 
 def _is_unread(statement: ast.stmt, kind: ast.ClassDef) -> bool:
-    """True if a statement of a class only sets one of the settings, which nothing else in the class names."""
+    """True if a statement of a class only assigns a setting that nothing else in the class names."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
     elif isinstance(statement, ast.AnnAssign) and ast.unparse(statement.annotation).find("ClassVar") >= 0:
@@ -375,7 +375,7 @@ def _is_unread(statement: ast.stmt, kind: ast.ClassDef) -> bool:
 
 
 def _without(decorator: ast.expr, full: Mapping[str, str]) -> ast.expr:
-    """A decorator without the settings that it is given."""
+    """Remove settings from the call of a decorator."""
     if not isinstance(decorator, ast.Call) or _full_name(decorator.func, full) not in DECORATORS:
         return decorator
     kept = [each for each in decorator.keywords if each.arg not in NOT_IN_KEY or not _is_literal(each.value)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.submission import Exax
 from shortloop.keys.methods import find_method, packages
 from shortloop.notebook.messages import GivenFile, GivenJob, Request
-from shortloop.plan.pipeline import REUSE, Built, Run
+from shortloop.plan.pipeline import REUSE, Built, Call, Run
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import Request as Wanted
 from shortloop.project.project import CELLS
@@ -79,15 +79,8 @@ class _Cell(Lookup):
         super().__init__(store, request.notebook)
         self._cell = request.cell
 
-    def request(
-        self,
-        stage: str,
-        partition: str | None,
-        modules: Sequence[str],
-        arguments: Mapping[str, object],
-        datasets: Mapping[str, object] | None = None,
-    ) -> Wanted:
-        wanted = super().request(stage, partition, modules, arguments, datasets)
+    def request(self, stage: str, partition: str | None, call: Call) -> Wanted:
+        wanted = super().request(stage, partition, call)
         sibling = f"{wanted.place.sibling} {self._cell}".strip()
         return replace(wanted, place=wanted.place._replace(sibling=sibling))
 

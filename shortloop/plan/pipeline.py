@@ -6,18 +6,22 @@ A pipeline cannot tell whether the run builds jobs or only plans them.
 from __future__ import annotations
 
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from shortloop.base.errors import InputError
+from shortloop.exax.method import STAGE
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.stages.kept_failures import failed_units
 from shortloop.stages.records import ROWS
 from shortloop.stages.results import Result
 from shortloop.stages.rows import number_of_rows
+from shortloop.stages.stage import STAGE_OF
 from shortloop.store.lookup import open_any, open_job
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "REUSE",
     "Built",
     "BuiltDataset",
+    "Call",
     "Jobs",
     "Made",
     "NotThereYet",
@@ -152,6 +157,14 @@ Jobs = Mapping[str, Made | Sequence[Made]]
 """Jobs or datasets, or lists of them, by the name that a stage has for them."""
 
 
+class Call(NamedTuple):
+    """What `Run.build` is given besides stage and partition."""
+
+    arguments: Mapping[str, object]
+    modules: Sequence[str] = ()
+    datasets: Mapping[str, object] = {}
+
+
 class Run(ABC):
     """A run of a pipeline: of `shortloop.plan.planner.Planner`, which only looks, or of
     `shortloop.run.build_jobs.Executor`, which has jobs built.
@@ -163,17 +176,24 @@ class Run(ABC):
         self.name = name
         self.jobs: list[Built] = []  # All jobs that were asked for, in order
 
-    @abstractmethod
     def build(
         self,
-        stage: str,
+        stage: str | Callable[..., object],
         *,
         partition: str | None = None,
         modules: Sequence[str] = (),
         datasets: Mapping[str, object] | None = None,
         **arguments: object,
     ) -> Built:
-        """Ask for a job. It is built if none with the same key is there."""
+        """Ask for a job, which is built if none with the same key is there.
+
+        `stage` is the name of a stage, or the stage itself, imported from the file of its method.
+        """
+        return self.ask(_stage_name(stage), partition, Call(arguments, modules, datasets or {}))
+
+    @abstractmethod
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        """Find or build the job that `build` asks for."""
 
     @abstractmethod
     def files(self, paths: Sequence[Path]) -> list[File]:
@@ -198,9 +218,25 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
         "the pipeline does not return a job",
         file=getattr(getattr(function, "__code__", None), "co_filename", None),
         found=f"{getattr(function, '__name__', 'it')} returns {_kind_of(last)}",
-        expected="the last job, as `run.build_job` gives it",
+        expected="the last job, as `run.build` gives it",
         hint="end it with e.g. `return run.build(...)`",
     )
+
+
+def _stage_name(stage: str | Callable[..., object]) -> str:
+    if isinstance(stage, str):
+        return stage
+    module = getattr(stage, "__module__", "")
+    name = module.rpartition(".")[2]
+    declared = getattr(sys.modules.get(module), STAGE, None)
+    if not name.startswith("a_") or declared is None or declared is not getattr(stage, STAGE_OF, stage):
+        raise InputError(
+            "the first argument of `run.build` is not a stage",
+            found=repr(stage),
+            expected="the name of a stage, or a function or class that a file a_NAME.py makes a stage",
+            hint='give the name: `run.build("NAME", …)` for a file a_NAME.py',
+        )
+    return name.removeprefix("a_")
 
 
 def _kind_of(value: object) -> str:

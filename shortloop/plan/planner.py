@@ -13,7 +13,7 @@ from shortloop.keys.code import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.differences import is_open
 from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
-from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, NotThereYet, Pipeline, Run, follow
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
 from shortloop.plan.request import Request, named_files, options_of, request, unread_in
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
@@ -23,7 +23,7 @@ from shortloop.store.manifest import Manifest
 from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob, modules_of_objects
 
-__all__ = ["DECLARED", "Asked", "Call", "Lookup", "Planner", "asked_of_joblib", "reused"]
+__all__ = ["DECLARED", "Asked", "Lookup", "Planner", "asked_of_joblib", "reused"]
 
 
 class Asked(NamedTuple):
@@ -31,14 +31,6 @@ class Asked(NamedTuple):
 
     files: Sequence[tuple[str, Path]]  # Its input files, as of `options_of`
     joblib: Mapping[str, Plain]  # What `joblib.parallel_config` said there
-
-
-class Call(NamedTuple):
-    """What `Run.build` was given beside stage and partition."""
-
-    modules: Sequence[str]
-    datasets: Mapping[str, object] | None
-    arguments: Mapping[str, object]
 
 
 def asked_of_joblib() -> dict[str, Plain]:
@@ -89,24 +81,16 @@ class Planner(Run):
         except NotThereYet as error:
             self.waits_for = error.job
 
-    def build(
-        self,
-        stage: str,
-        *,
-        partition: str | None = None,
-        modules: Sequence[str] = (),
-        datasets: Mapping[str, object] | None = None,
-        **arguments: object,
-    ) -> Built:
-        """Look whether a job is there, and note what would be done; see `Run.build`."""
-        wanted = self.lookup.request(stage, partition, modules, arguments, datasets)
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        """Look whether a job is there, and note what would be done."""
+        wanted = self.lookup.request(stage, partition, call)
         job = self.lookup.look(wanted)
-        if unread_in(arguments):
+        if unread_in(call.arguments):
             self.unread_jobs.add(len(self.jobs))
         self.jobs.append(job)
         self.requests.append(wanted)
-        self.asked.append(Asked(options_of(arguments), asked_of_joblib()))
-        self.calls.append(Call(modules, datasets, arguments))
+        self.asked.append(Asked(options_of(call.arguments), asked_of_joblib()))
+        self.calls.append(call)
         return job
 
     def files(self, paths: Sequence[Path]) -> list[File]:
@@ -135,16 +119,9 @@ class Lookup:
         self.places: dict[Place, str] = {}  # Job id in each place for which a job was found or built
         self._seen: dict[Place, int] = {}
 
-    def request(
-        self,
-        stage: str,
-        partition: str | None,
-        modules: Sequence[str],
-        arguments: Mapping[str, object],
-        datasets: Mapping[str, object] | None = None,
-    ) -> Request:
-        """Sort out what the pipeline asks for; see `shortloop.plan.pipeline.Run.build`."""
-        return request(self.pipeline, stage, partition, arguments, modules, self._seen, datasets)
+    def request(self, stage: str, partition: str | None, call: Call) -> Request:
+        """Sort out what the pipeline asks for."""
+        return request(self.pipeline, stage, partition, call, self._seen)
 
     def find(self, wanted: Request, parts: Parts) -> Built | None:
         """A whole job with the key of a request."""

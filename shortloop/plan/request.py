@@ -15,7 +15,7 @@ from shortloop.base.text import one_line
 from shortloop.keys.hashing import canonical
 from shortloop.keys.key import Parts, parts_of
 from shortloop.keys.options import check_options, settled
-from shortloop.plan.pipeline import Built, BuiltDataset, Jobs, Made
+from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made
 from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
 from shortloop.project.project import configuration, project_directory
 from shortloop.stages.fields import REQUIRED, hints_of
@@ -111,22 +111,14 @@ class Request:
         return _ids(self.datasets)
 
 
-def request(
-    pipeline: str,
-    stage: str,
-    partition: str | None,
-    arguments: Mapping[str, object],
-    modules: Sequence[str],
-    seen: dict[Place, int],
-    datasets: Mapping[str, object] | None = None,
-) -> Request:
+def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: dict[Place, int]) -> Request:
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place."""
-    signature = signature_of(stage)
+    signature, arguments, datasets = signature_of(stage), call.arguments, call.datasets
     given = {name: each for name, each in arguments.items() if _is_option(name, signature)}
     jobs = _made_from(stage, signature.jobs, arguments, _job)
     named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
-    rows = _made_from(stage, signature.datasets, _once(stage, named, datasets or {}), _dataset)
-    _check_names(stage, signature, given, {*jobs, *rows}, datasets or {})
+    rows = _made_from(stage, signature.datasets, _once(stage, named, datasets), _dataset)
+    _check_names(stage, signature, given, {*jobs, *rows}, datasets)
     if partition is not None and (not isinstance(partition, str) or not partition):
         raise InputError(
             "a partition's name must be a string",
@@ -139,7 +131,7 @@ def request(
     put = _options(stage, signature, given)
     options = put.keyed
     importing = () if signature.stage is None else signature.stage.modules(options)
-    imported = tuple(dict.fromkeys([*modules, *importing, *_for_results(jobs)]))
+    imported = tuple(dict.fromkeys([*call.modules, *importing, *_for_results(jobs)]))
     told_apart = [_inside(options, name) for name in signature.siblings]
     sibling = canonical(told_apart) if told_apart else ""
     place = Place(pipeline, stage, partition, sibling)
@@ -255,7 +247,7 @@ def _made_from(
         each = list(of) if is_list and isinstance(of, list | tuple) else [of]
         made = [found for found in map(one, each) if found is not None]
         if len(made) != len(each) or (is_list and not isinstance(of, list | tuple)):
-            what = "what `run.build_job` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
+            what = "what `run.build` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
             raise InputError(
                 f"the stage {stage} is made from {'datasets' if one is _dataset else 'jobs'}",
                 field=name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -24,7 +24,7 @@ from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
 from shortloop.plan.part import ASKED, Part, lacking
-from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.plan.planner import Asked, Lookup, asked_of_joblib, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.project.project import configuration, project_directory
@@ -122,19 +122,11 @@ class Executor(Run):
         ahead = (job.built for job in self.scheduler.jobs.values() if not job.seen)
         self.done += [built for built in ahead if built is not None]
 
-    def build(
-        self,
-        stage: str,
-        *,
-        partition: str | None = None,
-        modules: Sequence[str] = (),
-        datasets: Mapping[str, object] | None = None,
-        **arguments: object,
-    ) -> Built:
-        """Find a job, or have it built; see `Run.build`."""
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        """Find a job, or have it built."""
         number = len(self.jobs)
         with at_one_moment(self._seen):
-            wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
+            wanted = self._lookup.request(stage, partition, call)
             if not self._part.has(number, stage, partition):
                 self.jobs.append(self._lookup.look(wanted))
                 self._lookup.places.pop(wanted.place, None)  # which stays as it was
@@ -142,8 +134,8 @@ class Executor(Run):
             parts = wanted.parts()
         if self._part.selection.only:
             lacking(self._part.selection, wanted.above())
-        self._given = files_of(arguments)
-        asked = Asked(options_of(arguments), asked_of_joblib())
+        self._given = files_of(call.arguments)
+        asked = Asked(options_of(call.arguments), asked_of_joblib())
         job = self.scheduler.get(wanted, parts, number in self._part.forced, asked)
         built = job.built
         assert built is not None

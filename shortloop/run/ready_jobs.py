@@ -90,10 +90,8 @@ class Schedule:
         """A job with those that are there in place of planned ones, which may decide which modules it needs;
         whether it is forced, and how it was asked for."""
         wanted, call = self._plan.requests[number], self._plan.calls[number]
-        datasets, arguments = self._replaced(call.datasets), self._replaced(call.arguments)
-        found = request(
-            wanted.place.pipeline, wanted.stage, wanted.partition, arguments, call.modules, {}, datasets
-        )
+        call = call._replace(arguments=self._replaced(call.arguments), datasets=self._replaced(call.datasets))
+        found = request(wanted.place.pipeline, wanted.stage, wanted.partition, call, {})
         return replace(found, place=wanted.place), number in self._part.forced, self._plan.asked[number]
 
     def left(self) -> list[Request]:

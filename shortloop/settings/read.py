@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -147,7 +147,7 @@ class _Place(NamedTuple):
 def explain(
     error: ValidationError, content: Mapping[str, object], path: Path, model: type[BaseModel], noun: str
 ) -> WrongSettings:
-    """Pydantic's errors in words of the file."""
+    """Translate pydantic's errors into the terms of the file."""
     places: dict[tuple[str | int, ...], list[tuple[_Place, ErrorDetails]]] = {}
     for each in error.errors(include_url=False):
         place = _place_of(each, content, model)
@@ -156,90 +156,66 @@ def explain(
     for keys in [keys for keys, same in places.items() if same[0][1]["type"] == "too_short"]:
         if any(other[: len(keys)] == keys != other for other in places):
             del places[keys]  # as wrong values in it do not count
-    return WrongSettings([one for same in places.values() for one in _in_own_words(same, path, noun)])
-
-
-def _in_own_words(same: Sequence[tuple[_Place, ErrorDetails]], path: Path, noun: str) -> list[InputError]:
-    place, first = same[0]
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):  # the other of a dataclass
-        return [_unknown_key(place, path, noun)]
-    if first["type"] == "missing" and first["loc"][-1] == place.keys[-1]:
-        return [_missing_key(place.keys, path, noun)]
-    if first["type"] in ("union_tag_not_found", "union_tag_invalid"):
-        return [_wrong_tag(place, first, path, noun)]
-    if first["type"] == "value_error":  # of our own making
-        said = first["msg"].removeprefix("Value error, ")
-        return [_wrong_together(place, line, path, noun) for line in said.splitlines()]
-    return [_wrong_value(place, [each for _, each in same], path, noun)]
-
-
-def _unknown_key(place: _Place, path: Path, noun: str) -> InputError:
-    key = str(place.keys[-1])
-    known = sorted(place.models[0].model_fields) if place.models else []
-    return InputError(
-        f"the {noun} file has an unknown key",
-        file=path,
-        field=_dotted(place.keys),
-        found=key,
-        expected=", ".join(known) or None,
-        hint=_suggest(key, known) or "remove the key",
+    found = [_translated(same[0][0], [each for _, each in same]) for same in places.values()]
+    return WrongSettings(
+        [InputError(f"the {noun} file {what}", file=path, **facts) for same in found for what, facts in same]
     )
 
 
-def _missing_key(keys: Sequence[str | int], path: Path, noun: str) -> InputError:
-    return InputError(
-        f"the {noun} file is missing a key", file=path, field=_dotted(keys), hint=f"add '{keys[-1]}'"
-    )
+def _translated(place: _Place, same: Sequence[ErrorDetails]) -> list[tuple[str, dict[str, Any]]]:
+    """What is wrong at a place, with the facts of the message."""
+    kind, keys = same[0]["type"], place.keys
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):  # the other of a dataclass
+        known = sorted(place.models[0].model_fields) if place.models else []
+        hint = _suggest(str(keys[-1]), known) or "remove the key"
+        facts = {"field": _dotted(keys), "found": str(keys[-1]), "expected": ", ".join(known) or None}
+        return [("has an unknown key", {**facts, "hint": hint})]
+    if kind == "missing" and same[0]["loc"][-1] == keys[-1]:
+        return [_missing(keys)]
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return [_wrong_tag(place, same[0])]
+    if kind == "value_error":  # of our own making
+        said = same[0]["msg"].removeprefix("Value error, ")
+        return [_wrong_together(keys, line) for line in said.splitlines()]
+    ways = [_in_words(each) for each in same]
+    expected = " or ".join([ways[0], *(way.removeprefix("Input should be ") for way in ways[1:])])
+    return [_wrong(_dotted(keys), repr(place.value), expected=expected)]
 
 
-def _wrong_tag(place: _Place, problem: ErrorDetails, path: Path, noun: str) -> InputError:
+def _wrong(
+    field: str | None, found: str, hint: str = "correct the value", **more: str
+) -> tuple[str, dict[str, Any]]:
+    return "has a wrong value", {"field": field, "found": found, "hint": hint, **more}
+
+
+def _missing(keys: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
+    return "is missing a key", {"field": _dotted(keys), "hint": f"add '{keys[-1]}'"}
+
+
+def _wrong_tag(place: _Place, problem: ErrorDetails) -> tuple[str, dict[str, Any]]:
     """What is wrong with the key that says which of several tables this is."""
     keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
     tags = problem["ctx"].get("expected_tags")
     if tags is None:
-        return _missing_key(keys, path, noun)
+        return _missing(keys)
     found = problem["ctx"]["tag"]
     kinds = models_in(place.models[0].model_fields[str(place.keys[-1])].annotation) if place.models else []
     group = next((each.group for each in kinds if issubclass(each, Tagged)), "")
     tags += "".join(f", '{each}'" for each in sorted({point.name for point in entry_points(group)}))
     install = f", or install the package that has {called(group, found)}" if group else ""
-    return InputError(
-        f"the {noun} file has a wrong value",
-        file=path,
-        field=_dotted(keys),
-        found=repr(found),
-        expected=tags,
-        hint=_suggest(found, [tag.strip("'") for tag in tags.split(", ")]) or f"correct the value{install}",
-    )
+    hint = _suggest(found, [tag.strip("'") for tag in tags.split(", ")]) or f"correct the value{install}"
+    return _wrong(_dotted(keys), repr(found), hint, expected=tags)
 
 
-def _wrong_together(place: _Place, said: str, path: Path, noun: str) -> InputError:
+def _wrong_together(keys: Sequence[str | int], said: str) -> tuple[str, dict[str, Any]]:
     """What is wrong with values that do not fit each other: "field: what is wrong", or without a field."""
     inner = re.match(r"([a-z_.]+): ", said)
-    fields = [_dotted(place.keys), inner and inner[1]]
-    return InputError(
-        f"the {noun} file has a wrong value",
-        file=path,
-        field=".".join(filter(None, fields)) or None,
-        found=said[inner.end() :] if inner else said,
-        hint="correct the value",
-    )
-
-
-def _wrong_value(place: _Place, same: Sequence[ErrorDetails], path: Path, noun: str) -> InputError:
-    ways = [_in_words(each) for each in same]
-    return InputError(
-        f"the {noun} file has a wrong value",
-        file=path,
-        field=_dotted(place.keys),
-        found=repr(place.value),
-        expected=" or ".join([ways[0], *(way.removeprefix("Input should be ") for way in ways[1:])]),
-        hint="correct the value",
-    )
+    fields = [_dotted(keys), inner and inner[1]]
+    return _wrong(".".join(filter(None, fields)) or None, said[inner.end() :] if inner else said)
 
 
 def _place_of(problem: ErrorDetails, content: Mapping[str, object], model: type[BaseModel]) -> _Place:
-    """The place of a problem in the file: pydantic's own has names of alternatives, too."""
+    """Find a problem in the file: pydantic's own location has names of alternatives, too."""
     keys: list[str | int] = []
     here: object = content
     above = models = [model]

@@ -54,7 +54,7 @@ _owned: list[IO[str]] = []
 
 
 def own(workdirs: Mapping[str, Path]) -> None:
-    """Make workdirs this process's own for as long as it lives; leave it if another server has one."""
+    """Lock workdirs for this process's lifetime; exit if another server holds one."""
     for name, workdir in workdirs.items():
         stream = (workdir / OWNER).open("a+", encoding="utf-8")
         if not _taken(stream):
@@ -74,7 +74,7 @@ def own(workdirs: Mapping[str, Path]) -> None:
 
 
 def foreign_server(workdir: Path) -> str:
-    """The exax server of another project that has a workdir, and may be running a job in it."""
+    """Describe the exax server of another project that holds a workdir and may run a job in it."""
     try:
         stream = (workdir / OWNER).open(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def foreign_server(workdir: Path) -> str:
 
 
 def mend(workdirs: Mapping[str, Path]) -> None:
-    """Take jobs out of use that would keep the server from starting, as a power cut cut their notes short."""
+    """Take jobs out of use whose files a power cut truncated: the server would not start with them."""
     found = []
     for folder in job_folders(workdirs):
         post = folder / FINISHED
@@ -106,10 +106,7 @@ def mend(workdirs: Mapping[str, Path]) -> None:
 
 
 def repair_lists(project: Path) -> list[str]:
-    """Drop lines of exax's lists of builds that a power cut or a full disk cut short.
-
-    Its server, which reads them before it reads anything else, would end.
-    """
+    """Drop lines of exax's build lists that a power cut or a full disk truncated: its server would exit."""
     found = []
     for file in (project / LISTS).glob("*/*.urd"):
         lines = file.read_bytes().splitlines(keepends=True)
@@ -121,7 +118,7 @@ def repair_lists(project: Path) -> list[str]:
 
 
 def tidy(workdirs: Mapping[str, Path]) -> list[str]:
-    """Delete what jobs left that did not finish, but for their settings and what they printed."""
+    """Delete the files of unfinished jobs, except settings and output."""
     found = []
     if _told().is_file():
         found = _told().read_text(encoding="utf-8").splitlines()
@@ -151,7 +148,7 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
 
 
 def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
-    """How many units of jobs that were cut off are kept."""
+    """Count finished and all units of interrupted jobs."""
     above, found = workdir / CHECKPOINTS, {}
     for folder in above.iterdir() if above.is_dir() else ():
         with contextlib.suppress(OSError):
@@ -177,7 +174,7 @@ def _told() -> Path:
 
 
 def _is_entry(line: bytes) -> bool:
-    """Whether exax can read a line: an older one, what was added, or what was taken back."""
+    """True if exax can read a line: of the old format, an addition, or a truncation."""
     fields = line.split(b"\t")
     length = {b"add": (9, 10), b"truncate": (5,)}.get(fields[2], ()) if len(fields) > 2 else ()
     try:

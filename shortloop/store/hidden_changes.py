@@ -42,7 +42,7 @@ def mapped_for_writing(files: Mapping[int, Path]) -> set[int]:
 
 
 def _is_not_written(file: Path) -> bool:
-    """True if no process has a file open for writing, as one has that maps it; known without a search."""
+    """True if no process has a file open for writing or mapped, as found out without a search."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -63,7 +63,7 @@ def _is_not_written(file: Path) -> bool:
 
 @cache
 def _local_disks() -> set[int]:
-    """Devices whose file systems know of all who write to a file: not of other machines, not of layers."""
+    """List devices whose file systems know all writers: not of other machines, not overlays."""
     devices = set()
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/mountinfo").read_bytes().splitlines():

@@ -79,7 +79,7 @@ ENDED = "insert into pipelines values (?, ?, '', 1) on conflict (project, name) 
 
 
 class Place(NamedTuple):
-    """Where a job stands in a pipeline, whatever it is made of."""
+    """Position of a job in a pipeline, whatever it is made of."""
 
     pipeline: str
     stage: str
@@ -88,7 +88,7 @@ class Place(NamedTuple):
 
 
 class Purpose(NamedTuple):
-    """What a job was made for."""
+    """Pipeline that a job was built for."""
 
     pipeline: str  # the pipeline's name: the build script and the name of its settings
     project: str = ""  # folder of the project; empty: this one
@@ -98,27 +98,22 @@ class Purpose(NamedTuple):
 
 
 class Places:
-    """Places of pipelines; each is kept in the workdir of the job that is in it.
-
-    workdirs: folders of workdirs by name.
-    files: what is noted of their jobs, by name.
-    """
+    """Latest job in each place of a pipeline, stored in the workdir of that job."""
 
     def __init__(self, workdirs: Mapping[str, Path], files: Mapping[str, Database]) -> None:
-        self._workdirs = workdirs
-        self._files = files
+        self._workdirs, self._files = workdirs, files
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
         self._folders: dict[tuple[str, str], str] = {}
 
     def in_place(self, place: Place) -> str:
-        """The job that was last in a place of a pipeline of this project."""
+        """Return the latest job in a place of this project, or an empty string."""
         for file, name in self._noted(""):
             for (job,) in file.read(f"select job from places {HERE}", name, *place):
                 return str(job)
         return ""
 
     def put_in_places(self, jobs: Mapping[Place, str]) -> None:
-        """Note the job in each place of a pipeline of this project."""
+        """Record the job in each place of a pipeline of this project."""
         for name, file in self._files.items():
             here = {place: job for place, job in jobs.items() if job.rpartition("-")[0] == name}
             file.write(PUT, [(self._names[name], *place, job) for place, job in here.items()])
@@ -127,11 +122,11 @@ class Places:
                 file.write(TAKE, [(self._names[name], *place) for place in gone])
 
     def places(self) -> dict[Place, str]:
-        """The job in every place of every pipeline of this project."""
+        """Map each place of this project's pipelines to its job."""
         return {place: job for project, place, job in self.all_places() if not project}
 
     def all_places(self) -> list[tuple[str, Place, str]]:
-        """The same, of every project that uses the workdirs."""
+        """List the places of every project that uses the workdirs, with their jobs."""
         select = "select project, job, pipeline, stage, partition, sibling from places"
         return [
             (self.folder_of(name, project), Place(pipeline, stage, partition, sibling), job)
@@ -140,27 +135,27 @@ class Places:
         ]
 
     def begun(self, pipeline: str, settings: str) -> None:
-        """Note that a pipeline of this project is run."""
+        """Record that a pipeline of this project starts."""
         for file, name in self._noted(""):
             file.write(BEGUN, [(name, pipeline, settings)])
 
     def ended(self, pipeline: str, places: Collection[Place], project: str = "") -> None:
-        """Note that a pipeline ran to its end, and drop places that it does not have any more."""
-        known = {place for of, place, _ in self.all_places() if of == project and place.pipeline == pipeline}
+        """Record that a pipeline finished, and drop places that it no longer has."""
+        known = {place for of, place, _ in self.all_places() if (of, place.pipeline) == (project, pipeline)}
         for file, name in self._noted(project):
             file.write(TAKE, [(name, *place) for place in known.difference(places)])
             file.write(ENDED, [(name, pipeline)])
 
     def ended_pipelines(self) -> set[Purpose]:
-        """Pipelines that ran to their end, of every project that uses the workdirs."""
+        """Return pipelines that finished, of every project that uses the workdirs."""
         return {each for each, _, ended in self._pipelines() if ended}
 
     def settings_names(self) -> dict[Purpose, str]:
-        """The settings that each pipeline is run with, of every project that uses the workdirs."""
+        """Map each pipeline of every project that uses the workdirs to the name of its settings."""
         return {each: settings for each, settings, _ in self._pipelines() if settings}
 
     def settings_file(self, name: str) -> str | None:
-        """The file that settings of this project were last read from."""
+        """Return the file that settings of this project were last read from."""
         select = "select file from settings_files where project = ? and name = ?"
         for file, project in self._noted(""):
             for (found,) in file.read(select, project, name):
@@ -168,16 +163,16 @@ class Places:
         return None
 
     def put_settings_file(self, name: str, path: str) -> None:
-        """Note the file that settings of this project are read from."""
+        """Record the file that settings of this project are read from."""
         for file, project in self._noted(""):
             file.write("insert or replace into settings_files values (?, ?, ?)", [(project, name, path)])
 
     def name_for(self, job: str) -> str:
-        """What the workdir of a job calls this project."""
+        """Name of this project in the workdir of a job."""
         return self._names[job.rpartition("-")[0]]
 
     def folder_of(self, workdir: str, project: str) -> str:
-        """The folder of a project."""
+        """Folder of a project; empty for this one."""
         known = self._folders.get((workdir, project))
         if known is None:  # of each of thousands of places
             mine = project in ("", self._names[workdir])
@@ -193,7 +188,7 @@ class Places:
                 yield purpose, str(settings), bool(ended)
 
     def _noted(self, project: str) -> Iterator[tuple[Database, str]]:
-        """Each workdir, and what it calls a project."""
+        """Yield each workdir that knows a project, with the project's name there."""
         for workdir, file in self._files.items():
             if not project:
                 yield file, self._names[workdir]
@@ -204,7 +199,7 @@ class Places:
 
 
 class Row(NamedTuple):
-    """A job as the index knows it."""
+    """A job as stored in the index."""
 
     job: str
     key: str
@@ -217,17 +212,15 @@ class Row(NamedTuple):
 
     @property
     def is_incomplete(self) -> bool:
-        """True if units of it failed, which it names in a file."""
+        """True if units of the job failed."""
         return any(state[0] == FAILED_UNITS for state in self.states)
 
 
 class Index(Places):
-    """The finished jobs of some workdirs, and which are in the places of pipelines; several processes and
-    threads may use it, of every project that has one of these workdirs.
+    """The finished jobs of some workdirs, and which are in the places of pipelines.
 
-    workdirs: folders of workdirs by name.
-    manifests: gives the manifests of all jobs of the workdir that it is told, from which the index is made;
-        of a job of another format only its id.
+    Several processes and threads may use it, of every project that has one of these workdirs. It is made from
+    `manifests`: those of all jobs of a workdir; of a job of another format only its id.
     """
 
     def __init__(
@@ -254,24 +247,24 @@ class Index(Places):
 
     @property
     def kept(self) -> bool:
-        """Whether what is noted is kept; else it is forgotten at the end."""
+        """True if it is written to disk, and not forgotten at the end."""
         return all(file.kept for file in self._files.values())
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._files.values():
             file.close()
 
     def by_key(self, key: str) -> list[Row]:
-        """Jobs with a key, those without failed units first, and of these the newest."""
+        """List jobs with a key: those without failed units first, then the newest."""
         return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
 
     def by_id(self, job: str) -> list[Row]:
-        """A job."""
+        """Find a job by id."""
         return self._rows("job = ?", job)
 
     def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
-        """Jobs with a base: one of them first, then those of a partition, the newest first."""
+        """List jobs with a base: the given one first, then those of a partition, then the newest."""
         return self._rows(
             "base = ?1 or job in (select job from declared where base = ?1)",
             *(base, first, partition),
@@ -279,41 +272,41 @@ class Index(Places):
         )
 
     def by_declared(self, key: str) -> list[Row]:
-        """Jobs that count as made of what a key holds, as somebody has declared; the newest first."""
+        """List jobs with a key by a change declared harmless, the newest first."""
         return self._rows("job in (select job from declared where key = ?)", key)
 
     def insert(self, manifest: Manifest, states: States) -> None:
-        """Note a job; one that is known is replaced."""
+        """Insert or replace a job."""
         file = self._files[manifest.job.rpartition("-")[0]]
         file.write(INSERT, [_row(manifest, states)])
         if manifest.harmless:
             file.write(DECLARED, _declared_rows(manifest))
 
     def forget(self, job: str) -> None:
-        """Drop a job."""
+        """Delete a job from the index."""
         for file in self._files.values():
             file.write("delete from jobs where job = ?", [(job,)])
         self.forget_declared(job)
 
     def forget_declared(self, job: str) -> None:
-        """Drop what was declared of a job."""
+        """Delete the declarations of a job from the index."""
         for file in self._files.values():
             file.write("delete from declared where job = ?", [(job,)])
 
     def note_outdated(self, job: str) -> None:
-        """Drop a job that is of another format, and note that."""
+        """Delete a job of another format from the index, and record that."""
         self.forget(job)
         self._files[job.rpartition("-")[0]].write(OUTDATED, [(job,)])
 
     def take_outdated(self) -> list[str]:
-        """Jobs of another format that were found since this was last asked."""
+        """Return and clear the jobs of another format found since the last call."""
         found = [str(job) for (job,) in self._all("select job from outdated")]
         for file in self._files.values():
             file.write("delete from outdated where job = ?", [(job,) for job in found])
         return found
 
     def sizes(self) -> dict[str, tuple[Purpose, int]]:
-        """What every job was made for, and what it takes."""
+        """Map each job to its pipeline and its size in bytes."""
         select = "select job, pipeline, project, states from jobs"
         return {
             str(job): (
@@ -325,12 +318,12 @@ class Index(Places):
         }
 
     def of_method(self, method: str, partition: str | None) -> list[str]:
-        """Jobs of a method, the newest first."""
+        """List jobs of a method, the newest first."""
         select = "select job from jobs where method = ? and partition is ? order by rowid desc"
         return [str(job) for (job,) in self._all(select, method, partition)]
 
     def seconds(self) -> dict[str, float]:
-        """How long a job of each method takes, from the last ones."""
+        """Mean duration of the latest jobs of each method."""
         return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
 
     def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
@@ -348,18 +341,10 @@ class Index(Places):
 
 def _row(manifest: Manifest, states: States) -> Values:
     seconds = float(manifest.cost.get("seconds", 0))
-    what = (manifest.parts.method, manifest.partition, manifest.pipeline, manifest.project)
-    return (
-        manifest.job,
-        manifest.key,
-        manifest.base,
-        manifest.content,
-        *what,
-        seconds,
-        manifest.rejected,
-        json.dumps(states),
-        manifest.parts.libraries_text,
-    )
+    names = manifest.job, manifest.key, manifest.base, manifest.content, manifest.parts.method
+    purpose = manifest.partition, manifest.pipeline, manifest.project
+    states_text, libraries = json.dumps(states), manifest.parts.libraries_text
+    return (*names, *purpose, seconds, manifest.rejected, states_text, libraries)
 
 
 def _declared_rows(manifest: Manifest) -> list[Values]:

@@ -91,7 +91,7 @@ def known_content(files: Sequence[Path]) -> list[str]:
 
 
 def name_of(content: str) -> str:
-    """Name of the file that a content was last found in; the start of the hash if nobody knows."""
+    """Name of the file in which a content was last found; else the start of the hash."""
     if " " in content:
         return Path(unquoted(content.partition(" ")[2])).name
     place = last_place(content)
@@ -99,7 +99,7 @@ def name_of(content: str) -> str:
 
 
 def last_place(content: str) -> Path | None:
-    """The file that a content was last found in, which may be another one now; None if nobody knows."""
+    """File in which a content was last found, which may have changed since; None if unknown."""
     try:
         return _noted(cache_directory("inputs") / content)
     except OSError:
@@ -112,14 +112,14 @@ def register(
     waiting: Waiting = nullcontext,
     came: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Hash files, as `content_of`, and note where each content was found, for `locate`."""
+    """Hash files like `content_of`, and record the location of each content for `locate`."""
     hashes = content_of(files, tell, waiting, came)
     point_to(zip(hashes, files, strict=True))
     return hashes
 
 
 def point_to(files: Iterable[tuple[str, Path]]) -> None:
-    """Note where files are, for `locate`: of a content that lies in several places, this one."""
+    """Record the locations of files for `locate`; the last one of a content counts."""
     for option, file in files:
         place = _place(option)
         if not place.is_file() and " " in option:
@@ -131,7 +131,7 @@ def point_to(files: Iterable[tuple[str, Path]]) -> None:
 
 
 def locate(option: str) -> Path:
-    """The file of a content, or of a content with a name."""
+    """Find the file of a content, or of a content with a name, and check that it is unchanged."""
     place = _place(option)
     content = option.partition(" ")[0]
     if not place.is_file():
@@ -152,7 +152,7 @@ def locate(option: str) -> Path:
 
 
 class Located(dict[str, Path]):
-    """Files by what options hold of them, each located when it is first asked for."""
+    """Files by option value, located on first access."""
 
     def __missing__(self, option: str) -> Path:
         self[option] = locate(option)
@@ -160,7 +160,7 @@ class Located(dict[str, Path]):
 
 
 def check_located() -> None:
-    """Check, as `locate`, that the files which this process has located are still what they were."""
+    """Check that the files which this process located are unchanged."""
     if _located:
         for content in sorted(_located.get(cache_directory("inputs"), ())):
             locate(content)
@@ -213,12 +213,12 @@ def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -
 
 
 def _hashes() -> Path:
-    """Where hashes are kept; its name says which, as a file of others must not be taken for one of these."""
+    """File of the known hashes; the name includes the algorithm, so that others are ignored."""
     return cache_directory("inputs") / "blake3.json"
 
 
 def _place(option: str) -> Path:
-    """Where it is noted where a file is."""
+    """File that holds the location of a content."""
     content, _, name = option.partition(" ")
     name = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16] if name else ""
     return cache_directory("inputs") / ".".join(filter(None, (content, name)))
@@ -248,7 +248,7 @@ def _content(
     waiting: Waiting,
     came: Callable[[], None],
 ) -> dict[Path, str]:
-    """Content hash of each file; of loose ones nothing that is known counts, and nothing is kept."""
+    """Hash each file; the hashes of `loose` ones are neither looked up nor kept."""
     store = _hashes()
     known = _read(store)
     found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
@@ -274,7 +274,7 @@ def _content(
 
 
 def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, object]) -> dict[Path, str]:
-    """Content of the files that are as they were when it was found."""
+    """Look up the hashes of unchanged files."""
     entries = {file: known.get(str(file)) for file in states}
     return {
         file: str(entry[-1])
@@ -310,7 +310,7 @@ def _unreadable(file: Path, error: OSError) -> InputError:
 
 
 def keep_hashes() -> None:
-    """Write the hashes that were found since the last time; thousands of files may be hashed one by one."""
+    """Write new hashes at once, because thousands of files may be hashed one by one."""
     for store, fresh in _fresh.items():
         if fresh:
             kept = {file: entry for file, entry in _read(store).items() if entry is not None}
@@ -322,7 +322,7 @@ atexit.register(keep_hashes)
 
 
 def _read(store: Path) -> Mapping[str, object]:
-    """Entries of all files; None stands for one that was taken out."""
+    """Read all entries; None stands for a removed one."""
     fresh = _fresh.get(store, {})
     try:
         found = os.stat(store)

@@ -47,7 +47,7 @@ READ_BY_NAME = (".npy", ".npz", ".pickle", ".pkl")
 
 
 def damage(folder: Path, manifest: Manifest) -> str | None:
-    """What is wrong with a job, after reading all of it."""
+    """Read all of a job, and say what is wrong with it."""
     try:
         present = set(output_files(folder))
     except OSError:
@@ -69,12 +69,12 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
 
 
 def added_files(folder: Path, manifest: Manifest) -> list[str]:
-    """Files in a recorded job's folder that it did not write; output and dotfiles are not counted."""
+    """List files in a recorded job's folder that it did not write, except logs and dotfiles."""
     return [name for name in output_files(folder) if name not in manifest.files]
 
 
 def _added_result(folder: Path, manifest: Manifest) -> str | None:
-    """Whoever reads a job opens its files by name, and would take these for its results."""
+    """Readers of a job open files by name, and would take these for its results."""
     for name in added_files(folder, manifest):
         if name == RECORD or name.endswith(READ_BY_NAME):
             return f"has a file that it did not leave: {name}"
@@ -82,7 +82,7 @@ def _added_result(folder: Path, manifest: Manifest) -> str | None:
 
 
 def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
-    """What the manifest says of files that are as it says, and that they do not say."""
+    """Compare intact files with what the manifest says about them."""
     try:
         content, rejected = content_of_job(folder, files, manifest.rests_on)
         setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
@@ -136,7 +136,7 @@ States = list[list[str | int]]
 
 
 def output_files(folder: Path) -> list[str]:
-    """Files of a finished job, by path below its folder, but for its manifest and what it printed."""
+    """List the files of a finished job below its folder, except manifest and logs."""
     found = []
     waiting = [""]
     while waiting:
@@ -153,7 +153,7 @@ def output_files(folder: Path) -> list[str]:
 
 
 def hash_outputs(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Size and hash of files, of which none may be a link or a pipe; several are read at the same time."""
+    """Size and hash of regular files, read in parallel; links and pipes are refused."""
 
     def one(name: str) -> tuple[int, str]:
         read: list[int] = []
@@ -170,7 +170,7 @@ def hash_outputs(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, str
 def content_of_job(
     folder: Path, files: dict[str, tuple[int, str]], rests_on: Mapping[str, str] | None = None
 ) -> tuple[str, bool]:
-    """What a job left, whenever and however it was made."""
+    """Hash of a job's results, independent of when and how it was built, and if it rejected its input."""
     rejected = False
     results: dict[str, Plain] = {name: found for name, (_, found) in files.items() if name not in NOTES}
     for name in filter(is_description, files if rests_on else ()):
@@ -185,7 +185,7 @@ def content_of_job(
 
 
 def states_of(folder: Path, names: Sequence[str]) -> States:
-    """What changes when one of the files is changed, cut short, replaced or touched."""
+    """Stat files: the state changes if a file is edited, truncated, replaced or touched."""
     above = f"{folder}/"
     found = [(name, os.stat(above + name)) for name in names]
     return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
@@ -197,19 +197,19 @@ CACHES = ("cache", "cache_distance")  # copies of what the datasets before it sa
 
 
 def is_description(name: str) -> bool:
-    """Whether a file of a job describes a dataset."""
+    """True if a file of a job describes a dataset."""
     return name.startswith("DS/") and name.endswith(".p")
 
 
 def jobs_named(folder: Path, names: Iterable[str]) -> set[str]:
-    """Jobs that the datasets of a job name: itself, and those that they need."""
+    """Jobs that the datasets of a job refer to: itself, and those they need."""
     found = [_read(folder / name) for name in names if is_description(name)]
     named = {place.partition("/")[0] for data in found if data is not None for place in _places(data)}
     return {folder.name, *named} if found else set()
 
 
 def dataset_content(file: Path, contents: Mapping[str, str]) -> str | None:
-    """A hash of what a dataset is; its data lies in files that are hashed by themselves."""
+    """Hash a dataset's description; its data files are hashed separately."""
     data = _read(file)
     if data is None:
         return None
@@ -236,14 +236,14 @@ def dataset_content(file: Path, contents: Mapping[str, str]) -> str | None:
 
 
 class _Column(tuple[Any, ...]):
-    """In place of exax's description of a column."""
+    """Stand-in for exax's description of a column."""
 
     def __new__(cls, *fields: Any) -> _Column:
         return super().__new__(cls, fields)
 
 
 class _Reader(pickle.Unpickler):
-    """Reads descriptions of datasets, and nothing else: a pickle can run anything."""
+    """Unpickler of dataset descriptions only: a pickle can execute anything."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("accelerator.dataset", "_DatasetColumn_3_3"):
@@ -279,7 +279,7 @@ def _places(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Plain:
-    """Of what a description holds; the order of columns counts, as some see it."""
+    """Convert a description; the order of columns counts, because some readers see it."""
     if isinstance(value, dict):
         return ["dict", *([_plain(name), _plain(each)] for name, each in value.items())]
     if isinstance(value, list | tuple):

@@ -91,9 +91,7 @@ class LoadedJob(Result):
             if type(error) is not InputError or not self.arrays:
                 raise
             raise InputError(
-                error.problem,
-                found=error.found,
-                expected=f"one of {', '.join([*self.tables, *self.arrays])}",
+                error.problem, found=error.found, expected=f"one of {', '.join([*self.tables, *self.arrays])}"
             ) from None
 
     def _allow(self, pickle: Path) -> None:

@@ -40,23 +40,12 @@ Cost = dict[str, float]  # What a job took: a number by what it is of
 
 
 class NotOnDisk(OSError):
-    """What a job left could not be put on disk; the system says so once, and may then forget what it was."""
+    """Results could not be flushed to disk; the system reports that once, and may then drop the data."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a finished job.
-
-    base: its key without the option in which it can grow, or what all its units hang on; empty: nothing
-        of it can be taken over.
-    units: names of the options and inputs that all its units read, if others can take over its units.
-    cost: ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.exax.cost.Meter` measured.
-    opened: files of the project or its input that it read, and that its key does not know.
-    project: the project that it was built for, as its workdir calls it; empty if that is not known.
-    harmless: changes since then for which it is not built again, as somebody has declared.
-    rests_on: of a job with exax's datasets: the jobs that these name, with their content; the job itself
-        is among them, with none. Empty: it has no datasets.
-    """
+    """Everything known about a finished job."""
 
     job: str
     key: str
@@ -79,27 +68,27 @@ class Manifest:
 
     @property
     def grows(self) -> str:
-        """The option in which it can grow; empty if there is none."""
+        """Option in which the job can grow; empty: none."""
         names = self.parts.options if self.base else ()
         return next((name for name in names if self.parts.key(without=name) == self.base), "")
 
     @property
     def has_tables(self) -> bool:
-        """Whether it left tables."""
+        """True if the job left tables."""
         return any(map(is_table_file, self.files))
 
     def why_harmless(self, key: str) -> list[str]:
-        """Why it counts as the job of another key, with the libraries as they are installed."""
+        """Reasons why the job has another key, if its libraries are still installed."""
         states = [(each.applied(self.parts), each.why) for each in self.harmless]
         return [why for parts, why in states if parts.key() == key and parts.is_installed]
 
     def libraries_as_declared(self) -> str | None:
-        """Its libraries with a change that was declared harmless, if they are installed so."""
+        """Libraries after a change declared harmless, if they are installed like that."""
         states = (each.applied(self.parts) for each in self.harmless)
         return next((parts.libraries_text for parts in states if parts.is_installed), None)
 
     def declared(self) -> list[tuple[str, str, Harmless]]:
-        """What it counts as, beside what it was made of."""
+        """Keys and bases that the job has by declarations."""
         states = [(each.applied(self.parts), each) for each in self.harmless]
         return [(parts.key(), self._base_of(parts), each) for parts, each in states]
 
@@ -111,7 +100,7 @@ class Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put all of a job on disk, and then its manifest."""
+    """Flush all of a job to disk, then write its manifest."""
     try:
         for name in {*manifest.files, *(str(Path(name).parent) for name in manifest.files)}:
             _sync(folder / name)
@@ -138,13 +127,13 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a job."""
+    """Read the manifest of a job; None if it cannot be used."""
     found = _read(folder)
     return found if isinstance(found, Manifest) else None
 
 
 def manifest_problem(folder: Path) -> str | None:
-    """Why a job has no manifest that can be used."""
+    """Say why a job has no usable manifest."""
     found = _read(folder)
     return None if isinstance(found, Manifest) else found
 
@@ -179,7 +168,7 @@ def _read(folder: Path) -> Manifest | str:
 
 
 def _harmless(why: str, when: float, what: str, code: Change, versions: Change) -> Harmless:
-    """One as it was read, if it is well-formed."""
+    """Validate a declaration as read."""
     pairs = [pair for given in (code, versions) for pair in given.values()]
     hashes = [each for pair in pairs for each in pair if each is not None]
     if not all(isinstance(each, str) for each in (why, what, *hashes)) or not isinstance(when, int | float):
@@ -211,7 +200,7 @@ Change = dict[str, list[str | None]]  # By name what it was and what it is; None
 
 @dataclass(frozen=True)
 class Harmless:
-    """What changed since a job was made, and does not change its result, as somebody says."""
+    """A change since the job was built, declared to leave its result unchanged."""
 
     why: str  # the reason, as it was given
     when: float  # seconds since 1970
@@ -221,18 +210,18 @@ class Harmless:
 
     @classmethod
     def between(cls, made_of: Parts, now: Parts, why: str, what: str) -> Harmless:
-        """What changed between what a job was made of and what it would be made of now."""
+        """Compare the parts of a key with the current ones."""
         code, versions = _change(made_of.code, now.code), _change(made_of.versions, now.versions)
         return cls(why, round(time.time(), 3), what, code, versions)
 
     @property
     def line(self) -> str:
-        """All of it but hashes and versions, in a line."""
+        """Describe it in a line, without hashes and versions."""
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
         return f"declared harmless on {day}: {self.why} ({self.what})"
 
     def applied(self, made_of: Parts) -> Parts:
-        """What a job counts as made of, from then on."""
+        """Parts of the key after the change."""
         code, versions = _applied(made_of.code, self.code), _applied(made_of.versions, self.versions)
         return replace(made_of, code=code, versions=versions)
 
@@ -256,7 +245,7 @@ BEFORE = ("seal.json",)  # What the manifest was called before it had a format n
 
 
 def is_outdated(folder: Path) -> bool:
-    """Whether a job was kept in another format."""
+    """True if a job is stored in the format of another version of Shortloop."""
     problem = manifest_problem(folder)
     if problem == OTHER_FORMAT:
         return True

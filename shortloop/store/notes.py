@@ -41,14 +41,14 @@ def are_taken() -> bool:
 
 
 def hold_notes() -> None:
-    """From now on, this process, which must start no others, notes what it does for a job to come."""
+    """Collect notes in memory for a job to come; this process must not start others."""
     global _file, _held
     _held = os.memfd_create(NOTED)
     _file = os.environ[VARIABLE] = f"/proc/self/fd/{_held}"  # all that is loaded of this package finds it
 
 
 def take_notes(folder: Path) -> None:
-    """From now on, this process and those that it starts note what they do."""
+    """Write notes of this process and its children to the job's folder from now on."""
     global _file, _held
     _file = os.environ[VARIABLE] = str(folder / NOTED)
     if _held is not None:
@@ -58,12 +58,12 @@ def take_notes(folder: Path) -> None:
 
 
 def note(**what: Unpack[Note]) -> None:
-    """Note something, in a process of a job; elsewhere nothing is done."""
+    """Write a note, in a process of a job; elsewhere do nothing."""
     put_notes(json.dumps(what).encode() + b"\n")
 
 
 def put_notes(lines: bytes) -> None:
-    """Take over what a process of the job noted elsewhere."""
+    """Append notes that a process of the job took elsewhere."""
     file = _file or os.environ.get(VARIABLE)
     if file and lines:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
@@ -75,7 +75,7 @@ def put_notes(lines: bytes) -> None:
 
 
 def notes_of(folder: Path) -> list[Note] | None:
-    """What was noted of a job."""
+    """Read the notes of a job."""
     try:
         lines = (folder / NOTED).read_text(encoding="utf-8").splitlines()
         found: list[Note] = [json.loads(line) for line in lines]

@@ -16,7 +16,7 @@ __all__ = ["Slices", "holds_slices", "setup_of", "slices_configured", "sources_o
 
 
 def setup_of(folder: Path) -> Setup:
-    """exax's own record of a job."""
+    """Read exax's own record of a job; empty if it cannot be read."""
     try:
         with open(f"{folder}/setup.json", encoding="utf-8") as stream:  # paths take their time for thousands
             loaded: Setup = json.load(stream)
@@ -70,7 +70,7 @@ class Slices:
         """By key: a job whose files are split by another number, and that number."""
 
     def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
-        """Whether a job can be used with the number of slices that jobs have now."""
+        """True if a job can be used with the current number of slices."""
         slices = _slices_of(folder, names or os.listdir(folder))
         if not slices or slices == self.now:
             return True
@@ -79,23 +79,23 @@ class Slices:
 
     @cached_property
     def now(self) -> int:
-        """The number of slices that jobs have now."""
+        """Current number of slices."""
         return self._ask()
 
 
 def wanted(setting: int) -> int:
-    """The number of slices that a server takes."""
+    """Number of slices of a server with this setting."""
     cores = len(os.sched_getaffinity(0))
     return min(setting, cores) if setting > 0 else cores
 
 
 def slices_configured() -> int:
-    """The number of slices of a server that would be started."""
+    """Number of slices that a new server would have."""
     return wanted(configuration().slices)
 
 
 def holds_slices(names: Collection[str], slices: int) -> bool:
-    """Whether files of a job hang on its number of slices: exax's datasets, and what each slice saved."""
+    """True if files depend on the number of slices: exax's datasets, and what each slice saved."""
     present = set(names)
     first = [name[:-1] for name in present if name.endswith(".0")]
     saved = any(all(f"{name}{number}" in present for number in range(slices)) for name in first)
@@ -103,7 +103,7 @@ def holds_slices(names: Collection[str], slices: int) -> bool:
 
 
 def _slices_of(folder: Path, names: Collection[str]) -> int:
-    """The number of slices that a job's files are split by; 0 if none of them is."""
+    """Number of slices that a job's files are split by; 0: none."""
     if not any(name.endswith(".0") or name.startswith("DS") for name in names):
         return 0
     slices = int(json.loads((folder / "setup.json").read_text(encoding="utf-8"))["slices"])

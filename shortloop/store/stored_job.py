@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import queue
 import sqlite3
@@ -13,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.keys.own_code import is_own
+from shortloop.keys.own_code import is_own_module
 from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.stages.records import OBJECT, RECORD
 from shortloop.stages.retries import FAILED_UNITS
@@ -23,14 +22,12 @@ from shortloop.store.manifest import MANIFEST, Manifest, NotOnDisk, write_manife
 
 __all__ = ["StoredJob", "Writer", "modules_of_objects"]
 
+WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
+
 
 @dataclass(frozen=True)
 class StoredJob:
-    """A finished job that is whole.
-
-    harmless: why it is used though its code or versions changed, as somebody has declared; empty: they
-        did not.
-    """
+    """An intact finished job."""
 
     job: str
     path: Path
@@ -38,7 +35,7 @@ class StoredJob:
     seconds: float  # how long it took
     rejected: bool  # whether it rejected its input
     has_tables: bool  # whether it left tables
-    harmless: str = ""
+    harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
     libraries: str = "{}"
     partition: str | None = None  # which part of the data it is of; None: all
     incomplete: bool = False  # true if units of it failed, which the next run computes again
@@ -46,7 +43,7 @@ class StoredJob:
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
-        """A job by its manifest."""
+        """Build the record of a job from its manifest."""
         seconds = float(manifest.cost.get("seconds", 0))
         how = manifest.rejected, manifest.has_tables, "", manifest.parts.libraries_text, manifest.partition
         is_incomplete, modules = FAILED_UNITS in manifest.files, modules_of_objects(folder, manifest.files)
@@ -54,34 +51,18 @@ class StoredJob:
 
 
 def modules_of_objects(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
-    """What reading the objects of a job imports: modules of one's own, and libraries by their first names."""
+    """Modules that reading the objects of a job imports: own ones, and top names of libraries."""
     if not any(name.endswith(OBJECT) for name in files):
         return ()
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         names = {name for each in record.get("objects", {}).values() for name in each["modules"]}
-        return tuple(sorted({name if _is_own(name) else name.partition(".")[0] for name in names}))
+        return tuple(sorted({name if is_own_module(name) else name.partition(".")[0] for name in names}))
     return ()
 
 
-def _is_own(module: str) -> bool:
-    """True of modules of one's own, also of those that are gone."""
-    with suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec(module.partition(".")[0])
-        if spec is not None:
-            places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
-            return all(is_own(each) for each in places if each)
-    return True
-
-
-WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
-
-
 class Writer:
-    """Writes manifests, and knows the jobs that the index does not know yet.
-
-    index: what is to know them.
-    """
+    """Writes manifests, and knows the jobs that the index does not know yet."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -92,7 +73,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
-        """Write the manifest of a job."""
+        """Write the manifest of a job, and index it after those that were added before."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, daemon=True)
             self._thread.start()
@@ -101,7 +82,7 @@ class Writer:
         self._waiting.put((folder, manifest, written))
 
     def added(self, base: str) -> list[StoredJob]:
-        """Jobs that wait."""
+        """Jobs with a base that the index does not know yet, the newest first."""
         return [job for of, job in reversed([*self._added]) if base and of == base]
 
     def wait(self) -> None:

@@ -26,7 +26,7 @@ HIDDEN = ".shortloop"  # Folder of a workdir; exax only looks at names of jobs
 
 
 def hidden_folder(workdir: Path) -> Path:
-    """The folder of a workdir for what is noted of its jobs, made if needed."""
+    """Folder for the index and the lock of a workdir, created if needed."""
     folder = workdir / HIDDEN
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,18 +44,18 @@ def hidden_folder(workdir: Path) -> Path:
 
 
 def project_name(workdir: Path) -> str:
-    """What a workdir calls this project, so that both may be moved together."""
+    """Name of this project in a workdir: relative if both can be moved together."""
     inside, project = os.path.realpath(workdir), os.path.realpath(project_directory())
     return os.path.relpath(project, inside) if Path(inside).is_relative_to(project) else project
 
 
 def project_at(workdir: Path, name: str) -> Path:
-    """The folder of a project."""
+    """Folder of a project by its name in a workdir."""
     return Path(os.path.normpath(os.path.join(os.path.realpath(workdir), name)))
 
 
 def is_gone(project: str) -> bool:
-    """Whether another project uses no workdir of this one any more."""
+    """True if another project no longer uses any workdir of this one."""
     from accelerator.configfile import load_config
 
     file = os.path.join(project, CONFIGURATION)

@@ -105,9 +105,7 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
     if not found:
         ours = [each.pipeline for each in known if not each.project or is_gone(each.project)]
         raise InputError(
-            "no run with settings of this name",
-            found=settings,
-            expected=" or ".join(ours) or "none was",
+            "no run with settings of this name", found=settings, expected=" or ".join(ours) or "none was"
         )
     return found
 

@@ -12,7 +12,7 @@ __all__ = ["Span"]
 
 @dataclass(frozen=True)
 class Span:
-    """An array as it lies in a file."""
+    """Layout of an array in a file."""
 
     offset: int  # byte at which its first value starts
     shape: tuple[int, ...]
@@ -20,6 +20,6 @@ class Span:
     dtype: str  # type of its values, as NumPy writes it, e.g. ``"<f8"``
 
     def map(self, file: Path) -> np.ndarray:
-        """The array, as a read-only memory map."""
+        """Map the array, read-only."""
         content = np.memmap(file, dtype=np.uint8, mode="r")
         return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)

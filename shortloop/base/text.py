@@ -26,32 +26,32 @@ LONG = 44  # characters of a value in one line
 
 
 def printable(text: object) -> str:
-    """Text in which every character is seen."""
+    """Escape invisible characters."""
     return _shown(str(text), _IN_TEXT)
 
 
 def one_line(text: object) -> str:
-    """The same, in one line: newlines and tabs are made visible too."""
+    """Escape invisible characters, newlines and tabs."""
     return _shown(str(text), _IN_LINE)
 
 
 def listed(items: Sequence[str]) -> str:
-    """Items in a sentence."""
+    """Join items in a sentence."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
 
 
 def counted(number: int, what: str) -> str:
-    """How many there are of something."""
+    """Number and noun."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def short(text: str) -> str:
-    """A text as it fits into a line."""
+    """Shorten a value for a line."""
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 
 def short_list(names: Sequence[str], most: int = 2, separator: str = ", ") -> str:
-    """The first of some names, and how many more there are."""
+    """List the first names, and count the others."""
     more = len(names) - most
     return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 

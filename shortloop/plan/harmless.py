@@ -40,14 +40,14 @@ class Declared:
 
 
 class _Reader(Planner):
-    """A plan for which files are read, so that it is known what they hold."""
+    """A plan that reads input files, so that their content is known."""
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return named_files(register(paths), paths)
 
 
 def declare_harmless(script: str, stage: str, why: str) -> Declared:
-    """Take jobs of a stage for current that a run would build again for their code or versions alone."""
+    """Declare a change of code or versions harmless for the jobs of a stage, which then stay current."""
     if not why.strip():
         raise InputError(
             "a declaration needs a reason", found=repr(why), hint="add a few words after the stage"

@@ -21,7 +21,7 @@ LISTED = 12  # names in a message
 
 @dataclass(frozen=True)
 class Part:
-    """Jobs of a pipeline, by the order in which it asks for them: from 0, as it is called anew."""
+    """Selected jobs of a pipeline, by the order in which it requests them, from 0."""
 
     selection: Selection = field(default_factory=Selection)
     jobs: tuple[Built, ...] = ()  # all jobs of the pipeline, as planned
@@ -31,16 +31,16 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the whole pipeline."""
+        """True if it is the whole pipeline."""
         return not self.selection.stage
 
     @property
     def plan(self) -> list[Built]:
-        """What would be done, of its jobs."""
+        """Its planned jobs."""
         return [job for number, job in enumerate(self.jobs) if self.is_whole or number in self.chosen]
 
     def has(self, number: int, stage: str, partition: str | None) -> bool:
-        """Whether a job that is asked for is one of it."""
+        """True if a requested job is part of it."""
         if self.is_whole:
             return True
         planned = self.jobs[number] if number < len(self.jobs) else None
@@ -72,7 +72,7 @@ def choose(selection: Selection, plan: Planner, places: Places) -> Part:
 
 
 def lacking(selection: Selection, above: Iterable[Built]) -> None:
-    """Refuse to build jobs alone if something that they are made from is not there, or is only a message."""
+    """Refuse to build jobs alone if an input is missing, or was rejected."""
     above = list(above)
     for job in above:
         if job.rejected:
@@ -87,13 +87,13 @@ def lacking(selection: Selection, above: Iterable[Built]) -> None:
 
 
 def _sources(plan: Planner) -> list[set[int]]:
-    """Of each job the numbers of those that it is made from."""
+    """Inputs of each job, by number."""
     numbers = {id(job): number for number, job in enumerate(plan.jobs)}
     return [{numbers[id(one)] for one in request.above() if id(one) in numbers} for request in plan.requests]
 
 
 def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:
-    """What jobs are made from, all the way up."""
+    """Inputs of jobs, transitively."""
     found: set[int] = set()
     waiting = list(jobs)
     while waiting:
@@ -135,7 +135,7 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
 
 
 def _forced(wanted: str, plan: Planner, places: Places, chosen: set[int]) -> set[int]:
-    """Jobs of a stage, or the one with an id, which may be the one that was in its place before."""
+    """Jobs of a stage, or the one with an id, which may have been in its place before."""
     found = {
         number
         for number, (job, request) in enumerate(zip(plan.jobs, plan.requests, strict=True))
@@ -155,7 +155,7 @@ def _forced(wanted: str, plan: Planner, places: Places, chosen: set[int]) -> set
 
 
 def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[int]]) -> list[Built]:
-    """A plan in which some jobs are built though they are there, so that those below may be, too."""
+    """Plan to rebuild jobs that exist, and perhaps those downstream."""
     found = list(jobs)
     for number, job in enumerate(jobs):
         if job.plan != REUSE:

@@ -46,10 +46,9 @@ BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
 
 
 class NotThereYet(BaseException):
-    """A pipeline asks for results of a job that is still to be built, or has none. No `except Exception` of a
-    pipeline takes it for an error of that job.
+    """Results of a job are missing.
 
-    job: the job.
+    Not an `Exception`, so that no pipeline takes it for an error of that job.
     """
 
     def __init__(self, job: Built) -> None:
@@ -89,21 +88,21 @@ class Built:
 
     @property
     def name(self) -> str:
-        """Its stage and partition."""
+        """Stage and partition."""
         return " ".join(filter(None, (self.stage, self.partition)))
 
     def notes(self) -> list[str]:
-        """What it has to say to who runs it, e.g. of its input: its fact ``notes``."""
+        """Messages of the job to the user, e.g. about its input: its fact ``notes``."""
         said = open_any(self.path).record["facts"].get("notes", ())
         return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
 
     def failed_units(self) -> str:
-        """Which of its units failed, in a line."""
+        """List the failed units in a line."""
         errors = open_any(self.path).record["errors"]
         return f"{failed_units(errors, LISTED)}; `shortloop show {self.job}`"
 
     def with_units(self) -> Built:
-        """The same, where the reason says how many of its units were computed, and not taken over."""
+        """Copy with the number of computed units in the reason."""
         record = open_any(self.path).record
         if not self.fresh or record["problem"] is not None or not (self.path / ROWS).is_file():
             return self
@@ -112,7 +111,7 @@ class Built:
         return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 
     def result(self) -> Result:
-        """Its arrays and record."""
+        """Load arrays and record."""
         if self.plan in (BUILD, PERHAPS) or self.rejected:
             raise NotThereYet(self)
         return open_job(self.path)
@@ -120,35 +119,35 @@ class Built:
 
 @dataclass(frozen=True)
 class BuiltDataset:
-    """A dataset that a job has left."""
+    """A dataset that a job left."""
 
     made: Built
     name: str = DEFAULT  # the dataset's name in it
 
     @property
     def job(self) -> str:
-        """The job's id; empty in a plan if it is still to be built."""
+        """Id of the job; empty in a plan if still to be built."""
         return self.made.job
 
     @property
     def id(self) -> str:
-        """As exax names it: the job's id, and its own name."""
+        """Id as exax writes it: job and name."""
         return f"{self.job}/{self.name}"
 
     @property
     def content(self) -> str:
-        """Hash of what the job left, and its own name; empty if that is not known yet."""
+        """Hash of the job's results, and the name; empty if still unknown."""
         content = self.made.content
         return f"{content}/{self.name}" if content and self.name != DEFAULT else content
 
     @property
     def stage(self) -> str:
-        """The job's stage."""
+        """Stage of the job."""
         return self.made.stage
 
     @property
     def partition(self) -> str | None:
-        """Which part of the data the job is for; None: all."""
+        """Partition of the job; None: all of the data."""
         return self.made.partition
 
 
@@ -197,10 +196,10 @@ class Run(ABC):
 
     @abstractmethod
     def files(self, paths: Sequence[Path]) -> list[File]:
-        """Input files, by what is in them."""
+        """Register input files by content."""
 
     def file(self, path: Path | str) -> File:
-        """An input file, by what is in it."""
+        """Register an input file by content."""
         return self.files([project_directory() / path])[0]
 
 
@@ -209,7 +208,7 @@ Pipeline = Callable[[Run], Built]
 
 
 def follow(pipeline: Pipeline, run: Run) -> Built:
-    """Call a pipeline."""
+    """Call a pipeline, and check that it returns a job."""
     last: object = pipeline(run)
     if isinstance(last, Built):
         return last

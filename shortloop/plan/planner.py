@@ -27,14 +27,14 @@ __all__ = ["DECLARED", "Asked", "Lookup", "Planner", "asked_of_joblib", "reused"
 
 
 class Asked(NamedTuple):
-    """How a pipeline asked for a job, beside the request."""
+    """Details of a request for a job."""
 
     files: Sequence[tuple[str, Path]]  # Its input files, as of `options_of`
     joblib: Mapping[str, Plain]  # What `joblib.parallel_config` said there
 
 
 def asked_of_joblib() -> dict[str, Plain]:
-    """What `joblib.parallel_config` says in this thread."""
+    """Settings of `joblib.parallel_config` in this thread."""
     joblib = sys.modules.get("joblib.parallel")
     if joblib is None:  # so nobody has said anything
         return {}
@@ -46,10 +46,7 @@ def asked_of_joblib() -> dict[str, Plain]:
 
 
 class Planner(Run):
-    """Lists the jobs that a pipeline asks for. It builds none, and reads no input file.
-
-    lookup: finds what is there.
-    """
+    """Lists the jobs that a pipeline requests, without building any or reading input files."""
 
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(lookup.pipeline)
@@ -68,13 +65,12 @@ class Planner(Run):
 
     @property
     def is_there(self) -> bool:
-        """True if all jobs that the pipeline asks for are there, and nothing of them is to be said or tried
-        again."""
+        """True if all jobs exist, and none has a message or must be retried."""
         wanting = (job.plan != REUSE or job.rejected or job.incomplete for job in self.jobs)
         return self.last is not None and not self.unread and not any(wanting)
 
     def follow(self, pipeline: Pipeline) -> None:
-        """Plan a pipeline, as far as it can be told now."""
+        """Plan a pipeline, as far as existing results allow."""
         try:
             with at_one_moment():
                 self.last = follow(pipeline, self)
@@ -82,7 +78,7 @@ class Planner(Run):
             self.waits_for = error.job
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
-        """Look whether a job is there, and note what would be done."""
+        """Look up a job, and note what would be done."""
         wanted = self.lookup.request(stage, partition, call)
         job = self.lookup.look(wanted)
         if unread_in(call.arguments):
@@ -94,7 +90,7 @@ class Planner(Run):
         return job
 
     def files(self, paths: Sequence[Path]) -> list[File]:
-        """Input files; their content only as far as it is known."""
+        """Register input files, with their content as far as known."""
         paths = [project_directory() / path for path in paths]
         found = known_content(paths)
         self.given |= zip(paths, found, strict=True)
@@ -107,11 +103,7 @@ DECLARED = "declared harmless"  # How the reason begins why a job is used though
 
 
 class Lookup:
-    """Looks for the jobs that one run of a pipeline asks for.
-
-    store: the finished jobs.
-    pipeline: name of the run.
-    """
+    """Looks up the jobs that a run requests."""
 
     def __init__(self, store: Store, pipeline: str) -> None:
         self.store = store
@@ -120,11 +112,11 @@ class Lookup:
         self._seen: dict[Place, int] = {}
 
     def request(self, stage: str, partition: str | None, call: Call) -> Request:
-        """Sort out what the pipeline asks for."""
+        """Sort the arguments of a request."""
         return request(self.pipeline, stage, partition, call, self._seen)
 
     def find(self, wanted: Request, parts: Parts) -> Built | None:
-        """A whole job with the key of a request."""
+        """Find an intact job with the key of a request."""
         if not all(job.content for job in wanted.above()):
             return None
         found = self.store.find(parts.key())
@@ -134,7 +126,7 @@ class Lookup:
         return reused(found, wanted)
 
     def look(self, wanted: Request) -> Built:
-        """A job as a plan says it: the one that is there, or what would be done."""
+        """Plan a job: the existing one, or what would be done."""
         parts = wanted.parts()
         found = self.find(wanted, parts)
         if found is not None:
@@ -168,16 +160,16 @@ class Lookup:
         return next(filter(None, (reason_to_wait(parts, each, wanted.sources) for each in kept)), "")
 
     def before(self, wanted: Request) -> Manifest | None:
-        """The job that was in the same place when the pipeline was last run."""
+        """Manifest of the previous job in the same place."""
         return self.store.manifest_of(self.store.index.in_place(wanted.place))
 
     def reason(self, wanted: Request, parts: Parts) -> str:
-        """Why a job that was not found is built: what differs from the one in its place before."""
+        """Say why a job must be built."""
         return reason_to_build(self.store, parts, self.before(wanted), wanted.sources)
 
 
 def reused(found: StoredJob, wanted: Request) -> Built:
-    """A job that is there, as the pipeline sees it."""
+    """An existing job, as the pipeline sees it."""
     return Built(
         found.job,
         wanted.stage,

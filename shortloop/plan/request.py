@@ -68,7 +68,7 @@ class Request:
 
     @property
     def sources(self) -> Jobs:
-        """All that it is made from. A dataset may have the name of a job, or of an option with a file."""
+        """All inputs. A dataset may have the name of a job, or of an option with a file."""
         taken = {**self.jobs, **self.files}
         return taken | {
             f"datasets.{name}" if name in taken else name: of for name, of in self.datasets.items()
@@ -76,11 +76,11 @@ class Request:
 
     @property
     def caption(self) -> str:
-        """Its stage and partition, in one line."""
+        """Stage and partition, in one line."""
         return one_line(" ".join(filter(None, (self.stage, self.partition))))
 
     def parts(self) -> Parts:
-        """What its key is made of, with the code as it is now."""
+        """Parts of the key, with the current code."""
         inputs = {
             name: [each.content for each in made] if isinstance(made, Sequence) else made.content
             for name, made in self.sources.items()
@@ -88,26 +88,26 @@ class Request:
         return parts_of(self.stage, self.options, inputs, self.modules)
 
     def base(self, parts: Parts) -> str:
-        """The base of the jobs that this one can take something over from."""
+        """Base of the jobs whose units this one can take over."""
         if self.grows:
             return parts.key(without=self.grows)
         return parts.key_of_units(self.of_units) if self.of_units else ""
 
     @property
     def of_units(self) -> list[str]:
-        """Names of the options and inputs that all its units read, if others can take over its units."""
+        """Names of options and inputs that all units read, if others can take over its units."""
         return [] if self.grows or self.units is None else [*self.units, MODULES]
 
     def above(self) -> list[Built]:
-        """The jobs that it is made from."""
+        """Jobs that are inputs."""
         return _single(self.sources)
 
     def ids(self) -> dict[str, JobIds]:
-        """Ids of the jobs that it is made from, as exax wants them."""
+        """Ids of input jobs, for exax."""
         return _ids(self.jobs)
 
     def dataset_ids(self) -> dict[str, JobIds]:
-        """The same of the datasets."""
+        """Ids of input datasets, for exax."""
         return _ids(self.datasets)
 
 
@@ -161,7 +161,7 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
 
 
 def _is_option(name: str, signature: Signature) -> bool:
-    """Whether an argument is one; what has no place is taken for one, and then refused."""
+    """True if an argument is an option; unknown ones count as options, and are refused later."""
     return name not in signature.jobs.names and (
         name in signature.options or name not in signature.datasets.names
     )
@@ -200,7 +200,7 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
 
 
 def _once(stage: str, named: Mapping[str, object], datasets: Mapping[str, object]) -> Mapping[str, object]:
-    """Datasets, each of which is given by its name or in `datasets`."""
+    """Datasets, each given by name or in `datasets`."""
     for name in named.keys() & datasets.keys():
         raise InputError(
             f"the stage {stage} is given a dataset twice",
@@ -237,7 +237,7 @@ def _check_names(
 def _made_from(
     stage: str, inputs: Inputs, given: Mapping[str, object], one: Callable[[object], Made | None]
 ) -> dict[str, Made | list[Made]]:
-    """Jobs, or datasets, among what is given."""
+    """Input jobs, or datasets, among the arguments."""
     found: dict[str, Made | list[Made]] = {}
     for name in given.keys() & inputs.names:
         of: Any = given[name]
@@ -279,14 +279,14 @@ def _ids(made: Jobs) -> dict[str, JobIds]:
 
 
 def _for_results(jobs: Jobs) -> list[str]:
-    """What reads the tables and objects of the jobs that it is made from, which no import says."""
+    """Modules that reading tables and objects of the inputs needs, which no import names."""
     made = _single(jobs)
     tables = libraries_of_tables() if any(each.has_tables for each in made) else []
     return [*tables, *sorted({name for each in made for name in each.modules})]
 
 
 def _single(jobs: Jobs) -> list[Built]:
-    """Jobs, those of lists and of datasets among them."""
+    """Flatten input jobs, including those of datasets."""
     made = [one for each in jobs.values() for one in (each if isinstance(each, Sequence) else [each])]
     return [one.made if isinstance(one, BuiltDataset) else one for one in made]
 
@@ -310,17 +310,17 @@ PLAIN = {str, int, float, bool, NoneType}
 
 
 def files_of(arguments: object) -> dict[str, Path]:
-    """Where the files are that a job is given."""
+    """Paths of a job's files, by content."""
     return {file.content: file.path for file in _files(arguments) if file.content}
 
 
 def options_of(arguments: object) -> list[tuple[str, Path]]:
-    """The same by what options hold of each: contents first, then contents with names."""
+    """Paths of a job's files by option: first contents, then contents with names."""
     return [*files_of(arguments).items(), *((file.option, file.path) for file in _files(arguments))]
 
 
 def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
-    """Files as stages are given them."""
+    """Files as stages receive them."""
     above = [str(project_directory()), configuration().get("input_directory") or ""]
     begin = [f"{os.path.abspath(folder)}/" for folder in above if folder]
 
@@ -332,17 +332,17 @@ def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
 
 
 def names_of(arguments: object) -> tuple[str, ...]:
-    """Names of the files that a job is given."""
+    """Names of a job's files."""
     return tuple(file.path.name for file in _files(arguments))
 
 
 def unread_in(arguments: object) -> bool:
-    """True if a job is given a file whose content is not known yet."""
+    """True if a job has a file of unknown content."""
     return any(not file.content for file in _files(arguments))
 
 
 def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:
-    """Why a job rejected its input, with the names that its files have now."""
+    """Say why a job rejected its input, with the current names of its files."""
     record = open_any(rejected.path).record
     known = [*record.get("located", {}).items()]
     for job in above:

@@ -17,7 +17,7 @@ SELECTION = "SHORTLOOP_SELECTION"  # Variable that tells a run, and a plan, what
 
 @dataclass(frozen=True)
 class Selection:
-    """What was asked for; nothing: the whole pipeline."""
+    """Requested part of a pipeline; empty: all of it."""
 
     until: str = ""  # the stage whose jobs are built, with all that they are made from
     only: str = ""  # the stage whose jobs alone are built
@@ -40,25 +40,25 @@ class Selection:
 
     @property
     def stage(self) -> str:
-        """The stage that is asked for; empty: all."""
+        """Selected stage; empty: all."""
         return self.until or self.only
 
     @property
     def words(self) -> str:
-        """As it is given on the command line; empty: the whole pipeline."""
+        """Command-line options of the selection."""
         named = [("--until", self.until), ("--only", self.only), ("--partition", self.partition)]
         given = [*named, *(("--force", each) for each in self.force)]
         return " ".join(f"{name} {value}" for name, value in given if value)
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Put it into the environment of a run, so that `given` finds it there."""
+        """Store the selection in the environment of a run, for `given`."""
         environ.pop(SELECTION, None)
         if self.words:
             environ[SELECTION] = json.dumps(asdict(self))
 
     @classmethod
     def given(cls, environ: Mapping[str, str] = os.environ) -> Selection:
-        """What this run was asked for."""
+        """Read the selection of this run."""
         text = environ.get(SELECTION)
         if not text:
             return cls()

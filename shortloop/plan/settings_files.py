@@ -27,7 +27,7 @@ EMBEDDED = ""
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """The file that settings with a name were read from."""
+    """File of named settings."""
 
     name: str  # the name that the file gives them
     file: Path
@@ -42,7 +42,7 @@ class SettingsFile:
             object.__setattr__(self, "text", changed_text(text))
 
     def take_over(self, places: Places, environ: Mapping[str, str] = os.environ) -> str | None:
-        """Whether a run from this file may begin."""
+        """Check that this file may use its name; return a message if it was another file's."""
         noted = places.settings_file(self.name)
         if noted is None or noted == self._noted(self.file):
             return None
@@ -65,7 +65,7 @@ class SettingsFile:
         )
 
     def table(self, name: str) -> dict[str, object] | None:
-        """A table of the file."""
+        """Return a table of the file."""
         try:
             found = tomllib.loads(self.text.removeprefix("\ufeff")).get(name)
         except ValueError:  # whoever reads all of it says so
@@ -73,11 +73,11 @@ class SettingsFile:
         return found if isinstance(found, dict) else None
 
     def note(self, places: Places) -> None:
-        """Note that the name is this file's."""
+        """Record that the name belongs to this file."""
         places.put_settings_file(self.name, self._noted(self.file))
 
     def _noted(self, file: Path) -> str:
-        """As a file is noted: what moves with the project stays the same."""
+        """Path as recorded: relative inside the project, so that both can be moved."""
         return EMBEDDED if os.path.realpath(file) == os.path.realpath(self.embedded) else _below_project(file)
 
     def _path(self, noted: str) -> Path:
@@ -88,7 +88,7 @@ class SettingsFile:
 
 
 def names_of_file(places: Places, file: Path) -> set[str]:
-    """The settings that were run from a file."""
+    """Names of settings that were run from a file."""
     noted = _below_project(file)
     names = {name for name in places.settings_names().values() if places.settings_file(name) == noted}
     return {name for name in names if _has_name(file, name)} or names
@@ -101,7 +101,7 @@ def _below_project(file: Path) -> str:
 
 
 def _has_name(file: Path, name: str) -> bool:
-    """Whether a file of settings is there, and of a name."""
+    """True if a settings file exists and has a name."""
     try:
         own = str(tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("name"))
         return name in (own, changed_name(own))

@@ -44,7 +44,7 @@ __all__ = ["Given", "Inputs", "Signature", "options_given", "signature_of"]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Names of what a method is made from: of jobs, or of datasets."""
+    """Names of input jobs, or of datasets."""
 
     names: frozenset[str]  # all names, of single ones and of lists
     lists: frozenset[str]  # names of lists
@@ -69,13 +69,13 @@ class Signature:
 
     @property
     def units(self) -> tuple[str, ...] | None:
-        """Fields that all units read, of a stage that takes over what units of an earlier job gave."""
+        """Fields that all units read, if the stage can take over units of an earlier job."""
         stage = self.stage
         return stage.read_by_all() if stage is not None and issubclass(stage, CollectingStage) else None
 
 
 def signature_of(method: str) -> Signature:
-    """What a method takes."""
+    """Read the signature of a method."""
     seen = moment()
     if seen is not None and (signature_of, method) in seen:
         known: Signature = seen[signature_of, method]
@@ -109,7 +109,7 @@ def signature_of(method: str) -> Signature:
 
 @contextmanager
 def _inheritance_kept() -> Iterator[None]:
-    """Put back what processes that are started later would inherit of what a method does when imported."""
+    """Restore what child processes would inherit of a method's import."""
     folder, environment, mask = os.getcwd(), dict(os.environ), os.umask(0o077)
     os.umask(mask)
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
@@ -151,7 +151,7 @@ def _read(module: ModuleType) -> Signature:
 
 
 def _check_does_something(module: ModuleType) -> None:
-    """Refuse what exax would take for a job that does nothing: mostly, `@stage` was forgotten."""
+    """Refuse a file that exax would take for a job that does nothing: mostly, `@stage` was forgotten."""
     own = [each for each in vars(module).values() if getattr(each, "__module__", None) == module.__name__]
     if not any(hasattr(module, name) for name in ("prepare", "analysis", "synthesis")):
         raise InputError(
@@ -173,14 +173,14 @@ def _of_fields(single: list[str], lists: list[str], perhaps: list[str]) -> Input
 
 
 def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
-    """As exax means it; none has to be given."""
+    """Inputs as exax reads them; all are optional."""
     lists = frozenset(each[0] for each in said if isinstance(each, list))
     names = lists | {each for each in said if isinstance(each, str) and each != but}
     return Inputs(names, lists, names)
 
 
 def _traceback(error: BaseException, file: Path) -> str:
-    """As Python prints it, from the line of the method on."""
+    """Traceback from the method's line on."""
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
         frame = frame.tb_next
@@ -204,7 +204,7 @@ class Given(NamedTuple):
 
 
 def options_given(method: str, declared: Mapping[str, object], options: Mapping[str, object]) -> Given:
-    """What exax and the key of a job are given for the options in a build script."""
+    """Options of a build script, as passed to exax and as stored in the key."""
     walk = _Walk(method)
     pairs = {name: walk.pair(name, value) for name, value in options.items()}
     sent = {name: pair[0] for name, pair in pairs.items()}
@@ -215,13 +215,13 @@ def options_given(method: str, declared: Mapping[str, object], options: Mapping[
 
 
 class _Content(NamedTuple):
-    """What a key holds in place of what exax is given."""
+    """Replacement of a value in the key."""
 
     plain: Plain
 
 
 class _Walk:
-    """Goes through what a build script gives; notes jobs whose files are options."""
+    """Walks through options of a build script; collects jobs whose files are options."""
 
     def __init__(self, method: str) -> None:
         self.method = method
@@ -232,7 +232,7 @@ class _Walk:
         self._asks = b"input_filename" in file.read_bytes()  # for a name in the input directory
 
     def pair(self, option: str, value: Any) -> tuple[Any, Any]:
-        """As exax is given it, and as the key holds it, if that is another."""
+        """A value as passed to exax, and as stored in the key."""
         from accelerator.extras import OptionEnumValue
 
         if isinstance(value, File):
@@ -292,7 +292,7 @@ class _Walk:
         return cast("Plain", copy_json_safe(value))
 
     def _refuse_path(self, option: str, text: str) -> None:
-        """A file that is named where its content would count for nothing."""
+        """Refuse a path where the content of the file would not be in the key."""
         if not os.path.isabs(text) and not self._asks:
             return
         directory = configuration().get("input_directory") or project_directory()
@@ -307,7 +307,7 @@ class _Walk:
 
 
 def _converted(method: str, declared: Mapping[str, object], sent: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Options as exax notes them of a job, but for those that are not given."""
+    """Convert given options like exax."""
     from accelerator.deptree import DepTree
     from accelerator.extras import DotDict
     from accelerator.methods import options2required, params2defaults
@@ -336,7 +336,7 @@ def _converted(method: str, declared: Mapping[str, object], sent: Mapping[str, P
 
 
 def _with_contents(keyed: Any, converted: Any) -> Any:
-    """Options as exax notes them, with what the key holds in their place."""
+    """Put contents into options as exax stores them."""
     if isinstance(keyed, _Content):
         return keyed.plain
     if isinstance(keyed, dict) and isinstance(converted, dict):

@@ -64,7 +64,7 @@ OF_INDEX = {
 
 
 def system_error(error: BaseException) -> InputError | None:
-    """What the machine lacks or does not allow, if that is what an error came from."""
+    """Translate an error caused by missing resources or permissions; None for others."""
     if _no_folder(error):
         hint = "change to a folder that exists"
         return InputError("the current folder was deleted", hint=hint)
@@ -96,7 +96,7 @@ def system_error_in(traceback: str) -> InputError | None:
 
 
 def need_files(least: int) -> None:
-    """Check that this process may open enough files; a failure inside a library is hard to read."""
+    """Check the limit of open files; a failure inside a library is hard to read."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < least:
         problem, hint = LACKS[errno.EMFILE]
@@ -117,7 +117,7 @@ def if_writable() -> Iterator[None]:
 
 
 def unreadable(error: OSError, what: str) -> InputError:
-    """That a file cannot be read, and why."""
+    """Translate an error of reading a file."""
     hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
     if error.errno == errno.EISDIR:
         hint = "name one file; a table in several files must be joined into one first"
@@ -145,7 +145,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _no_more_files() -> tuple[str, str] | None:
-    """SQLite does not say why it cannot open one, or those beside it."""
+    """SQLite does not say why it cannot open a file, or those beside it."""
     opened: list[int] = []
     try:
         while len(opened) < FILES_OF_INDEX:

@@ -45,7 +45,7 @@ class Changes:
 
     @classmethod
     def given(cls, environ: Mapping[str, str] | None = None) -> Changes | None:
-        """Those of this run."""
+        """Read the changes of this run."""
         text = (os.environ if environ is None else environ).get(CHANGES_VARIABLE)
         if not text:
             return None
@@ -53,11 +53,11 @@ class Changes:
         return cls(plain["suffix"], tuple((field, value) for field, value in plain["fields"]))
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Have a run that gets these variables make them."""
+        """Store the changes in the environment of a run."""
         environ[CHANGES_VARIABLE] = json.dumps({"suffix": self.suffix, "fields": self.fields})
 
     def applied(self, content: Mapping[str, object], file: Path | None = None) -> dict[str, object]:
-        """What is in a file, with them."""
+        """Apply the changes to the content of a file."""
         changed = dict(content)
         if isinstance(name := changed.get(NAME), str):
             changed[NAME] = f"{name}-{self.suffix}"
@@ -76,13 +76,13 @@ class Changes:
 
 
 def changed_name(name: str) -> str:
-    """The name of settings in this run."""
+    """Name of settings in this run."""
     changes = Changes.given()
     return name if changes is None else f"{name}-{changes.suffix}"
 
 
 def changed_text(text: str) -> str:
-    """What a settings file would hold if what this run changes were written there."""
+    """Text of a settings file with the changes of this run."""
     changes = Changes.given()
     if changes is None:
         return text
@@ -93,7 +93,7 @@ def changed_text(text: str) -> str:
 
 
 def field_keys(field: str) -> tuple[str, ...]:
-    """The keys that lead to a field."""
+    """Split a dotted field name into keys."""
     try:
         found: object = tomllib.loads(f"{field} = 0") if "\n" not in field else 0
     except tomllib.TOMLDecodeError:
@@ -110,7 +110,7 @@ def field_keys(field: str) -> tuple[str, ...]:
 
 
 def value_of(text: str) -> object:
-    """A value as a user writes it."""
+    """Parse a value as written by a user."""
     try:
         # Between brackets, so that it is one value, and no further line or comment.
         found = tomllib.loads(f"v = [{text}]")
@@ -133,12 +133,12 @@ BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 
 def toml_text(content: Mapping[str, object]) -> str:
-    """A file with some content; comments and the order of tables are not those of any file it came from."""
+    """Write TOML; comments and the order of tables are lost."""
     return "\n".join(_lines(content, ())) + "\n"
 
 
 def toml_value(value: object) -> str:
-    """A value in one line."""
+    """Write a value in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -155,12 +155,12 @@ def toml_value(value: object) -> str:
 
 
 def toml_key(key: str) -> str:
-    """A key, in quotes where it needs them."""
+    """Write a key, quoted if needed."""
     return key if key and BARE.issuperset(key) else toml_value(key)
 
 
 def _lines(table: Mapping[str, object], keys: tuple[str, ...]) -> list[str]:
-    """What is no table first: after the head of one, it would be in that."""
+    """Write values before tables: after the head of a table, they would be inside it."""
     inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     own = [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items() if key not in inner]
     lines = ["", f"[{'.'.join(map(toml_key, keys))}]", *own] if keys and (own or not inner) else own

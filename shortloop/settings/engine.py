@@ -59,13 +59,13 @@ class EngineSettings:
 
     @classmethod
     def validated(cls, said: Mapping[str, object]) -> EngineSettings:
-        """What a table says."""
+        """Validate a table."""
         from pydantic import TypeAdapter
 
         return TypeAdapter(cls).validate_python(dict(said))
 
     def plain(self) -> dict[str, object]:
-        """The same as a table, of which `validated` makes it again."""
+        """Convert to a table for `validated`."""
         return {name: str(each) if isinstance(each, Path) else each for name, each in asdict(self).items()}
 
 
@@ -120,7 +120,7 @@ def _refused(error: ValidationError) -> Problem:
 
 
 def _problem_of(settings: EngineSettings) -> Problem:
-    """What cannot be, or what an engine would not look at."""
+    """Find an invalid value, or one that the engine would ignore."""
     name = settings.name
     if name not in NAMES and entry_point(ENGINE_GROUP, name) is None:
         known = [*NAMES, *sorted({each.name for each in entry_points(ENGINE_GROUP)})]

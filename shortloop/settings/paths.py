@@ -16,7 +16,7 @@ STUDY_VARIABLE = "STUDY"  # To those of analyses that come with this package
 
 
 def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what: str) -> Path:
-    """A path with ``${NAME=default}`` and ``~`` expanded, relative to the settings file."""
+    """Expand ``${NAME=default}`` and ``~`` in a path relative to the settings file."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]  # set to nothing is not set
@@ -35,7 +35,7 @@ def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what:
 
 
 def written_path(place: Path, project: Path) -> str:
-    """How a settings file says where data are."""
+    """Write the path of data for a settings file."""
     near = os.path.relpath(place, project)
     far = Path(near).parts.count(os.pardir) > BESIDE or "${" in near
     return os.path.abspath(place) if far else near

@@ -37,7 +37,7 @@ def settings_path(
     *,
     base: Path | None = None,
 ) -> Path:
-    """The settings file that a run uses."""
+    """Find the settings file of a run."""
     given = next((environ[each] for each in variables if environ.get(each)), None)
     return Path(os.path.abspath((base or Path.cwd()) / os.path.expanduser(given))) if given else default
 
@@ -74,7 +74,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
 
 
 def _changed(content: dict[str, object], path: Path, model: type[BaseModel]) -> dict[str, object]:
-    """With what a run of a sweep changes."""
+    """Apply the changes of a sweep."""
     changes = Changes.given()
     if changes is None:
         return content
@@ -102,7 +102,7 @@ def _text(path: Path, noun: str, variable: str) -> str:
 
 
 def _validated(content: Mapping[str, object], model: type[M]) -> M:
-    """As strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass."""
+    """Validate as strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass."""
     try:
         return model.model_validate_json(_as_json(content), strict=True)
     except ValidationError as error:
@@ -137,7 +137,7 @@ class WrongSettings(InputError):
 
 
 class _Place(NamedTuple):
-    """Where in the file a problem is."""
+    """Location of a problem in the file."""
 
     keys: tuple[str | int, ...]  # keys and positions as the user wrote them
     models: list[type[BaseModel]]  # records that the table which has the last key can be
@@ -163,7 +163,7 @@ def explain(
 
 
 def _translated(place: _Place, same: Sequence[ErrorDetails]) -> list[tuple[str, dict[str, Any]]]:
-    """What is wrong at a place, with the facts of the message."""
+    """Problems at a place, with the facts of their messages."""
     kind, keys = same[0]["type"], place.keys
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):  # the other of a dataclass
         known = sorted(place.models[0].model_fields) if place.models else []
@@ -193,7 +193,7 @@ def _missing(keys: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
 
 
 def _wrong_tag(place: _Place, problem: ErrorDetails) -> tuple[str, dict[str, Any]]:
-    """What is wrong with the key that says which of several tables this is."""
+    """Problem of the key that selects one of several tables."""
     keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
     tags = problem["ctx"].get("expected_tags")
     if tags is None:
@@ -208,7 +208,7 @@ def _wrong_tag(place: _Place, problem: ErrorDetails) -> tuple[str, dict[str, Any
 
 
 def _wrong_together(keys: Sequence[str | int], said: str) -> tuple[str, dict[str, Any]]:
-    """What is wrong with values that do not fit each other: "field: what is wrong", or without a field."""
+    """Problem of values that do not fit together: "field: problem", or without a field."""
     inner = re.match(r"([a-z_.]+): ", said)
     fields = [_dotted(keys), inner and inner[1]]
     return _wrong(".".join(filter(None, fields)) or None, said[inner.end() :] if inner else said)
@@ -269,7 +269,7 @@ def _suggest(written: str, known: Sequence[str]) -> str | None:
 
 
 def documented_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Every field of a file with its description, tables after the fields of the one above."""
+    """Yield every field with its description, tables after the fields of their parent."""
     inner: list[tuple[str, type[BaseModel]]] = []
     for name, field in model.model_fields.items():
         yield prefix + name, field.description or ""

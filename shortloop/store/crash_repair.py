@@ -57,7 +57,7 @@ def own(workdirs: Mapping[str, Path]) -> None:
     """Lock workdirs for this process's lifetime; exit if another server holds one."""
     for name, workdir in workdirs.items():
         stream = (workdir / OWNER).open("a+", encoding="utf-8")
-        if not _taken(stream):
+        if not _is_locked(stream):
             stream.seek(0)
             print(
                 f"shortloop: the workdir {name} is in use by another exax server\n  folder: {workdir}\n"
@@ -84,9 +84,9 @@ def foreign_server(workdir: Path) -> str:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return ""
         except OSError:
-            said = stream.read().strip()
-    project = os.path.realpath(said.partition(PROJECT)[2])
-    return "" if project == os.path.realpath(project_directory()) else said or "one that does not say which"
+            owner = stream.read().strip()
+    project = os.path.realpath(owner.partition(PROJECT)[2])
+    return "" if project == os.path.realpath(project_directory()) else owner or "an unknown server"
 
 
 def mend(workdirs: Mapping[str, Path]) -> None:
@@ -96,13 +96,13 @@ def mend(workdirs: Mapping[str, Path]) -> None:
         post = folder / FINISHED
         if not post.exists():
             continue
-        broken = [file.name for file in (post, folder / "setup.json") if not _whole(file)]
+        broken = [file.name for file in (post, folder / "setup.json") if not _read(file)]
         if broken:
             post.replace(folder / BROKEN)
-            found.append(f"{folder.name} was cut short ({', '.join(broken)}) and is not used any more")
+            found.append(f"{folder.name} was truncated ({', '.join(broken)}) and is not used any more")
     if found:
         print("\n".join(found), flush=True)
-        write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
+        write_atomically(_messages(), "\n".join(found) + "\n")
 
 
 def repair_lists(project: Path) -> list[str]:
@@ -112,7 +112,7 @@ def repair_lists(project: Path) -> list[str]:
         lines = file.read_bytes().splitlines(keepends=True)
         whole = [line for line in lines if _is_entry(line)]
         if len(whole) < len(lines):
-            found.append(f"{file}: lines that were cut short are dropped: {len(lines) - len(whole)}")
+            found.append(f"{file}: {len(lines) - len(whole)} truncated lines are dropped")
             write_atomically(file, b"".join(whole).decode())
     return found
 
@@ -120,18 +120,17 @@ def repair_lists(project: Path) -> list[str]:
 def tidy(workdirs: Mapping[str, Path]) -> list[str]:
     """Delete the files of unfinished jobs, except settings and output."""
     found = []
-    if _told().is_file():
-        found = _told().read_text(encoding="utf-8").splitlines()
-        _told().unlink()
+    if _messages().is_file():
+        found = _messages().read_text(encoding="utf-8").splitlines()
+        _messages().unlink()
     own_alone = {name: workdir for name, workdir in workdirs.items() if not foreign_server(workdir)}
     for folder in job_folders(own_alone):
         if os.path.exists(folder / FINISHED):
             continue
         names = set(os.listdir(folder))
-        if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED}:
-            continue
         setup = _read(folder / "setup.json")
-        if setup.get("is_build"):  # a build script has no files of its own, and may be running
+        # A build script has no files of its own, and may be running.
+        if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED} or setup.get("is_build"):
             continue
         (folder / UNFINISHED).touch()
         for name in names - KEPT:
@@ -157,7 +156,7 @@ def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _taken(stream: IO[str]) -> bool:
+def _is_locked(stream: IO[str]) -> bool:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -169,7 +168,8 @@ def _taken(stream: IO[str]) -> bool:
             time.sleep(0.05)
 
 
-def _told() -> Path:
+def _messages() -> Path:
+    """File with messages of the server for the next run."""
     return cache_directory("jobs") / "mended.txt"
 
 
@@ -182,10 +182,6 @@ def _is_entry(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return text.endswith("\n") and "\0" not in text and (len(fields) in length or text.startswith("3|"))
-
-
-def _whole(file: Path) -> bool:
-    return bool(_read(file))
 
 
 def _read(file: Path) -> dict[str, Plain]:

@@ -56,11 +56,9 @@ def content_of(
     waiting: Waiting = nullcontext,
     came: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Content hash of each file.
+    """Hash each file, if its state changed since the last time, or a process may change it unseen.
 
-    A file is read only if its state changed since it was last hashed here, see `file_state`, or if a process
-    could change it and leave its state as it is; several are read at the same time. What is known when this
-    is interrupted is kept.
+    Files are read in parallel. Hashes known when this is interrupted are kept.
     """
     states = {file: _state(file) for file in files}
     mapped = mapped_for_writing({state[INODE]: file for file, (state, _) in states.items()})
@@ -70,10 +68,9 @@ def content_of(
 
 
 def known_content(files: Sequence[Path]) -> list[str]:
-    """Content hash of each file, as far as it is known without reading a file for the first time.
+    """Hash of each file, empty for one that was never read.
 
-    A file that was hashed when it had just changed is read once more: it may have changed again and look the
-    same.
+    A file hashed right after a change is read once more: it may have changed again, with the same state.
     """
     known = _read(_hashes())
 
@@ -142,7 +139,7 @@ def locate(option: str) -> Path:
     state = _state(file)
     # Kept hashes are those of files that no process could change unseen when they were registered.
     known = _known_as({file: state}, _read(_hashes()))
-    found, settled = (known[file], True) if known else (_hashed(file, state[0]), False)
+    found, settled = (known[file], True) if known else (_hash_unchanged(file, state[0]), False)
     # Noted also if it is another file now: it may be put back before anybody looks again.
     note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
     if found != content:
@@ -167,7 +164,7 @@ def check_located() -> None:
 
 
 def changed_unseen() -> list[tuple[Path, str]]:
-    """Read all files again whose content is known, and forget what is known of those that hold another.
+    """Read all known files again, and forget the hashes of those whose content differs.
 
     A file that is mapped for writing may change without a change of its times.
     """
@@ -188,7 +185,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
             return ""
         except OSError as error:
             return f"cannot be read: {error.strerror}"
-        return "" if same else "holds something else than when it was read, though its times are the same"
+        return "" if same else "changed since it was read, though its times are the same"
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
@@ -202,10 +199,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
 
 
 def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:
-    """True if a file that a job has located was never another one since.
-
-    `settled` says that any change shows in the state; else the file is read again.
-    """
+    """True if a located file never changed since; it is read unless `settled`, as any change then shows."""
     try:
         return file_state(Path(file))[0] == list(state) and (settled or hash_file(Path(file)) == content)
     except OSError:
@@ -259,7 +253,7 @@ def _content(
         sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
         for file, content in _hash_all(sizes, tell, waiting):
             state, settled = states[file]
-            _check_still(file, state)
+            _check_unchanged(file, state)
             found[file] = content
             if file not in loose:
                 fresh[str(file)] = [*state, content if settled else YOUNG]
@@ -283,13 +277,13 @@ def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, ob
     }
 
 
-def _hashed(file: Path, state: list[int]) -> str:
+def _hash_unchanged(file: Path, state: list[int]) -> str:
     ((_, content),) = _hash_all({file: state[SIZE]})
-    _check_still(file, state)
+    _check_unchanged(file, state)
     return content
 
 
-def _check_still(file: Path, state: list[int]) -> None:
+def _check_unchanged(file: Path, state: list[int]) -> None:
     if _state(file)[0] != state:
         hint = "wait until it is complete, and run again"
         raise InputError("a file changes while it is read", file=file, hint=hint)

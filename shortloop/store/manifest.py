@@ -52,18 +52,21 @@ class Manifest:
     parts: Parts  # what the key was made of
     content: str  # hash of what it left; jobs that left the same are interchangeable
     files: dict[str, tuple[int, str]]  # size in bytes and BLAKE3 of each file
-    base: str = ""
-    units: list[str] = field(default_factory=list)
+    base: str = ""  # key without the option in which it can grow, or key of all its units; empty: neither
+    units: list[str] = field(default_factory=list)  # what all units read, if others can take them over
     partition: str | None = None  # which part of the data; None: all
     rejected: bool = False  # whether it rejected its input
     pipeline: str = ""  # what it was built for: the build script and the name of its settings
     settings: str = ""  # name of the settings; empty if they have none
     reason: str = ""  # why it was built
     previous: str = ""  # the job in its place before; empty if there was none
-    cost: Cost = field(default_factory=dict)
-    opened: list[str] = field(default_factory=list)
-    project: str = ""
-    harmless: list[Harmless] = field(default_factory=list)
+    cost: Cost = field(
+        default_factory=dict
+    )  # ``seconds``, ``bytes``, and what `shortloop.exax.cost` measured
+    opened: list[str] = field(default_factory=list)  # project and input files that it read, but not its key
+    project: str = ""  # project that it was built for, as its workdir calls it; empty: unknown
+    harmless: list[Harmless] = field(default_factory=list)  # later changes that need no rebuild
+    # With datasets: content of the jobs whose datasets it needs; itself is among them, without content.
     rests_on: dict[str, str] = field(default_factory=dict)
 
     @property

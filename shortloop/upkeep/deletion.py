@@ -30,7 +30,7 @@ OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is 
 
 
 def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
-    """Jobs to delete, the oldest first."""
+    """Select jobs to delete, the oldest first."""
     entries = list(entries)
     latest = time.time() - (older or 0)
     found = sorted((each for each in entries if _loses_nothing(each)), key=lambda each: each.made)
@@ -48,7 +48,7 @@ def to_delete(entries: Iterable[Entry], older: float | None = None, total: int |
 
 
 def delete(store: Store, entries: Iterable[Entry]) -> int:
-    """Delete the results of jobs. No run may be in progress, see `idle_project`."""
+    """Delete the results of jobs while `idle_project` is held; return the freed bytes."""
     freed = 0
     for each in entries:
         # In this order nobody uses a job of which some is gone, wherever this is interrupted.
@@ -90,7 +90,7 @@ def old_parts() -> list[Path]:
 
 
 def pipelines_of(store: Store, settings: str) -> list[Purpose]:
-    """Pipelines that were run with settings of a name, by this project and by those that are gone."""
+    """Pipelines that were run with named settings, by this project and by deleted ones."""
     names = store.index.settings_names()
     placed = {Purpose(place.pipeline, project) for project, place, _ in store.index.all_places()}
     known = sorted(placed | store.index.ended_pipelines())
@@ -112,7 +112,7 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
 
 @contextmanager
 def idle_project() -> Iterator[None]:
-    """Hold the project and its workdirs so that no run begins."""
+    """Lock the project and its workdirs, so that no run starts."""
     with only_run("deleting jobs", wait=False):
         if answers() and not is_idle():
             raise InputError(

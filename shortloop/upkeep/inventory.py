@@ -32,7 +32,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A job, as a list shows it."""
+    """A job in a list."""
 
     job: str
     folder: Path
@@ -49,7 +49,7 @@ class Entry:
 
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
-    """All jobs, by workdir and number, whichever project made them."""
+    """List all jobs by workdir and number, whichever project built them."""
     workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
     of_job: dict[str, list[Purpose]] = {}
     for project, place, job in store.index.all_places():
@@ -71,7 +71,7 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
 
 
 def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Purpose]) -> set[str]:
-    """Jobs that something still rests on."""
+    """Jobs that current or unrecorded ones depend on."""
     known = {each.job: each for each in entries}
     ended = set(ended)
     unknown = {
@@ -91,7 +91,7 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Pur
 
 
 def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose, int] | None) -> Entry:
-    """What a folder of a job says."""
+    """Describe the job in a folder."""
     made_for, size = indexed or (Purpose(""), 0)
     try:
         names = set(os.listdir(str(folder)))

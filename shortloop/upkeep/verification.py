@@ -63,7 +63,7 @@ def check_inputs() -> list[Problem]:
 
 
 def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
-    """Jobs that the project knows, and whose folders are gone."""
+    """Indexed jobs whose folders are gone."""
     there = {each.job for each in entries}
     places = {job: place for _, place, job in store.index.all_places()}
     found = []
@@ -103,7 +103,7 @@ def _check(each: Entry) -> Problem | None:
 
 
 def _elsewhere(each: Entry, manifest: Manifest) -> str | None:
-    """What is wrong with jobs that its datasets name; what is in them is read where they are checked."""
+    """Problem of the jobs that its datasets need; their data is read where they are checked."""
     for job, content in manifest.rests_on.items():
         above = configuration().workdirs.get(job.rpartition("-")[0])
         folder = each.folder if above is None else Path(above) / job
@@ -116,7 +116,7 @@ def _elsewhere(each: Entry, manifest: Manifest) -> str | None:
 
 
 def _outside(each: Entry, manifest: Manifest) -> str | None:
-    """What is wrong with files of the input that hold data of a job."""
+    """Problem of input files that hold data of a job."""
     if RECORD not in manifest.files:
         return None
     record = json.loads((each.folder / RECORD).read_text(encoding="utf-8"))

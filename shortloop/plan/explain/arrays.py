@@ -31,7 +31,7 @@ class ArrayDifference(NamedTuple):
 
 
 def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
-    """How the arrays of two jobs differ."""
+    """Compare the arrays of two jobs."""
     for name in dict.fromkeys([*first.arrays, *second.arrays]):
         before, after = _described(first, name), _described(second, name)
         found: tuple[int | None, float | None] = (None, None)
@@ -48,7 +48,7 @@ def _described(result: Result, name: str) -> str:
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
-    """Part by part, as arrays may be larger than memory."""
+    """Compare by parts, because arrays may exceed memory."""
     import numpy as np
 
     numeric = all(each.dtype.kind in "biuf" for each in (one, other))
@@ -67,7 +67,7 @@ def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
 
 
 def outcome(before: Manifest, now: Manifest, declared: bool = False) -> str:
-    """How a job came out, against the one with the same key that was there before."""
+    """Compare a job with the previous one of the same key."""
     if before.content == now.content:
         return f"{now.job} came out the same as {before.job}"
     differ = [

@@ -43,7 +43,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Explained:
-    """A job and what made it another one than the job that it is compared with."""
+    """A job, and what differs from the job that it is compared with."""
 
     manifest: Manifest
     before: str = ""  # the job that it is compared with; empty if there is none
@@ -51,7 +51,7 @@ class Explained:
     causes: list[Cause] = field(default_factory=list)  # empty if both were made of the same
 
     def roots(self) -> frozenset[str]:
-        """What is behind it, whatever the jobs between are: the same for jobs with the same cause."""
+        """Root causes, whatever jobs lie between: equal for jobs with the same cause."""
         return frozenset(self._roots())
 
     def _roots(self) -> Iterator[str]:
@@ -64,7 +64,7 @@ class Explained:
 
 
 def explain(store: Store, job: str, against: str = "") -> Explained:
-    """Why a job was built."""
+    """Find out why a job was built."""
     manifest = store.manifest_of(job)
     folder = store.folder(job)
     if manifest is None and folder is not None and is_outdated(folder):
@@ -92,7 +92,7 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
 
 
 def same_cause(explained: list[Explained]) -> list[list[Explained]]:
-    """Jobs together that have the same cause and were built for the same run."""
+    """Group jobs built for the same run by their cause."""
     found: dict[tuple[str, str, frozenset[str]], list[Explained]] = {}
     for each in explained:
         of = each.manifest.parts.method, each.manifest.pipeline, each.roots()
@@ -148,7 +148,7 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
 
 
 def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
-    """The older job of the same method and partition that differs in the fewest things."""
+    """Older job of the same method and partition with the fewest differences."""
     jobs = store.index.of_method(manifest.parts.method, manifest.partition)
     number = _number(manifest.job)
     older = sorted((job for job in jobs if _number(job) < number), key=_number, reverse=True)[:RECENT]
@@ -162,7 +162,7 @@ def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
 
 
 def _kin(store: Store, manifest: Manifest) -> list[str]:
-    """Methods of the jobs that a job was made from: by these, jobs of one method are of different kinds."""
+    """Methods of a job's inputs, which tell kinds of jobs of one method apart."""
     sources = [job for _, job in sources_of(setup_of(_folder(store, manifest)))]
     return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
 

@@ -23,12 +23,12 @@ HEADING = "# module "
 
 @cache
 def kept_code(folder: Path) -> dict[str, str]:
-    """The code that a job was made with, as it is kept with it."""
+    """Read the code stored with a job."""
     return {**_in_archive(folder / ARCHIVE), **_in_text(folder / CODE_BESIDE)}
 
 
 def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path]]:
-    """The code of a method as it is now."""
+    """Read the current code of a method."""
     package, file = find_method(method)
     modules = {f"{package}.a_{method}": file, **closure(file, more)[0]}
     said = {name: (read_source(each, name).text, each) for name, each in modules.items()}
@@ -37,21 +37,21 @@ def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path
 
 @cache
 def changed_names(old: str, new: str) -> list[str]:
-    """Functions, classes and constants that differ between two texts of a module."""
+    """Functions, classes and constants that differ between two versions of a module."""
     before, after = dict(_named(old)), dict(_named(new))
     changed = [name for name, text in after.items() if before.get(name) != text]
     return [*changed, *(name for name in before if name not in after)]
 
 
 def text_diff(old: str, new: str, old_name: str, new_name: str) -> list[str]:
-    """What differs between two texts, as a unified diff."""
+    """Unified diff of two texts."""
     return list(
         difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="", n=2)
     )
 
 
 def _in_archive(file: Path) -> dict[str, str]:
-    """What exax keeps: the method, and the file that `shortloop.keys.code.code_of` writes."""
+    """Code that exax keeps: the method, and the file written by `shortloop.keys.code.code_of`."""
     found: dict[str, str] = {}
     try:
         with tarfile.open(file) as archive:
@@ -69,7 +69,7 @@ def _in_archive(file: Path) -> dict[str, str]:
 
 
 def _in_text(file: Path) -> dict[str, str]:
-    """Modules that the method imports by a name which its code does not say."""
+    """Modules that the method imports by names not in its code."""
     try:
         return _modules_in(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -77,7 +77,7 @@ def _in_text(file: Path) -> dict[str, str]:
 
 
 def _modules_in(text: str) -> dict[str, str]:
-    """The parts of a file of `shortloop.keys.code`."""
+    """Split a file written by `shortloop.keys.code`."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():
@@ -101,7 +101,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _head(node: ast.ClassDef) -> str:
-    """What a class says beside its named parts."""
+    """Source of a class without its named members."""
     head = copy.copy(node)
     head.body = [each for each in node.body if not _names_of(each)] or [ast.Pass()]
     return ast.unparse(head)

@@ -49,7 +49,7 @@ class Difference:
 
     @property
     def known(self) -> bool:
-        """Whether it is known what it will be: false in a plan, for what is still to be built or read."""
+        """False in a plan for inputs that are still to be built or read."""
         if isinstance(self.old, list) and isinstance(self.new, list):
             return any(new not in (old, UNKNOWN) for old, new in zip(self.old, self.new)) or (
                 len(self.old) != len(self.new)
@@ -58,7 +58,7 @@ class Difference:
 
 
 def differences(old: Parts, new: Parts) -> list[Difference]:
-    """What differs between what two keys were made of."""
+    """List the differences between the parts of two keys."""
     if not new.libraries:  # what it will load is not known: what the other one has loaded, as it is now
         new = new.installed(old.libraries)
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
@@ -72,19 +72,19 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
 
 
 def nearest(before: Manifest, parts: Parts) -> Parts:
-    """What a job was made of, or counts as since a change was declared harmless: what is more alike."""
+    """Parts of a job, or those after a change declared harmless: whichever is closer."""
     states = [*(each.applied(before.parts) for each in reversed(before.harmless)), before.parts]
     return min(states, key=lambda each: len(differences(each, parts))) if before.harmless else before.parts
 
 
 def is_open(parts: Parts) -> bool:
-    """Whether something is not known yet, in a plan, of what a key is made of."""
+    """True in a plan if a part of a key is still unknown."""
     values = [value for _, value in option_rows(parts.options)]
     return UNKNOWN in _leaves([*values, *parts.inputs.values()])
 
 
 def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], list[int]]:
-    """Which contents only one of two lists has, wherever they are in it."""
+    """Positions of contents that only one of two lists has, in whatever order."""
 
     def without(contents: Sequence[Plain], others: Sequence[Plain]) -> list[int]:
         left, found = Counter(others), []
@@ -99,7 +99,7 @@ def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], li
 
 
 def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:
-    """Options with what is inside of them."""
+    """Flatten options to dotted names."""
     for name, value in options.items():
         if isinstance(value, dict) and value:
             yield from option_rows(value, f"{prefix}{name}.")
@@ -112,7 +112,7 @@ def _order(each: Difference) -> int:
 
 
 def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
-    """Whether it says no more than what is said of what is, or was, inside of it."""
+    """True if the differences inside a dict already say that it was filled or emptied."""
     return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in others)
 
 
@@ -144,14 +144,14 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
 
 
 def _orders(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
-    """Options that differ in the order of what is in their dicts."""
+    """Options whose dicts differ only in order."""
     for name in sorted(old.keys() & new.keys()):
         if json.dumps(old[name]) != json.dumps(new[name]):
             yield Difference("option", f"{name}, its order", json.dumps(old[name]), json.dumps(new[name]))
 
 
 def _hold_files(leaves: list[Plain]) -> bool:
-    """Whether an option, as it was and is, holds contents of files, perhaps with their names beside them."""
+    """True if an option contained or contains file contents, perhaps with names."""
     texts = [each for each in leaves if isinstance(each, str)]
     return len(texts) == len(leaves) and any(map(CONTENT.fullmatch, texts))
 
@@ -161,7 +161,7 @@ def _is_content(value: Plain) -> TypeGuard[str]:
 
 
 def _leaves(value: Plain) -> list[Plain]:
-    """What is in lists that may be in each other."""
+    """Flatten nested lists."""
     if isinstance(value, list):
         return [leaf for each in value for leaf in _leaves(each)]
     return [] if value is None else [value]
@@ -171,7 +171,7 @@ DECLARED = "file "  # what names of files that a method declares begin with
 
 
 def file_words(each: Difference) -> str:
-    """Which input file is another one."""
+    """Describe the change of an input file."""
     if each.old is None:
         return f"file {name_of(str(each.new))} is new" if each.new else "a file more"
     if each.new is None:
@@ -184,7 +184,7 @@ def file_words(each: Difference) -> str:
 
 
 def code_words(each: Difference, names: Sequence[str]) -> str:
-    """Which functions are others."""
+    """Describe the change of code."""
     if each.name.startswith(DECLARED):
         how = "is new" if each.old is None else "is none any more" if each.new is None else "was changed"
         return f"{each.name}, which the method declares, {how}"
@@ -198,12 +198,12 @@ def code_words(each: Difference, names: Sequence[str]) -> str:
 
 
 def given_words(each: Difference) -> str:
-    """That a job is made from another one more or less."""
+    """Describe an added or removed input."""
     return f"{each.name} is {'given now' if each.old is None else 'not given any more'}"
 
 
 def value_words(each: Difference, full: bool = False) -> str:
-    """What a value was and is."""
+    """Describe the change of a value."""
     values = [each.old, each.new]
     if each.kind == "version" and number_of(str(each.old)) != number_of(str(each.new)):
         values = [value and number_of(str(value)) for value in values]

@@ -33,23 +33,23 @@ _names: dict[tuple[str, str, str], list[str]] = {}
 
 
 class Source(Protocol):
-    """A job that another is made from, as a pipeline knows it."""
+    """A job that is the input of another, as a pipeline knows it."""
 
     @property
     def job(self) -> str:
-        """Job id; empty if it is still to be built."""
+        """Job id; empty if still to be built."""
 
     @property
     def stage(self) -> str:
-        """Its stage."""
+        """Stage of the job."""
 
     @property
     def partition(self) -> str | None:
-        """Which part of the data; None: all."""
+        """Partition; None: all of the data."""
 
     @property
     def content(self) -> str:
-        """Hash of what it left; empty if that is not known yet."""
+        """Hash of the results; empty if still unknown."""
 
 
 Sources = Mapping[str, Source | Sequence[Source]]
@@ -57,7 +57,7 @@ Sources = Mapping[str, Source | Sequence[Source]]
 
 
 def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Sources) -> str:
-    """The reason to build a job that the store did not find."""
+    """Say why a job must be built that the store did not find."""
     key = parts.key()
     if key in store.damaged:
         job, what = store.damaged[key]
@@ -79,7 +79,7 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
 
 
 def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Sources) -> str:
-    """In a plan, what is not known yet and decides whether a job is built."""
+    """Say what decides, in a plan, if a job must be built."""
     found = [] if previous is None else differences(nearest(previous, parts), parts)
     if previous is None or any(each.known for each in found):
         return ""
@@ -138,5 +138,5 @@ def _flat(sources: Sources) -> Iterator[Source]:
 
 
 def _ids_before(folder: Path | None, name: str) -> list[str]:
-    """Ids of the jobs that the job before was made from."""
+    """Ids of an input of the previous job."""
     return [] if folder is None else [job for of, job in sources_of(setup_of(folder)) if of == name]

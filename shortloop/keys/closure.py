@@ -198,9 +198,9 @@ def _names_in(folder: str, asked: str) -> Mapping[str, str]:
 
 
 def _listed(folder: str, asked: set[str]) -> _Folder:
-    state = _state_of(folder)  # before it is read, so that a change meanwhile shows
-    settled, names = True, dict[str, str]()
-    with suppress(OSError):
+    state, settled, names = list[State](), True, dict[str, str]()
+    with suppress(OSError):  # it is missing or unreadable
+        state = states_of_files([folder])  # before it is read, so that a change meanwhile shows
         settled = file_state(folder)[1]
         with os.scandir(folder) as entries:
             names = {each.name: _kind_of(each) for each in entries}
@@ -211,14 +211,6 @@ def _kind_of(entry: os.DirEntry[str]) -> str:
     with suppress(OSError):  # a link to what may not be looked at
         return "folder" if entry.is_dir() else "file" if entry.is_file() else ""
     return ""
-
-
-def _state_of(folder: str) -> list[State]:
-    """State of a folder; empty if it is missing or unreadable."""
-    try:
-        return states_of_files([folder])
-    except OSError:
-        return []
 
 
 def look_anew() -> int:

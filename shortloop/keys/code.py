@@ -27,7 +27,7 @@ from shortloop.keys.file_state import (
     State,
     at_one_moment,
     file_state,
-    moment,
+    once_per_moment,
     state_at_moment,
     states_at_moment,
     states_of_files,
@@ -147,13 +147,8 @@ def modules_as_loaded(method: Path) -> set[str]:
 
 def code_state(method: Path, more: Sequence[str] = ()) -> Code:
     """Hash the code of a method, including declared files."""
-    seen, asked = moment(), (method, tuple(more))
-    if seen is None:
-        return _code_now(*asked)
-    if asked not in seen:
-        seen[asked] = _code_now(*asked)
-    found: Code = seen[asked]
-    return found
+    asked = method, tuple(more)
+    return once_per_moment(asked, lambda: _code_now(*asked))
 
 
 def _code_now(method: Path, more: tuple[str, ...]) -> Code:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from shortloop.base.errors import InputError
 
@@ -24,6 +24,7 @@ __all__ = [
     "file_state",
     "kind_of",
     "moment",
+    "once_per_moment",
     "other_than",
     "plain_size",
     "state_at_moment",
@@ -31,6 +32,7 @@ __all__ = [
     "states_of_files",
 ]
 
+T = TypeVar("T")
 INODE, SIZE = 1, 2  # where they are in the state of a file
 State = tuple[int, ...]
 CHANGED = 3  # where the time of change is in that of one of many
@@ -54,10 +56,7 @@ _KINDS = {
 
 @contextmanager
 def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
-    """Within the block, no time passes: each method, file and folder of code is looked at once.
-
-    `seen`, if given, is what was found at the moment that goes on.
-    """
+    """Within the block, look at each method, file and folder of code once; `seen` continues a moment."""
     token = _moment.set(({} if seen is None else seen) if _moment.get() is None else _moment.get())
     try:
         yield
@@ -70,15 +69,20 @@ def moment() -> dict[object, Any] | None:
     return _moment.get()
 
 
-def state_at_moment(file: str) -> tuple[list[int], bool]:
-    """Like `file_state`, cached within one moment: a file is read after that."""
+def once_per_moment(asked: object, compute: Callable[[], T]) -> T:
+    """Compute something, or return what was computed within this moment."""
     seen = _moment.get()
     if seen is None:
-        return file_state(file)
-    if (file_state, file) not in seen:
-        seen[file_state, file] = file_state(file)
-    found: tuple[list[int], bool] = seen[file_state, file]
+        return compute()
+    if asked not in seen:
+        seen[asked] = compute()
+    found: T = seen[asked]
     return found
+
+
+def state_at_moment(file: str) -> tuple[list[int], bool]:
+    """Like `file_state`, cached within one moment: a file is read after that."""
+    return once_per_moment((file_state, file), lambda: file_state(file))
 
 
 def states_at_moment(files: Sequence[str]) -> list[State]:

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.keys.file_state import CHANGED, SETTLED_NS, State, moment, states_at_moment, states_of_files
+from shortloop.keys.file_state import (
+    CHANGED,
+    SETTLED_NS,
+    State,
+    moment,
+    once_per_moment,
+    states_at_moment,
+    states_of_files,
+)
 from shortloop.keys.hashing import hash_file
 from shortloop.project.project import cache_directory, write_atomically
 
@@ -34,12 +42,13 @@ __all__ = [
 OF = " of "
 INFO = (".dist-info", ".egg-info")
 MODULE = re.compile(r"\.(py|pyc|so|pyd)$|\.(cpython|abi3|pypy)[^/]*$")
+NO_CODE = re.compile(r"__pycache__/|-info/|^\.\./|\.pth,")  # bytecode, an installer's notes, scripts
 OPTIONAL = re.compile(r";.*\bextra\b")
 
 
 class _Version(NamedTuple):
+    # With a hash if installed from a folder or a repository, where two may share a number.
     text: str
-    """The version; with a hash if installed from a folder or a repository, where two may share a number."""
     content: str  # A hash of the files that it has installed; empty if it does not list them
 
 
@@ -154,14 +163,10 @@ def _moment() -> _Moment:
 
 
 def _path() -> list[str]:
-    seen, asked = moment(), (_path, *sys.path)
-    if seen is None or asked not in seen:
-        found = [os.path.abspath(folder) for folder in dict.fromkeys(sys.path) if os.path.isdir(folder)]
-        if seen is None:
-            return found
-        seen[asked] = found
-    known: list[str] = seen[asked]
-    return known
+    def folders() -> list[str]:
+        return [os.path.abspath(folder) for folder in dict.fromkeys(sys.path) if os.path.isdir(folder)]
+
+    return once_per_moment((_path, *sys.path), folders)
 
 
 def _version(library: str, owners: list[_Distribution]) -> _Version:
@@ -236,7 +241,7 @@ def _described(info: str, before: _Distribution | None) -> _Distribution:
     requires = sorted({_normal(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in requires})
     lines = _read(record).splitlines()
     starts = [each.partition(",")[0] for each in lines if ".pth," in each]
-    lines = [each for each in lines if not _is_beside(each)]
+    lines = [each for each in lines if not NO_CODE.search(each)]
     tops = {MODULE.sub("", line.partition("/")[0].partition(",")[0].strip('"')) for line in lines}
     tops = tops or {*_read(f"{info}/top_level.txt").split()} or {name.replace("-", "_")}
     content = _digest(sorted(lines)) if lines else ""
@@ -244,21 +249,11 @@ def _described(info: str, before: _Distribution | None) -> _Distribution:
     return _Distribution(state, name, version, content, is_local, sorted(tops), requires, starts)
 
 
-def _is_beside(line: str) -> bool:
-    """True for a line of RECORD that names no code: a script, bytecode, or an installer's notes."""
-    return "__pycache__/" in line or "-info/" in line or line.startswith("../") or ".pth," in line
-
-
 def _hash_of(folder: Path, name: str) -> str:
     """Hash a module among installed libraries that belongs to none of them."""
-    files = sorted(
-        each for each in chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")) if _is_module(each)
-    )
+    every = sorted(chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")))
+    files = [each for each in every if MODULE.search(each.name) and each.suffix != ".pyc"]
     return _digest([[each.name, hash_file(each)] for each in files])
-
-
-def _is_module(file: Path) -> bool:
-    return MODULE.search(file.name) is not None and file.suffix != ".pyc"
 
 
 def _digest(lines: object) -> str:

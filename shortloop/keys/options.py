@@ -298,7 +298,9 @@ def _of_scalar(hint: Any, value: Any) -> object:
     try:
         if hint in (date, datetime, time):
             given = hint.fromisoformat(value) if kind is str else value
-            return given.isoformat() if type(given) is hint and _zone_is_kept(given) else value
+            zone = getattr(given, "tzinfo", None)
+            is_kept = type(given) is hint and (zone is None or type(zone) is timezone)
+            return given.isoformat() if is_kept else value
         if hint is timedelta and kind is timedelta:
             sign, parts = ("-", -value) if value < timedelta(0) else ("", value)
             return f"{sign}P{parts.days}DT{parts.seconds}.{parts.microseconds:06}S"
@@ -313,8 +315,3 @@ def _of_scalar(hint: Any, value: Any) -> object:
     except (ValueError, InvalidOperation):
         pass
     return value
-
-
-def _zone_is_kept(value: Any) -> bool:
-    zone = getattr(value, "tzinfo", None)
-    return zone is None or type(zone) is timezone

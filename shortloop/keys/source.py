@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from shortloop.keys.file_state import file_state, moment, state_at_moment
+from shortloop.keys.file_state import file_state, once_per_moment, state_at_moment
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import cache_directory, keep
 from shortloop.stages.needs import NOT_IN_KEY
@@ -73,14 +73,8 @@ _changed = False
 
 def read_source(file: Path, module: str) -> Source:
     """Parse a file: its normalised text, and all that it imports."""
-    path, seen = str(file), moment()
-    if seen is not None and (read_source, path) in seen:
-        found: Source = seen[read_source, path]
-        return found
-    found = _read_now(file, path, module)
-    if seen is not None:
-        seen[read_source, path] = found
-    return found
+    path = str(file)
+    return once_per_moment((read_source, path), lambda: _read_now(file, path, module))
 
 
 def _read_now(file: Path, path: str, module: str) -> Source:
@@ -165,12 +159,9 @@ def _parsed(data: bytes, file: Path, module: str) -> Source:
     for_types = {*_imports((node for node, is_run in nodes if not is_run), module, is_package)} - run
     public = _public(tree, (node for node, _ in nodes))
     # What a module reads of its own text may be in its results.
-    text = decode_source(data) if _reads_text(data, file) else normalised(tree)
+    reads_text = READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
+    text = decode_source(data) if reads_text else normalised(tree)
     return Source(text, sorted(run | for_types), sorted(for_types), public, hash_of(text))
-
-
-def _reads_text(data: bytes, file: Path) -> bool:
-    return READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
 
 
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
@@ -190,11 +181,8 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    test = getattr(node, "test", None)
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
-        getattr(test, "id", ""),
-        getattr(test, "attr", ""),
-    )
+    test = node.test if isinstance(node, ast.If) else None
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
 
 
 def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[str]:
@@ -247,17 +235,16 @@ def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
             continue
         if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
             return None
-        values: list[Any] = [each for each in tree.body if _assigns(each, node)]
+        values: list[Any] = [
+            each
+            for each in tree.body
+            if any(node is target for target in getattr(each, "targets", [getattr(each, "target", None)]))
+        ]
         try:
             listed += [str(each) for each in ast.literal_eval(values[0].value)]
         except (ValueError, TypeError, IndexError):
             return None
     return listed
-
-
-def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
-    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
-    return any(target is name for target in targets)
 
 
 def _strip(node: ast.AST) -> None:
@@ -272,11 +259,8 @@ def _strip(node: ast.AST) -> None:
 
 
 def _is_string(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 STAGES = {
@@ -318,11 +302,8 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
         else:  # classes, functions, arguments, handlers, patterns
-            names = [
-                getattr(node, field, None)
-                for field in ("name", "arg", "rest")
-                if not isinstance(node, ast.keyword)
-            ]
+            fields = () if isinstance(node, ast.keyword) else ("name", "arg", "rest")
+            names = (getattr(node, field, None) for field in fields)
             yield from (each for each in names if isinstance(each, str))
 
 

@@ -29,7 +29,7 @@ from shortloop.base.plain import Plain
 from shortloop.exax.method import STAGE
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.keys.code import code_state, says_code
-from shortloop.keys.file_state import moment
+from shortloop.keys.file_state import once_per_moment
 from shortloop.keys.hashing import canonical
 from shortloop.keys.methods import find_method
 from shortloop.keys.options import annotations_of, check_options
@@ -76,20 +76,17 @@ class Signature:
 
 def signature_of(method: str) -> Signature:
     """Read the signature of a method."""
-    seen = moment()
-    if seen is not None and (signature_of, method) in seen:
-        known: Signature = seen[signature_of, method]
-        return known
+    return once_per_moment((signature_of, method), lambda: _signature_now(method))
+
+
+def _signature_now(method: str) -> Signature:
     package, file = find_method(method)
     code_state(file)  # says so if it is not Python
     name = f"{package}.{file.stem}"
     try:
         # Of one that is imported already nothing is run, and this is asked for each job.
         with nullcontext() if name in sys.modules else _inheritance_kept():
-            found = _read(importlib.import_module(name))
-        if seen is not None:
-            seen[signature_of, method] = found
-        return found
+            return _read(importlib.import_module(name))
     except InputError:
         raise
     except (Exception, SystemExit) as error:

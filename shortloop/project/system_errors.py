@@ -65,13 +65,17 @@ OF_INDEX = {
 
 def system_error(error: BaseException) -> InputError | None:
     """Translate an error caused by missing resources or permissions; None for others."""
-    if _no_folder(error):
-        hint = "change to a folder that exists"
-        return InputError("the current folder was deleted", hint=hint)
-    for each in _chain(error):
-        said = _lack(each)
+    if isinstance(error, FileNotFoundError):
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            return InputError("the current folder was deleted", hint="change to a folder that exists")
+    cause: BaseException | None = error
+    while cause is not None:
+        said = _lack(cause)
         if said is not None:
-            return _told(each, *said)
+            return _told(cause, *said)
+        cause = cause.__cause__ or cause.__context__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
     if number in OTHERS:
         return _told(error, *OTHERS[number])
@@ -105,10 +109,7 @@ def need_files(least: int) -> None:
 
 @contextmanager
 def if_writable() -> Iterator[None]:
-    """Leave a write out where it cannot be: in a project of another user, on a disk only to be read, or full.
-
-    For what can be computed again, so that those who only look need not write.
-    """
+    """Skip a write to a full or read-only disk, or to another user's: for caches, which readers need not."""
     try:
         yield
     except OSError as error:
@@ -122,12 +123,6 @@ def unreadable(error: OSError, what: str) -> InputError:
     if error.errno == errno.EISDIR:
         hint = "name one file; a table in several files must be joined into one first"
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _lack(error: BaseException) -> tuple[str, str] | None:
@@ -174,13 +169,3 @@ def _told(error: BaseException, problem: str, hint: str) -> InputError:
     lines = str(error).strip().splitlines()  # the last one of many says what happened
     found = getattr(error, "strerror", None) or (lines[-1] if lines else None)
     return InputError(problem, file=file, found=found, hint=hint)
-
-
-def _no_folder(error: BaseException) -> bool:
-    if not isinstance(error, FileNotFoundError):
-        return False
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return True
-    return False

@@ -104,16 +104,13 @@ def _text(path: Path, noun: str, variable: str) -> str:
 def _validated(content: Mapping[str, object], model: type[M]) -> M:
     """Validate as strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass."""
     try:
-        return model.model_validate_json(_as_json(content), strict=True)
+        text = json.dumps(content, default=lambda time: time.isoformat())
+        return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         if all(each["type"] != "tuple_type" for each in error.errors()):
             raise
         # What a validator that comes first returns counts as Python, where no list is a tuple.
         return model.model_validate(with_tuples(content), strict=True)
-
-
-def _as_json(content: Mapping[str, object]) -> str:
-    return json.dumps(content, default=lambda time: time.isoformat())
 
 
 def _holds_times(value: object) -> bool:

@@ -20,7 +20,6 @@ from shortloop.stages.tables import is_table_file
 from shortloop.store.notes import NOTED
 
 __all__ = [
-    "BEFORE",
     "MANIFEST",
     "OTHER_FORMAT",
     "Change",
@@ -60,9 +59,7 @@ class Manifest:
     settings: str = ""  # name of the settings; empty if they have none
     reason: str = ""  # why it was built
     previous: str = ""  # the job in its place before; empty if there was none
-    cost: Cost = field(
-        default_factory=dict
-    )  # ``seconds``, ``bytes``, and what `shortloop.exax.cost` measured
+    cost: Cost = field(default_factory=dict)  # ``seconds``, ``bytes``, and what `exax.cost` measured
     opened: list[str] = field(default_factory=list)  # project and input files that it read, but not its key
     project: str = ""  # project that it was built for, as its workdir calls it; empty: unknown
     harmless: list[Harmless] = field(default_factory=list)  # later changes that need no rebuild
@@ -111,14 +108,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
     plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
     plain["harmless"] = [vars(each) for each in manifest.harmless]
-    for name in ("harmless", "rests_on"):  # versions of Shortloop that do not know of it can read all others
-        if not plain[name]:
-            del plain[name]
     part = folder / f".{MANIFEST}.{os.getpid()}"
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(value)}"
-        for name, value in (plain | {"hash": digest(plain)}).items()
-    )
+    lines = (f'"{name}": {json.dumps(value)}' for name, value in (plain | {"hash": digest(plain)}).items())
     with part.open("w", encoding="utf-8") as stream:
         stream.write("{" + ",\n".join(lines) + "}\n")
         stream.flush()
@@ -146,12 +137,12 @@ def _read(folder: Path) -> Manifest | str:
         plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         noted = plain.pop("hash", None)
         whole = noted == digest(plain)
-        number = plain.pop("format", 0)  # there was none at first
-        if type(number) is int and number != FORMAT and (number or whole):
+        number = plain.pop("format")
+        if type(number) is int and number != FORMAT:
             return OTHER_FORMAT
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
-        plain["harmless"] = [_harmless(**each) for each in plain.pop("harmless", [])]
+        plain["harmless"] = [_harmless(**each) for each in plain["harmless"]]
         manifest = Manifest(**plain)
         manifest.declared()  # which fails of another job's
         key = manifest.parts.key()
@@ -163,11 +154,7 @@ def _read(folder: Path) -> Manifest | str:
         return f"{MANIFEST} is damaged"
     if manifest.job != folder.name:
         return f"{MANIFEST} is that of {manifest.job}"
-    return (
-        manifest
-        if manifest.key == key
-        else f"{MANIFEST} has another key than what it says the job was made of"
-    )
+    return manifest if manifest.key == key else f"{MANIFEST} has another key than its parts"
 
 
 def _harmless(why: str, when: float, what: str, code: Change, versions: Change) -> Harmless:
@@ -244,24 +231,14 @@ def _applied(old: Mapping[str, str], change: Change) -> dict[str, str]:
     return found
 
 
-BEFORE = ("seal.json",)  # What the manifest was called before it had a format number
-
-
 def is_outdated(folder: Path) -> bool:
     """True if a job is stored in the format of another version of Shortloop."""
     problem = manifest_problem(folder)
-    if problem == OTHER_FORMAT:
-        return True
-    if problem is not None and not (folder / MANIFEST).exists():
-        return any((folder / name).exists() for name in BEFORE)
-    return _record_is_outdated(folder)
-
-
-def _record_is_outdated(folder: Path) -> bool:
+    if problem == OTHER_FORMAT or not (folder / MANIFEST).exists():
+        return problem == OTHER_FORMAT
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    if not isinstance(record, dict) or not {"stage", "arrays"} <= record.keys():  # damaged, or not ours
-        return False
-    return bool(record.get("format", 0) != FORMAT)
+    is_record = isinstance(record, dict) and {"stage", "arrays"} <= record.keys()  # else damaged, or not ours
+    return is_record and record.get("format") != FORMAT

@@ -18,14 +18,14 @@ from shortloop.exax.listener import answers
 from shortloop.project.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.store.crash_repair import CHECKPOINTS, foreign_server
 from shortloop.store.index import Purpose
-from shortloop.store.manifest import BEFORE, MANIFEST
+from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone, only_run
 from shortloop.upkeep.inventory import Entry
 
 __all__ = ["delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
 
-KEPT = {"setup.json", MANIFEST, *BEFORE, DELETED}
+KEPT = {"setup.json", MANIFEST, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.store.crash_repair import BROKEN
 from shortloop.store.index import Purpose
-from shortloop.store.manifest import BEFORE, MANIFEST, is_outdated, read_manifest
+from shortloop.store.manifest import MANIFEST, is_outdated, read_manifest
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
@@ -104,7 +104,7 @@ def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose,
         state = "deleted"
     elif FINISHED not in names:
         state = "damaged" if names & {SET_ASIDE, BROKEN} else "unfinished"
-    elif indexed is None and names.intersection((MANIFEST, *BEFORE)) and is_outdated(folder):
+    elif indexed is None and MANIFEST in names and is_outdated(folder):
         state = "outdated"
     elif current:
         state = "current"

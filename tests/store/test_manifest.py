@@ -169,7 +169,7 @@ def test_a_manifest_of_another_job_or_key_is_none(folder: Path) -> None:
         (replace(manifest, job="main-4"), "manifest.json is that of main-4"),
         (
             replace(manifest, key="0" * 40),
-            "manifest.json has another key than what it says the job was made of",
+            "manifest.json has another key than its parts",
         ),
         (replace(manifest, parts=parts_with(options={"number": 2})), "another key"),
     ]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,15 +52,9 @@ class Explained:
 
     def roots(self) -> frozenset[str]:
         """Root causes, whatever jobs lie between: equal for jobs with the same cause."""
-        return frozenset(self._roots())
-
-    def _roots(self) -> Iterator[str]:
-        for cause in self.causes:
-            if cause.difference.kind == "input":
-                for each in cause.above:
-                    yield from each.roots()
-            else:
-                yield str(cause.difference)
+        inputs = [each for cause in self.causes if cause.difference.kind == "input" for each in cause.above]
+        own = (str(cause.difference) for cause in self.causes if cause.difference.kind != "input")
+        return frozenset(own).union(*(each.roots() for each in inputs))
 
 
 def explain(store: Store, job: str, against: str = "") -> Explained:
@@ -93,10 +87,9 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
 
 def same_cause(explained: list[Explained]) -> list[list[Explained]]:
     """Group jobs built for the same run by their cause."""
-    found: dict[tuple[str, str, frozenset[str]], list[Explained]] = {}
+    found = defaultdict[tuple[str, str, frozenset[str]], list[Explained]](list)
     for each in explained:
-        of = each.manifest.parts.method, each.manifest.pipeline, each.roots()
-        found.setdefault(of, []).append(each)
+        found[each.manifest.parts.method, each.manifest.pipeline, each.roots()].append(each)
     return list(found.values())
 
 

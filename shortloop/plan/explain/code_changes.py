@@ -7,6 +7,7 @@ import copy
 import difflib
 import tarfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +25,10 @@ HEADING = "# module "
 @cache
 def kept_code(folder: Path) -> dict[str, str]:
     """Read the code stored with a job."""
-    return {**_in_archive(folder / ARCHIVE), **_in_text(folder / CODE_BESIDE)}
+    found = _in_archive(folder / ARCHIVE)
+    with suppress(OSError, UnicodeDecodeError):  # modules that the method imports by names not in its code
+        found |= _modules_in((folder / CODE_BESIDE).read_text(encoding="utf-8"))
+    return found
 
 
 def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path]]:
@@ -66,14 +70,6 @@ def _in_archive(file: Path) -> dict[str, str]:
     except (OSError, EOFError, tarfile.TarError, SyntaxError, UnicodeDecodeError):
         return {}
     return found
-
-
-def _in_text(file: Path) -> dict[str, str]:
-    """Modules that the method imports by names not in its code."""
-    try:
-        return _modules_in(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return {}
 
 
 def _modules_in(text: str) -> dict[str, str]:

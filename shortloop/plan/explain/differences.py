@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -63,8 +63,12 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
         new = new.installed(old.libraries)
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
     options = options or [*_orders(old.options, new.options)]
+
+    def is_emptied(each: Difference) -> bool:  # differences inside a dict already say so
+        return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in options)
+
     return [
-        *sorted((each for each in options if not _is_emptied(each, options)), key=_order),
+        *sorted((each for each in options if not is_emptied(each)), key=_order),
         *sorted(_compare("code", old.code, new.code), key=_order),
         *_compare("version", old.versions, new.versions),
         *_compare("input", old.inputs, new.inputs),
@@ -109,11 +113,6 @@ def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tupl
 
 def _order(each: Difference) -> int:
     return (each.old is None) + 2 * (each.new is None)
-
-
-def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
-    """True if the differences inside a dict already say that it was filled or emptied."""
-    return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in others)
 
 
 def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import project_directory
 from shortloop.settings.changes import changed_name, changed_text
-from shortloop.store.index import Places
+
+if TYPE_CHECKING:
+    from shortloop.store.index import Places
 
 __all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
 

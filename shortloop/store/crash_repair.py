@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -16,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from shortloop.base.plain import Plain
 from shortloop.project.project import (
     DELETED,
     FINISHED,
@@ -27,6 +25,7 @@ from shortloop.project.project import (
     write_atomically,
 )
 from shortloop.store.notes import NOTED
+from shortloop.store.setup import json_object, setup_of
 
 __all__ = [
     "BROKEN",
@@ -96,7 +95,7 @@ def mend(workdirs: Mapping[str, Path]) -> None:
         post = folder / FINISHED
         if not post.exists():
             continue
-        broken = [file.name for file in (post, folder / "setup.json") if not _read(file)]
+        broken = [file.name for file in (post, folder / "setup.json") if not json_object(file)]
         if broken:
             post.replace(folder / BROKEN)
             found.append(f"{folder.name} was truncated ({', '.join(broken)}) and is not used any more")
@@ -128,7 +127,7 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
         if os.path.exists(folder / FINISHED):
             continue
         names = set(os.listdir(folder))
-        setup = _read(folder / "setup.json")
+        setup = setup_of(folder)
         # A build script has no files of its own, and may be running.
         if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED} or setup.get("is_build"):
             continue
@@ -182,11 +181,3 @@ def _is_entry(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return text.endswith("\n") and "\0" not in text and (len(fields) in length or text.startswith("3|"))
-
-
-def _read(file: Path) -> dict[str, Plain]:
-    try:
-        loaded = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}

@@ -7,19 +7,27 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from shortloop.base.plain import Plain
 from shortloop.project.project import configuration
-from shortloop.stages.results import Setup
 
-__all__ = ["Slices", "holds_slices", "setup_of", "slices_configured", "sources_of", "wanted"]
+if TYPE_CHECKING:  # a server asks for slices, and nothing else
+    from shortloop.base.plain import Plain
+    from shortloop.stages.results import Setup
+
+__all__ = ["Slices", "holds_slices", "json_object", "setup_of", "slices_configured", "sources_of", "wanted"]
 
 
 def setup_of(folder: Path) -> Setup:
     """Read exax's own record of a job; empty if it cannot be read."""
+    return cast("Setup", json_object(f"{folder}/setup.json"))  # a `Path` takes its time for thousands
+
+
+def json_object(file: str | Path) -> dict[str, Any]:
+    """Read an object from a JSON file; empty if it cannot be read."""
     try:
-        with open(f"{folder}/setup.json", encoding="utf-8") as stream:  # paths take their time for thousands
-            loaded: Setup = json.load(stream)
+        with open(file, encoding="utf-8") as stream:
+            loaded = json.load(stream)
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
@@ -59,15 +67,11 @@ def _jobs_in(value: Plain) -> Iterator[str]:
 
 
 class Slices:
-    """Tells jobs whose files are split by the number of slices that jobs have now from others.
-
-    now: gives that number; is only asked if a job holds slices.
-    """
+    """Finds jobs whose files are split by another than the current number of slices."""
 
     def __init__(self, now: Callable[[], int]) -> None:
-        self._ask = now
-        self.others: dict[str, tuple[str, int]] = {}
-        """By key: a job whose files are split by another number, and that number."""
+        self._ask = now  # only if a job holds slices
+        self.others: dict[str, tuple[str, int]] = {}  # by key: such a job, and its number
 
     def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
         """True if a job can be used with the current number of slices."""

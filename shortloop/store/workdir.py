@@ -18,7 +18,7 @@ from typing import IO
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.project.project import CONFIGURATION, cache_directory, configuration, project_directory
-from shortloop.project.system_errors import READ_ONLY, if_writable
+from shortloop.project.system_errors import FULL, READ_ONLY, if_writable
 
 __all__ = ["HELD", "HIDDEN", "hidden_folder", "is_gone", "only_run", "project_at", "project_name"]
 
@@ -31,9 +31,9 @@ def hidden_folder(workdir: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # that is told from other errors, and by itself
+        if error.errno in FULL:  # which has a message of its own
             raise
-        if error.errno in READ_ONLY and workdir.is_dir():  # then it is only read
+        if error.errno in READ_ONLY and workdir.is_dir():
             return folder
         raise InputError(
             f"the workdir cannot be used ({error.strerror})",
@@ -74,10 +74,9 @@ LOCK = "run.lock"
 
 @contextmanager
 def only_run(what: str, wait: bool = True) -> Iterator[None]:
-    """Hold the project's run and its workdirs; while another process does, perhaps of another project that
-    uses one of these, say so and wait for it to end.
+    """Lock the project and its workdirs; wait for another process, perhaps of a project that shares one.
 
-    The system lets go of it when the process ends, however it ends.
+    The system unlocks them when the process ends, however it ends.
     """
     if os.environ.get(HELD) == str(os.getppid()):
         yield
@@ -117,8 +116,7 @@ def _lock(stream: IO[str], wait: bool, project: str) -> None:
         stream.seek(0)
         holder = _told(stream.read(), project)
         if not wait:
-            hint = "wait until it has ended"
-            raise InputError("a run is in progress", found=holder, hint=hint) from None
+            raise InputError("a run is in progress", found=holder, hint="wait until it has ended") from None
         print(one_line(f"waiting for another run to end: {holder}"), flush=True)
         fcntl.flock(stream, fcntl.LOCK_EX)
 

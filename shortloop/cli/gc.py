@@ -31,7 +31,7 @@ def collect_garbage(
     if really:
         with idle_project(), Store() as store:
             for each in pipelines_of(store, settings) if settings is not None else ():
-                store.index.ended(each.pipeline, (), each.project)
+                store.index.finish_pipeline(each.pipeline, (), each.project)
             entries = inventory(store)
             _refuse_unreadable(entries)
             chosen = to_delete(entries, age, size)

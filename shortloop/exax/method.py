@@ -51,7 +51,7 @@ from shortloop.stages.threads import Pool, check_single_thread, distinct
 from shortloop.stages.unit_values import keep_nothing, keep_unit
 from shortloop.store.inputs import check_located
 from shortloop.store.lookup import here
-from shortloop.store.notes import are_taken
+from shortloop.store.notes import in_job_process
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.ended import Computed
 from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
@@ -79,7 +79,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
-        "depend_extra": [] if are_taken() else code_of(file),  # exax has asked for it before it forks a job
+        "depend_extra": [] if in_job_process() else code_of(file),  # exax asks before it forks a job
         "options": options,
         "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
         "datasets": (*datasets,),

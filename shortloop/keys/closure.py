@@ -19,7 +19,7 @@ from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.keys.source import Source, read_source
 from shortloop.project.project import CELLS, project_directory
 
-__all__ = ["SETTING_UP", "closure", "closure_of", "look_anew"]
+__all__ = ["SETTING_UP", "closure", "closure_of", "refresh_closures"]
 
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
 # result is made of.
@@ -68,7 +68,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     """Own modules and libraries that a module can import."""
     parts = name.split(".")
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
-    look_anew()
+    refresh_closures()
     if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
         project = _project_or_here()
         above = [package for package in above if _files_of(ROOT, package)]
@@ -213,7 +213,7 @@ def _kind_of(entry: os.DirEntry[str]) -> str:
     return ""
 
 
-def look_anew() -> int:
+def refresh_closures() -> int:
     """Forget what was found if a module that was looked for came or went; at one moment, once.
 
     The number of times that it was forgotten: as long as that is the same, so are all closures of modules
@@ -221,7 +221,7 @@ def look_anew() -> int:
     """
     global _forgotten
     now = moment()
-    if now is None or look_anew not in now:
+    if now is None or refresh_closures not in now:
         for folder in _perhaps_changed():
             before = _folders[folder]
             _folders[folder] = _listed(folder, before.asked)
@@ -231,7 +231,7 @@ def look_anew() -> int:
                     kept.clear()
                 break
         if now is not None:
-            now[look_anew] = True
+            now[refresh_closures] = True
     return _forgotten
 
 

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.keys.closure import closure, closure_of, look_anew
+from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
     at_one_moment,
@@ -40,24 +40,24 @@ from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.project.project import cache_directory, runs_jobs, write_atomically
 
 __all__ = [
-    "CODE_BESIDE",
+    "EXTRA_CODE",
     "MADE_OF_STAGE",
     "VERSION",
     "Code",
     "at_one_moment",
-    "code_beside",
     "code_file",
     "code_of",
     "code_state",
     "code_text",
     "declared_files",
-    "hand_down",
-    "modules_as_loaded",
+    "declares_code",
+    "extra_code",
+    "modules_when_loaded",
+    "pass_on_options",
     "python_here",
-    "says_code",
 ]
 
-CODE_BESIDE = ".modules.txt"
+EXTRA_CODE = ".modules.txt"
 """File of a job with the code of modules that exax keeps no copy of: of those that it imports by a name which
 its method's code does not say, and of a method that does not say its code, with `code_of`."""
 MADE_OF_STAGE = {f"{PACKAGE}.exax.method.exax_method", f"{PACKAGE}.exax.declare.stage", f"{PACKAGE}.stage"}
@@ -84,7 +84,7 @@ class Code(NamedTuple):
 
 
 class _Known(NamedTuple):
-    folders: int  # of `look_anew`
+    folders: int  # of `refresh_closures`
     states: list[State]
     settled: bool
     files: list[str]
@@ -109,7 +109,7 @@ def code_of(method_file: str) -> list[str]:
     return [str(file)]
 
 
-def says_code(method: Path) -> bool:
+def declares_code(method: Path) -> bool:
     """True if a method declares its code, with `code_of` or by a stage; foreign methods do not."""
     return not {CODE_OF, *MADE_OF_STAGE}.isdisjoint(read_source(method, module_of(method)).names)
 
@@ -131,15 +131,15 @@ def _text_of(known: _Known) -> str:
     return known.text[0]
 
 
-def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
+def extra_code(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
     """Code of modules of a job that exax keeps no copy of."""
     modules = _look(method, tuple(more)).code.modules
-    said = _look(method, ()).code.modules if says_code(method) else {}
+    said = _look(method, ()).code.modules if declares_code(method) else {}
     texts = {name: read_source(modules[name], name).text for name in sorted(modules.keys() - said.keys())}
     return _texts({name: text for name, text in texts.items() if hash_of(text) == code.get(name)})
 
 
-def modules_as_loaded(method: Path) -> set[str]:
+def modules_when_loaded(method: Path) -> set[str]:
     """Modules that a method could import when `code_of` last ran; files may have changed since."""
     known = _known.get((method, ()))
     return set(closure(method)[0] if known is None else known.code.modules)
@@ -177,7 +177,7 @@ def _code_now(method: Path, more: tuple[str, ...]) -> Code:
 
 def _look(method: Path, more: tuple[str, ...]) -> _Known:
     # What loads methods for jobs is a new process as soon as one of its folders changes.
-    known, folders = _known.get((method, more)), 0 if runs_jobs() else look_anew()
+    known, folders = _known.get((method, more)), 0 if runs_jobs() else refresh_closures()
     is_as_then = known is not None and known.settled and known.folders == folders
     if known is not None and is_as_then and known.states == states_at_moment(known.files):
         return known
@@ -333,7 +333,7 @@ def python_here() -> str:
     return f"{VERSION} with {', '.join(said)}" if said else VERSION
 
 
-def hand_down() -> None:
+def pass_on_options() -> None:
     """Pass the options of this Python to programs that it starts."""
     given = {
         "PYTHONOPTIMIZE": str(sys.flags.optimize or ""),

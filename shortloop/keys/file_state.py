@@ -25,8 +25,8 @@ __all__ = [
     "kind_of",
     "moment",
     "once_per_moment",
-    "other_than",
     "plain_size",
+    "size_problem",
     "state_at_moment",
     "states_at_moment",
     "states_of_files",
@@ -132,7 +132,7 @@ def plain_size(file: Path) -> int:
     return file.stat().st_size
 
 
-def other_than(file: Path, size: int) -> str | None:
+def size_problem(file: Path, size: int) -> str | None:
     """Say how a file differs from what it was, without reading it."""
     now = file.lstat()
     kind, found = kind_of(now.st_mode), now.st_size

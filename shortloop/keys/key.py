@@ -19,7 +19,7 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.installed import differing, installed_now
 from shortloop.keys.methods import find_method
 
-__all__ = ["Contents", "Parts", "in_given_order", "parts_of"]
+__all__ = ["Contents", "Parts", "parts_of", "with_order"]
 
 Contents = str | list[str]  # Content of a job that another is made from, or of each of some
 
@@ -49,7 +49,7 @@ class Parts:
 
     def _plain(self, options: Mapping[str, Plain]) -> dict[str, Plain]:
         versions = {name: each for name, each in self.versions.items() if name in IN_KEY}
-        return {**vars(self), "options": in_given_order(options), "versions": versions}
+        return {**vars(self), "options": with_order(options), "versions": versions}
 
     @property
     def libraries(self) -> dict[str, str]:
@@ -87,6 +87,6 @@ def parts_of(
     return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
 
 
-def in_given_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
+def with_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
     """Encode options for a hash: the order of inner dicts counts, because the stage sees it."""
     return {name: json.dumps(value) for name, value in options.items()}

@@ -16,7 +16,7 @@ __all__ = [
     "chosen_script",
     "find_method",
     "find_script",
-    "look_again",
+    "forget_methods",
     "module_of",
     "own_scripts",
     "packages",
@@ -63,7 +63,7 @@ def module_of(method: Path) -> str:
     return f"{found[0] if found else above.name}.{method.stem}"
 
 
-def look_again() -> None:
+def forget_methods() -> None:
     """Clear the cache after a package of methods was added."""
     _methods.clear()
     packages.cache_clear()

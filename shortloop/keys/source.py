@@ -33,8 +33,8 @@ __all__ = [
     "keep_sources",
     "leave_out_settings",
     "normalised",
+    "normalised_hash",
     "read_source",
-    "said_by",
 ]
 
 NOTHING = "pass"  # What a file says that holds no code, as the `__init__.py` of many packages
@@ -95,7 +95,7 @@ def _read_now(file: Path, path: str, module: str) -> Source:
     return found
 
 
-def said_by(content: str) -> str | None:
+def normalised_hash(content: str) -> str | None:
     """Hash of normalised text, by the hash of a file's bytes."""
     if not _memory:
         _load_kept()

@@ -69,7 +69,7 @@ def build(request: Request) -> Built:
                 preload.forget()
                 store.index.put_in_places(lookup.places)
                 others = {place for place in store.index.places() if place.pipeline == request.notebook}
-                store.index.ended(request.notebook, others)
+                store.index.finish_pipeline(request.notebook, others)
 
 
 class _Cell(Lookup):

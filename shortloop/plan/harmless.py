@@ -10,7 +10,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
 from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
-from shortloop.plan.explain.differences import Difference, differences, file_words, given_words, value_words
+from shortloop.plan.explain.differences import Difference, differences, file_words, input_words, value_words
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.plan.planner import Planner
@@ -125,6 +125,6 @@ def _words(each: Difference, wanted: Request) -> str:
     if each.kind == "option":
         return value_words(each)
     if each.old is None or each.new is None:
-        return given_words(each)
+        return input_words(each)
     waits = dict.fromkeys(job.stage for job in wanted.above() if not job.content)
     return f"{' and '.join(waits)} would be built first" if waits else f"{each.name} came out different"

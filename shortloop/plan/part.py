@@ -13,7 +13,7 @@ from shortloop.plan.selection import Selection
 from shortloop.store.index import Places
 from shortloop.store.lookup import open_any
 
-__all__ = ["ASKED", "Part", "choose", "lacking"]
+__all__ = ["ASKED", "Part", "choose", "require_inputs"]
 
 ASKED = "you asked for it"  # The reason of a job that is built though it is there
 LISTED = 12  # names in a message
@@ -66,12 +66,12 @@ def choose(selection: Selection, plan: Planner, places: Places) -> Part:
     forced = {number for each in selection.force for number in _forced(each, plan, places, chosen)}
     if selection.only and not plan.unread:  # else it shows when their files are read
         above = _above(meant, sources) - meant
-        lacking(selection, [plan.jobs[number] for number in sorted(above)])
+        require_inputs(selection, [plan.jobs[number] for number in sorted(above)])
     jobs = _with_forced(plan.jobs, forced, sources)
     return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced), plan.waits_for is not None)
 
 
-def lacking(selection: Selection, above: Iterable[Built]) -> None:
+def require_inputs(selection: Selection, above: Iterable[Built]) -> None:
     """Refuse to build jobs alone if an input is missing, or was rejected."""
     above = list(above)
     for job in above:

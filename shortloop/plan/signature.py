@@ -28,7 +28,7 @@ from shortloop.base.errors import InputError, place_of
 from shortloop.base.plain import Plain
 from shortloop.exax.method import STAGE
 from shortloop.exax.tracebacks import user_traceback
-from shortloop.keys.code import code_state, says_code
+from shortloop.keys.code import code_state, declares_code
 from shortloop.keys.file_state import once_per_moment
 from shortloop.keys.hashing import canonical
 from shortloop.keys.methods import find_method
@@ -225,7 +225,7 @@ class _Walk:
         self.jobs: dict[str, list[Built]] = {}
         self.paths: dict[str, str] = {}
         file = find_method(method)[1]
-        self._theirs = not says_code(file)  # others find files by their paths, not by `locate`
+        self._theirs = not declares_code(file)  # others find files by their paths, not by `locate`
         self._asks = b"input_filename" in file.read_bytes()  # for a name in the input directory
 
     def pair(self, option: str, value: Any) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from shortloop.keys.code import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
-from shortloop.plan.part import ASKED, Part, lacking
+from shortloop.plan.part import ASKED, Part, require_inputs
 from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.plan.planner import Asked, Lookup, asked_of_joblib, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
@@ -37,7 +37,7 @@ from shortloop.stages.fields import BEFORE
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RETRIED
-from shortloop.store.inputs import keep_hashes, point_to, register
+from shortloop.store.inputs import keep_hashes, note_locations, register
 from shortloop.store.store import withdraw
 from shortloop.store.stored_job import StoredJob
 
@@ -133,7 +133,7 @@ class Executor(Run):
                 return self.jobs[-1]
             parts = wanted.parts()
         if self._part.selection.only:
-            lacking(self._part.selection, wanted.above())
+            require_inputs(self._part.selection, wanted.above())
         self._given = files_of(call.arguments)
         asked = Asked(options_of(call.arguments), asked_of_joblib())
         job = self.scheduler.get(wanted, parts, number in self._part.forced, asked)
@@ -197,7 +197,7 @@ class Executor(Run):
                 job.built = found
                 break
             preload.announce(wanted.stage, wanted.modules)
-            point_to(job.asked.files)  # where files of others have the same content
+            note_locations(job.asked.files)  # where files of others have the same content
             keep_hashes()  # which the job looks up
             order = self._order(wanted, parts, found is not None and job.forced, retried)
             made = self._tried(job, order)

@@ -81,7 +81,7 @@ def execute(
             keep_hashes()
             store.index.put_in_places(lookup.places)
         if part.is_whole:
-            store.index.ended(name, lookup.places)
+            store.index.finish_pipeline(name, lookup.places)
         run.jobs[:] = run.done  # what others see of this run
     return run, last
 

@@ -138,7 +138,7 @@ def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
     keep_hashes()
     record.jobs = plan.jobs
     store.index.put_in_places(plan.lookup.places)
-    store.index.ended(plan.name, plan.lookup.places)
+    store.index.finish_pipeline(plan.name, plan.lookup.places)
     return plan.last
 
 
@@ -180,7 +180,7 @@ def begun(
         Store(slices_now) as store,
     ):
         _begin(store, settings)
-        store.index.begun(name, settings.name if settings else "")
+        store.index.start_pipeline(name, settings.name if settings else "")
         try:
             yield store, record
         except (KeyboardInterrupt, SystemExit):

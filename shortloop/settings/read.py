@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from shortloop.base.entry_points import called, entry_points
 from shortloop.base.errors import InputError
 from shortloop.base.plain import with_tuples
-from shortloop.settings.base import NAME, held_by_name, models_in, tag_of
+from shortloop.settings.base import NAME, has_free_keys, models_in, tag_of
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.settings.record_by_kind import Tagged, with_offered
@@ -230,7 +230,7 @@ def _place_of(problem: ErrorDetails, content: Mapping[str, object], model: type[
             above = models
             field = models[0].model_fields.get(str(part)) if models else None
             models = models_in(field.annotation) if field else []
-            by_name = field is not None and held_by_name(field.annotation)
+            by_name = field is not None and has_free_keys(field.annotation)
         elif isinstance(here, list) and isinstance(part, int) and part < len(here):
             keys.append(part)
             here = here[part]

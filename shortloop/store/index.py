@@ -134,12 +134,12 @@ class Places:
             for project, job, pipeline, stage, partition, sibling in file.read(select)
         ]
 
-    def begun(self, pipeline: str, settings: str) -> None:
+    def start_pipeline(self, pipeline: str, settings: str) -> None:
         """Record that a pipeline of this project starts."""
         for file, name in self._noted(""):
             file.write(BEGUN, [(name, pipeline, settings)])
 
-    def ended(self, pipeline: str, places: Collection[Place], project: str = "") -> None:
+    def finish_pipeline(self, pipeline: str, places: Collection[Place], project: str = "") -> None:
         """Record that a pipeline finished, and drop places that it no longer has."""
         known = {place for of, place, _ in self.all_places() if (of, place.pipeline) == (project, pipeline)}
         for file, name in self._noted(project):

@@ -38,7 +38,7 @@ __all__ = [
     "last_place",
     "locate",
     "name_of",
-    "point_to",
+    "note_locations",
     "register",
 ]
 
@@ -111,11 +111,11 @@ def register(
 ) -> list[str]:
     """Hash files like `content_of`, and record the location of each content for `locate`."""
     hashes = content_of(files, tell, waiting, came)
-    point_to(zip(hashes, files, strict=True))
+    note_locations(zip(hashes, files, strict=True))
     return hashes
 
 
-def point_to(files: Iterable[tuple[str, Path]]) -> None:
+def note_locations(files: Iterable[tuple[str, Path]]) -> None:
     """Record the locations of files for `locate`; the last one of a content counts."""
     for option, file in files:
         place = _place(option)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.keys.file_state import other_than, plain_size
+from shortloop.keys.file_state import plain_size, size_problem
 from shortloop.keys.hashing import canonical, digest, hash_file
 from shortloop.stages.records import RECORD, ROWS
 from shortloop.stages.retries import FAILED_UNITS
@@ -55,7 +55,7 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
     for name, (size, _) in manifest.files.items():
         if name not in present:
             return f"{name} is missing"
-        what = other_than(folder / name, size)
+        what = size_problem(folder / name, size)
         if what is not None:
             return f"{name} {what}"
     try:

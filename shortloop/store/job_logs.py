@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["WARNED", "is_first_of_job", "keep_logs", "put_logs_into"]
+__all__ = ["WARNED", "is_first_warning", "keep_logs", "set_log_folder"]
 
 FORMAT = "%(asctime)s.%(msecs)03d %(levelname)s %(name)s: %(message)s"
 WARNED = re.compile("\x1e([^\x1f]*)\x1f([^\x1e]*)\x1e")
@@ -25,7 +25,7 @@ _seen: set[str] = set()
 
 def keep_logs(folder: Path | None = None) -> None:
     """Print log records from INFO on, and warnings once per job and place."""
-    put_logs_into(folder)
+    set_log_folder(folder)
     warnings.showwarning = _show
     # Not a handler of the root: `basicConfig` of a stage would do nothing.
     logging.lastResort = _Records(logging.INFO)
@@ -35,7 +35,7 @@ def keep_logs(folder: Path | None = None) -> None:
         root.addHandler = _add_handler  # type: ignore[method-assign,assignment]
 
 
-def put_logs_into(folder: Path | None) -> None:
+def set_log_folder(folder: Path | None) -> None:
     """Set the folder of the current job."""
     global _folder
     _folder = None if folder is None else f"{folder}/OUTPUT"
@@ -75,7 +75,7 @@ class _Records(logging.Handler):
             self.handleError(record)
 
 
-def is_first_of_job(place: str, folder: str) -> bool:
+def is_first_warning(place: str, folder: str) -> bool:
     """True if no process of the job has shown the warning of this place yet."""
     try:
         with open(os.open(f"{folder}/{SHOWN}", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o666), "r+b") as stream:
@@ -109,7 +109,7 @@ def _show(
         _seen.add(place)
         if _folder is None:
             text = f"\x1e{place}\x1f{text}\x1e"
-        elif not is_first_of_job(place, _folder):
+        elif not is_first_warning(place, _folder):
             return
     with contextlib.suppress(OSError):
         stream.write(text)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shortloop.stages.axes import Described
     from shortloop.stages.records import Record
 
-__all__ = ["Dimensions", "LoadedJob", "array_frame", "dataset", "dimensions", "said_facts"]
+__all__ = ["Dimensions", "LoadedJob", "array_frame", "dataset", "dimensions", "facts_as_json"]
 
 
 class LoadedJob(Result):
@@ -195,7 +195,7 @@ def array_frame(result: Result, array: str) -> pd.DataFrame:
     return frame
 
 
-def said_facts(record: Record) -> dict[str, Plain]:
+def facts_as_json(record: Record) -> dict[str, Plain]:
     """Give the facts of a job as JSON has them; of an object, its description."""
     return record["facts"] | {name: each["text"] for name, each in record.get("objects", {}).items()}
 
@@ -249,7 +249,9 @@ def _attributes(result: Result) -> dict[str, str]:
         "partition": result.partition or "",
         "made": result.made.isoformat(timespec="seconds"),
         "problem": result.problem or "",
-        "facts": _json({name: fact for name, fact in said_facts(result.record).items() if name not in told}),
+        "facts": _json(
+            {name: fact for name, fact in facts_as_json(result.record).items() if name not in told}
+        ),
         "provenance": _json(jobs),
     }
     return {name: text for name, text in found.items() if text}

@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-__all__ = ["NOTED", "Note", "are_taken", "hold_notes", "note", "notes_of", "put_notes", "take_notes"]
+__all__ = [
+    "NOTED",
+    "Note",
+    "buffer_notes",
+    "in_job_process",
+    "note",
+    "read_notes",
+    "take_notes",
+    "write_notes",
+]
 
 NOTED = ".notes"  # File in the folder of a job, until it is recorded
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
@@ -35,12 +44,12 @@ class Note(TypedDict, total=False):
     settled: bool  # whether that state tells it from any other
 
 
-def are_taken() -> bool:
+def in_job_process() -> bool:
     """True in the processes of a job."""
     return bool(_file)
 
 
-def hold_notes() -> None:
+def buffer_notes() -> None:
     """Collect notes in memory for a job to come; this process must not start others."""
     global _file, _held
     _held = os.memfd_create(NOTED)
@@ -52,17 +61,17 @@ def take_notes(folder: Path) -> None:
     global _file, _held
     _file = os.environ[VARIABLE] = str(folder / NOTED)
     if _held is not None:
-        put_notes(os.pread(_held, os.fstat(_held).st_size, 0))
+        write_notes(os.pread(_held, os.fstat(_held).st_size, 0))
         os.close(_held)
         _held = None
 
 
 def note(**what: Unpack[Note]) -> None:
     """Write a note, in a process of a job; elsewhere do nothing."""
-    put_notes(json.dumps(what).encode() + b"\n")
+    write_notes(json.dumps(what).encode() + b"\n")
 
 
-def put_notes(lines: bytes) -> None:
+def write_notes(lines: bytes) -> None:
     """Append notes that a process of the job took elsewhere."""
     file = _file or os.environ.get(VARIABLE)
     if file and lines:
@@ -74,7 +83,7 @@ def put_notes(lines: bytes) -> None:
             os.close(descriptor)
 
 
-def notes_of(folder: Path) -> list[Note] | None:
+def read_notes(folder: Path) -> list[Note] | None:
     """Read the notes of a job."""
     try:
         lines = (folder / NOTED).read_text(encoding="utf-8").splitlines()

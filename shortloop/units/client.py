@@ -19,7 +19,7 @@ from shortloop.base.plain import Plain
 from shortloop.keys.code import Code
 from shortloop.keys.hashing import digest
 from shortloop.stages.threads import Pool
-from shortloop.store.notes import put_notes
+from shortloop.store.notes import write_notes
 from shortloop.units.ended import unit_lost
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
@@ -179,7 +179,7 @@ class Computing:
             for library, code in facts["kernels"].items():
                 if code not in self._kernels.setdefault(library, []):
                     self._kernels[library].append(code)
-        put_notes(done["notes"])
+        write_notes(done["notes"])
         self.threads += done["threads"]
         self._cpu_seconds += done["cpu_seconds"]
         if done["printed"]:

@@ -123,7 +123,7 @@ class ToyJobs:
         )
         self.places[Place(pipeline, method, partition, "1")] = job
         with Store() as store:
-            store.index.begun(pipeline, settings)
+            store.index.start_pipeline(pipeline, settings)
             manifest = replace(manifest, project=store.index.name_for(job))
             write_manifest(folder, manifest)
             store.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
@@ -133,7 +133,7 @@ class ToyJobs:
         """The last jobs made are those of the last run."""
         with Store() as store:
             store.index.put_in_places(self.places)
-            store.index.ended(pipeline, self.places)
+            store.index.finish_pipeline(pipeline, self.places)
 
     def unrecorded(self, *, finished: bool, script: bool = False) -> str:
         """A job that exax knows, and nobody recorded; perhaps of a build script."""

@@ -24,9 +24,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("sl_one", "sl_two"):
         write(folder, f"{name}/__init__.py", "")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    methods.look_again()
+    methods.forget_methods()
     yield folder
-    methods.look_again()
+    methods.forget_methods()
     sys.path_importer_cache.clear()
 
 

@@ -130,7 +130,7 @@ def test_any_part_of_any_graph(package: Path) -> None:
                 n: job for n, job in before.items() if n not in wanted
             }
         with Store() as store:
-            store.index.ended("graph", ())
+            store.index.finish_pipeline("graph", ())
 
 
 def test_one_stage_alone(graph: Graph) -> None:

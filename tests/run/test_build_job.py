@@ -16,7 +16,7 @@ from toy_jobs import make_outdated
 
 from shortloop.base.errors import InputError
 from shortloop.exax import client
-from shortloop.plan.explain.code_changes import code_now, kept_code
+from shortloop.plan.explain.code_changes import code_now, stored_code
 from shortloop.plan.pipeline import Built
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.project.project import FINISHED, SET_ASIDE
@@ -71,9 +71,9 @@ def test_code_that_exax_does_not_keep_is_kept_with_the_job(toy: Toy) -> None:
     write(toy.project, "shortloop/named.py", "import shortloop.a, shortloop.below  # a comment\n")
     write(toy.project, "shortloop/below.py", "def low(x):\n    return x\n")
     with_them, without = toy.build(modules=["shortloop.named"]), toy.build()
-    its_own = kept_code(without.path)  # it does not say its code, with `code_of`
+    its_own = stored_code(without.path)  # it does not say its code, with `code_of`
     assert its_own.keys() == {"methods.a_toy", "shortloop.a"}
-    assert kept_code(with_them.path) == its_own | {
+    assert stored_code(with_them.path) == its_own | {
         "shortloop.below": "def low(x):\n    return x",
         "shortloop.named": "import shortloop.a, shortloop.below",
     }

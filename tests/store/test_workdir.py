@@ -83,7 +83,7 @@ def test_places_of_several_workdirs(project: Path) -> None:
         assert store.index.in_place(first) == "other-2"
         assert store.index.places() == {first: "other-2", second: "other-1"}
         assert len(store.index.all_places()) == 2
-        store.index.ended("chain", [first])
+        store.index.finish_pipeline("chain", [first])
         assert store.index.places() == {first: "other-2"}
         assert store.index.ended_pipelines() == {Purpose("chain")}
         store.index.put_settings_file("s", "s.toml")

@@ -186,8 +186,8 @@ def test_nothing_is_deleted_while_the_server_builds(jobs: ToyJobs, monkeypatch: 
 
 def test_a_study_is_meant_by_its_name_or_its_pipelines(jobs: ToyJobs) -> None:
     with Store() as store:
-        store.index.begun("ridge small", "small")
-        store.index.ended("ridge small", [])
+        store.index.start_pipeline("ridge small", "small")
+        store.index.finish_pipeline("ridge small", [])
         assert pipelines_of(store, "small") == [Purpose("build_toy small"), Purpose("ridge small")]
         assert pipelines_of(store, "ridge small") == [Purpose("ridge small")]
         with pytest.raises(InputError, match="build_toy small or ridge small"):

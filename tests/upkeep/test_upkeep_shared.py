@@ -100,7 +100,7 @@ def test_a_place_of_one_is_no_place_of_the_other(
         assert store.index.in_place(place) == ""
         assert store.index.places() == {}
         store.index.put_in_places({place: "main-0"})
-        store.index.ended(PIPELINE, [])
+        store.index.finish_pipeline(PIPELINE, [])
     monkeypatch.chdir(other)
     with Store() as store:
         assert store.index.places() == {place: "main-1"}

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.code_changes import changed_names, kept_code, text_diff
+from shortloop.plan.explain.code_changes import changed_names, stored_code, text_diff
 from shortloop.plan.explain.differences import (
     Difference,
     code_words,
     differences,
     file_words,
-    given_words,
+    input_words,
     nearest,
     unmatched,
     value_words,
@@ -105,7 +105,7 @@ def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference)
 
 
 def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) -> Cause:
-    old, new = kept_code(before).get(each.name), kept_code(folder).get(each.name)
+    old, new = stored_code(before).get(each.name), stored_code(folder).get(each.name)
     if old is None or new is None:
         return Cause(each, code_words(each, ()))
     diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
@@ -116,7 +116,7 @@ def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) ->
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
     if each.old is None or each.new is None:
-        return Cause(each, given_words(each))
+        return Cause(each, input_words(each))
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
     gone = len([content for content in contents_old if content not in contents_new])

@@ -12,22 +12,22 @@ from functools import cache
 from pathlib import Path
 
 from shortloop.keys.closure import closure
-from shortloop.keys.code import CODE_BESIDE
+from shortloop.keys.code import EXTRA_CODE
 from shortloop.keys.methods import find_method
 from shortloop.keys.source import NOTHING, normalised, read_source
 
-__all__ = ["changed_names", "code_now", "kept_code", "text_diff"]
+__all__ = ["changed_names", "code_now", "stored_code", "text_diff"]
 
 ARCHIVE = "method.tar.gz"
 HEADING = "# module "
 
 
 @cache
-def kept_code(folder: Path) -> dict[str, str]:
+def stored_code(folder: Path) -> dict[str, str]:
     """Read the code stored with a job."""
     found = _in_archive(folder / ARCHIVE)
     with suppress(OSError, UnicodeDecodeError):  # modules that the method imports by names not in its code
-        found |= _modules_in((folder / CODE_BESIDE).read_text(encoding="utf-8"))
+        found |= _modules_in((folder / EXTRA_CODE).read_text(encoding="utf-8"))
     return found
 
 

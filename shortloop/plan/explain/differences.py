@@ -23,7 +23,7 @@ __all__ = [
     "code_words",
     "differences",
     "file_words",
-    "given_words",
+    "input_words",
     "is_open",
     "nearest",
     "option_rows",
@@ -196,7 +196,7 @@ def code_words(each: Difference, names: Sequence[str]) -> str:
     return f"code of {short_list([f'{room}.{name}' for name in names]) or room} ({file})"
 
 
-def given_words(each: Difference) -> str:
+def input_words(each: Difference) -> str:
     """Describe an added or removed input."""
     return f"{each.name} is {'given now' if each.old is None else 'not given any more'}"
 

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from shortloop.base.text import short_list
 from shortloop.keys.key import Parts
-from shortloop.plan.explain.code_changes import changed_names, code_now, kept_code
+from shortloop.plan.explain.code_changes import changed_names, code_now, stored_code
 from shortloop.plan.explain.differences import (
     Difference,
     code_words,
     differences,
     file_words,
-    given_words,
+    input_words,
     nearest,
     unmatched,
     value_words,
@@ -105,7 +105,7 @@ def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
         return []
     known = (each.name, str(each.old), str(each.new))
     if known not in _names:
-        old = kept_code(folder).get(each.name)
+        old = stored_code(folder).get(each.name)
         new = code_now(method.rpartition(".")[2], [each.name]).get(each.name)
         _names[known] = [] if old is None or new is None else changed_names(old, new[0])
     return _names[known]
@@ -113,7 +113,7 @@ def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
 
 def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
     if each.old is None or each.new is None:
-        return given_words(each)
+        return input_words(each)
     now = list(_flat({each.name: sources[each.name]}))
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):

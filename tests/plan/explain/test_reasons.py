@@ -95,11 +95,11 @@ def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: p
     twos = [jobs.make(name, code=with_code(steps=NOW["shortloop.steps"])) for name in "ABC"]
     read: list[Path] = []
 
-    def kept_code(folder: Path) -> dict[str, str]:
+    def stored_code(folder: Path) -> dict[str, str]:
         read.append(folder)
-        return code_changes.kept_code(folder)
+        return code_changes.stored_code(folder)
 
-    monkeypatch.setattr(reasons, "kept_code", kept_code)
+    monkeypatch.setattr(reasons, "stored_code", stored_code)
     said = {reason(jobs, one, two) for one, two in zip(ones, twos)}
     assert said == {"code of steps.step, steps.other (shortloop/steps.py)"}
     assert read == [jobs.folder(ones[0].job)]

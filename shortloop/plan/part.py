@@ -49,8 +49,8 @@ class Part:
         if planned is None or (planned.stage, planned.partition) != (stage, partition):
             raise InputError(
                 "the pipeline requests other jobs than when it was planned, so no part of it can be selected",
-                found=_name(stage, partition),
-                expected="no further job" if planned is None else _name(planned.stage, planned.partition),
+                found=Built("", stage, partition).name,
+                expected="no further job" if planned is None else planned.name,
                 hint=f"run the whole pipeline, without {self.selection.words}",
             )
         return number in self.chosen
@@ -77,7 +77,7 @@ def require_inputs(selection: Selection, above: Iterable[Built]) -> None:
     for job in above:
         if job.rejected:
             raise InputError(str(open_any(job.path).problem))
-    missing = [_name(job.stage, job.partition) for job in above if not job.content]
+    missing = [job.name for job in above if not job.content]
     if missing:
         raise InputError(
             f"the inputs of {selection.only} are missing or out of date",
@@ -107,18 +107,15 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
     jobs = plan.jobs
     if not selection.stage:
         return set(range(len(jobs)))
-    option = "--until" if selection.until else "--only"
     of_stage = {number for number, job in enumerate(jobs) if job.stage == selection.stage}
     if not of_stage:
-        stages = dict.fromkeys(job.stage for job in jobs)
+        first = plan.waits_for and plan.waits_for.name
         raise InputError(
             "the pipeline has no such stage",
-            field=option,
+            field="--until" if selection.until else "--only",
             found=selection.stage,
-            expected=", ".join(stages),
-            hint=None
-            if plan.waits_for is None
-            else f"later stages depend on the results of {plan.waits_for.name}: build it first, with --until",
+            expected=", ".join(dict.fromkeys(job.stage for job in jobs)),
+            hint=first and f"later stages depend on the results of {first}: build it first, with --until",
         )
     if not selection.partition:
         return of_stage
@@ -167,7 +164,3 @@ def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[
             reason = f"if {' or '.join(sorted(set(open_)))} comes out different"
             found[number] = replace(job, plan=PERHAPS, reason=reason)
     return found
-
-
-def _name(stage: str, partition: str | None) -> str:
-    return f"{stage} {partition or ''}".strip()

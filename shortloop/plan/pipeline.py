@@ -36,6 +36,7 @@ __all__ = [
     "NotThereYet",
     "Pipeline",
     "Run",
+    "flat",
     "follow",
 ]
 
@@ -154,6 +155,11 @@ class BuiltDataset:
 Made = Built | BuiltDataset
 Jobs = Mapping[str, Made | Sequence[Made]]
 """Jobs or datasets, or lists of them, by the name that a stage has for them."""
+
+
+def flat(jobs: Jobs) -> list[Made]:
+    """List all jobs and datasets, including those in lists."""
+    return [one for made in jobs.values() for one in (made if isinstance(made, Sequence) else [made])]
 
 
 class Call(NamedTuple):

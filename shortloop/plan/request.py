@@ -15,7 +15,7 @@ from shortloop.base.text import one_line
 from shortloop.keys.hashing import canonical
 from shortloop.keys.key import Parts, parts_of
 from shortloop.keys.options import check_options, settled
-from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made
+from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made, flat
 from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
 from shortloop.project.project import configuration, project_directory
 from shortloop.stages.fields import REQUIRED, hints_of
@@ -287,8 +287,7 @@ def _for_results(jobs: Jobs) -> list[str]:
 
 def _single(jobs: Jobs) -> list[Built]:
     """Flatten input jobs, including those of datasets."""
-    made = [one for each in jobs.values() for one in (each if isinstance(each, Sequence) else [each])]
-    return [one.made if isinstance(one, BuiltDataset) else one for one in made]
+    return [one.made if isinstance(one, BuiltDataset) else one for one in flat(jobs)]
 
 
 def _id(made: Made) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from shortloop.base.text import short_list
 from shortloop.keys.key import Parts
@@ -19,12 +17,13 @@ from shortloop.plan.explain.differences import (
     unmatched,
     value_words,
 )
+from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
 from shortloop.store.manifest import Manifest
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
-__all__ = ["NEW", "Source", "Sources", "reason_to_build", "reason_to_wait"]
+__all__ = ["NEW", "reason_to_build", "reason_to_wait"]
 
 NEW = "new"  # The reason of a job whose place was empty before
 
@@ -32,31 +31,7 @@ NEW = "new"  # The reason of a job whose place was empty before
 _names: dict[tuple[str, str, str], list[str]] = {}
 
 
-class Source(Protocol):
-    """A job that is the input of another, as a pipeline knows it."""
-
-    @property
-    def job(self) -> str:
-        """Job id; empty if still to be built."""
-
-    @property
-    def stage(self) -> str:
-        """Stage of the job."""
-
-    @property
-    def partition(self) -> str | None:
-        """Partition; None: all of the data."""
-
-    @property
-    def content(self) -> str:
-        """Hash of the results; empty if still unknown."""
-
-
-Sources = Mapping[str, Source | Sequence[Source]]
-"""Jobs that a job is made from, by the names that its method gives them."""
-
-
-def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Sources) -> str:
+def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Jobs) -> str:
     """Say why a job must be built that the store did not find."""
     key = parts.key()
     if key in store.damaged:
@@ -78,29 +53,30 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
     return short_list([*words, *[""] * (len(found) - 2)], separator="; ")
 
 
-def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Sources) -> str:
+def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Jobs) -> str:
     """Say what decides, in a plan, if a job must be built."""
     found = [] if previous is None else differences(nearest(previous, parts), parts)
     if previous is None or any(each.known for each in found):
         return ""
     if any(each.kind == "file" for each in found):
         return "if its files, which are not read yet, hold something else"
-    stages = sorted({each.stage for each in _flat(sources) if not each.content})
+    stages = sorted({each.stage for each in flat(sources) if not each.content})
     return f"if {' or '.join(stages)} comes out different" if stages else ""
 
 
-def _words(each: Difference, previous: Manifest, new: Parts, sources: Sources, folder: Path | None) -> str:
+def _words(each: Difference, previous: Manifest, new: Parts, sources: Jobs, folder: Path | None) -> str:
     if each.kind == "code":  # of what was declared harmless, no text is kept
         has_text = each.old == previous.parts.code.get(each.name)
-        return code_words(each, _changed(each, new.method, folder) if has_text else [])
+        return code_words(each, _changed_names(each, new.method, folder) if has_text else [])
     if each.kind == "file":
         return file_words(each)
     if each.kind == "input":
-        return _input_words(each, _ids_before(folder, each.name), sources)
+        before = () if folder is None else sources_of(setup_of(folder))
+        return _input_words(each, [job for name, job in before if name == each.name], sources)
     return value_words(each)
 
 
-def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
+def _changed_names(each: Difference, method: str, folder: Path | None) -> list[str]:
     if each.old is None or each.new is None or folder is None:
         return []
     known = (each.name, str(each.old), str(each.new))
@@ -111,10 +87,10 @@ def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
     return _names[known]
 
 
-def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
+def _input_words(each: Difference, before: list[str], sources: Jobs) -> str:
     if each.old is None or each.new is None:
         return input_words(each)
-    now = list(_flat({each.name: sources[each.name]}))
+    now = flat({each.name: sources[each.name]})
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):
         return f"{each.name}: {len(old)} → {len(now)} jobs"
@@ -127,16 +103,3 @@ def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
     ids = f" {before[lost[0]]} → {first.job}" if lost and len(before) == len(now) else f" {first.job}"
     who = f" {first.partition}" if first.partition and len(now) > 1 else ""
     return f"{first.stage}{who}{ids} came out different"
-
-
-def _flat(sources: Sources) -> Iterator[Source]:
-    for made in sources.values():
-        if isinstance(made, Sequence):
-            yield from made
-        else:
-            yield made
-
-
-def _ids_before(folder: Path | None, name: str) -> list[str]:
-    """Ids of an input of the previous job."""
-    return [] if folder is None else [job for of, job in sources_of(setup_of(folder)) if of == name]

@@ -35,7 +35,7 @@ from shortloop.keys.code import Code, code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import module_of
-from shortloop.keys.options import annotations_of, settled
+from shortloop.keys.options import annotations_of, plain_of
 from shortloop.stages.content import SIZE
 from shortloop.stages.fields import BEFORE, REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units, ids_of_units
@@ -371,7 +371,7 @@ def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
 def _defaults(kind: type[Stage]) -> dict[str, Plain]:
     hints = annotations_of(kind)
     defaults = {name: each for name, each in fields_of(kind).options.items() if each is not REQUIRED}
-    return {name: settled(hints.get(name, Any), each) for name, each in defaults.items()}
+    return {name: plain_of(hints.get(name, Any), each) for name, each in defaults.items()}
 
 
 def _has_units(stage: type[Stage]) -> bool:

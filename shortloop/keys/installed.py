@@ -20,7 +20,6 @@ from shortloop.keys.file_state import (
     CHANGED,
     SETTLED_NS,
     State,
-    moment,
     once_per_moment,
     states_at_moment,
     states_of_files,
@@ -149,17 +148,16 @@ def environment() -> list[tuple[str, State]]:
 
 def _moment() -> _Moment:
     """Return the cache, emptied if something was installed or removed."""
-    global _last
-    seen, asked = moment(), (_moment, *sys.path)
-    if seen is not None and asked in seen:
+
+    def now() -> _Moment:
+        global _last
+        states = [(each, states_of_files([each])) for each in sys.path]
+        if not states or _last.states != states:
+            settled = all(_is_settled(state) for _, found in states for state in found)
+            _last = _Moment(states if settled else [], {}, {})
         return _last
-    states = [(each, states_of_files([each])) for each in sys.path]
-    if not states or _last.states != states:
-        settled = all(_is_settled(state) for _, found in states for state in found)
-        _last = _Moment(states if settled else [], {}, {})
-    if seen is not None:
-        seen[asked] = True
-    return _last
+
+    return once_per_moment((_moment, *sys.path), now)
 
 
 def _path() -> list[str]:

@@ -13,6 +13,7 @@ import math
 import sys
 import typing
 from collections.abc import Collection, Mapping, Set
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -27,59 +28,63 @@ from shortloop.keys.hashing import canonical
 from shortloop.stages.inputs import File
 from shortloop.stages.stage import Stage
 
-__all__ = ["annotations_of", "check_options", "plain", "settled"]
+__all__ = ["annotations_of", "check_options", "plain", "plain_of"]
 
 ALLOWED = "None, bool, int, float that is finite, str, and lists, tuples and dicts (of str) of these"
 DEEPEST = 50
 MOST_BITS = 4096  # of an int
 HINTS = {
-    "set": "give a sorted list",
-    "frozenset": "give a sorted list",
-    "date": "give its text: `.isoformat()`",
-    "datetime": "give its text: `.isoformat()`",
+    **dict.fromkeys(("set", "frozenset"), "give a sorted list"),
+    **dict.fromkeys(("date", "datetime"), "give its text: `.isoformat()`"),
     "ndarray": "give a list: `.tolist()`",
 }
 
 
 def check_options(stage: str, options: Mapping[str, object]) -> None:
     """Check that options are plain data, the same in every process that reads them."""
-    _check(stage, "", dict(options), 0)
+
+    def refused(name: str, found: str, hint: str | None = None) -> InputError:
+        return InputError(
+            f"an option of {stage} is not plain data",
+            field=f"option {name}" if name else "options",
+            found=found,
+            expected=ALLOWED,
+            hint=hint or "give plain data that says the same",
+        )
+
+    def check(name: str, value: Any, depth: int) -> None:
+        kind = type(value)  # not isinstance: the rest of a subclass would be lost
+        if depth > DEEPEST:
+            raise refused(name, f"more than {DEEPEST} lists or dicts in each other")
+        if kind is dict:
+            for key, each in value.items():
+                if type(key) is not str:
+                    raise refused(name, f"a key of type {_named(type(key))}: {key!r}", "give its text")
+                check(f"{name}.{key}" if name else key, each, depth + 1)
+                check(name, key, depth)
+        elif kind in (list, tuple):
+            for place, each in enumerate(value):
+                check(f"{name}[{place}]", each, depth + 1)
+        elif problem := _problem_of(kind, value):
+            raise refused(name, *problem)
+
+    check("", dict(options), 0)
 
 
-def _check(stage: str, name: str, value: Any, depth: int) -> None:
-    if depth > DEEPEST:
-        raise _refused(stage, name, f"more than {DEEPEST} lists or dicts in each other", None)
-    kind = type(value)  # not isinstance: what else a kind of its own holds would be lost
-    if kind is dict:
-        for key, each in value.items():
-            if type(key) is not str:
-                raise _refused(stage, name, f"a key of type {_named(type(key))}: {key!r}", "give its text")
-            _check(stage, f"{name}.{key}" if name else key, each, depth + 1)
-            _check_text(stage, name, key)
-    elif kind in (list, tuple):
-        for place, each in enumerate(value):
-            _check(stage, f"{name}[{place}]", each, depth + 1)
-    elif kind is str:
-        _check_text(stage, name, value)
-    elif kind in (int, float):
-        _check_number(stage, name, value)
-    elif value is not None and kind is not bool:
-        raise _refused(stage, name, f"{_named(kind)}: {_shown(value)}", _hint(value))
-
-
-def _check_number(stage: str, name: str, value: float) -> None:
-    if not isinstance(value, int):
-        if not math.isfinite(value):
-            raise _refused(stage, name, repr(value), "give None where there is no number")
-    elif value.bit_length() > MOST_BITS:
-        raise _refused(stage, name, f"an int of {value.bit_length():,} bits", "give its text")
-
-
-def _check_text(stage: str, name: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _refused(stage, name, f"a str with half a character: {text!r}", None) from None
+def _problem_of(kind: type, value: Any) -> tuple[str, str | None] | None:
+    """What was found instead of a plain scalar, and what to give."""
+    if kind is str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return f"a str with half a character: {value!r}", None
+    elif kind is float and not math.isfinite(value):
+        return repr(value), "give None where there is no number"
+    elif kind is int and value.bit_length() > MOST_BITS:
+        return f"an int of {value.bit_length():,} bits", "give its text"
+    elif value is not None and kind not in (bool, int, float):
+        return f"{_named(kind)}: {_shown(value)}", _hint(value)
+    return None
 
 
 def _hint(value: object) -> str | None:
@@ -106,16 +111,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _refused(stage: str, name: str, found: str, hint: str | None) -> InputError:
-    return InputError(
-        f"an option of {stage} is not plain data",
-        field=f"option {name}" if name else "options",
-        found=found,
-        expected=ALLOWED,
-        hint=hint or "give plain data that says the same",
-    )
-
-
 def annotations_of(stage: type[Stage]) -> dict[str, object]:
     """Types of a stage's options, as far as known without an import."""
     names = dict(vars(builtins)) | {"typing": typing, **vars(typing)}
@@ -132,10 +127,10 @@ def annotations_of(stage: type[Stage]) -> dict[str, object]:
 
 def plain(value: object) -> Plain:
     """Convert a value: records become dicts, files their content and name, also in lists and dicts."""
-    return settled(Any, value)
+    return plain_of(Any, value)
 
 
-def settled(hint: object, value: object) -> Plain:
+def plain_of(hint: object, value: object) -> Plain:
     """Convert an option of a type to its canonical plain form."""
     if isinstance(value, File):
         return value.option
@@ -151,7 +146,8 @@ def settled(hint: object, value: object) -> Plain:
         return cast("Plain", cast("Any", value).value if type(value) is only else value)
     kind = type(value)
     if kind is int and float in types and int not in types:
-        return _as_float(cast("int", value))
+        with suppress(OverflowError):
+            return float(cast("int", value))
     if kind in (list, tuple, set, frozenset):
         return _of_list([each for each in types if _is(each, Collection, str, bytes, Mapping)], value)
     if kind is dict:
@@ -180,13 +176,6 @@ def _is(hint: Any, kind: type, *but: type) -> bool:
     return isinstance(origin, type) and issubclass(origin, kind) and not issubclass(origin, but)
 
 
-def _as_float(value: int) -> int | float:
-    try:
-        return float(value)
-    except OverflowError:
-        return value
-
-
 def _of_list(meant: list[Any], value: Any) -> Plain:
     hint = meant[0] if len(meant) == 1 else Any
     of = typing.get_args(hint)
@@ -194,8 +183,8 @@ def _of_list(meant: list[Any], value: Any) -> Plain:
     if isinstance(value, set | frozenset) and not is_set:
         return cast("Plain", value)
     if _is(hint, tuple) and of and of[-1] is not ...:
-        return [settled(*pair) for pair in zip(of, value)] + [plain(each) for each in value[len(of) :]]
-    inside = [settled(of[0] if of else Any, each) for each in value]
+        return [plain_of(*pair) for pair in zip(of, value)] + [plain(each) for each in value[len(of) :]]
+    inside = [plain_of(of[0] if of else Any, each) for each in value]
     if not is_set:
         return inside
     once = {canonical(each): each for each in inside}
@@ -209,20 +198,20 @@ def _of_dict(types: list[Any], only: Any, value: dict[object, object]) -> Plain:
         return _of_model(only, value)
     if hasattr(only, "__required_keys__"):  # a TypedDict, of whichever library
         inner = typing.get_type_hints(only)
-        return {name: settled(inner.get(cast("str", name), Any), each) for name, each in value.items()}  # type: ignore[misc]
+        return {name: plain_of(inner.get(cast("str", name), Any), each) for name, each in value.items()}  # type: ignore[misc]
     meant = [typing.get_args(each) for each in types if _is(each, Mapping)]
     key, of = meant[0] if len(meant) == 1 and len(meant[0]) == 2 else (Any, Any)
     names = {name: _as_key(key, name) for name in value}
     if len({*names.values()}) < len(names):
         names = {name: name for name in value}
-    return {names[name]: settled(of, each) for name, each in value.items()}  # type: ignore[misc]
+    return {names[name]: plain_of(of, each) for name, each in value.items()}  # type: ignore[misc]
 
 
 def _as_key(hint: object, name: object) -> object:
     types = _alternatives(hint)
     if types == [int] and type(name) is int:
         return str(name)
-    return settled(types[0], name) if len(types) == 1 and isinstance(name, Enum | date) else name
+    return plain_of(types[0], name) if len(types) == 1 and isinstance(name, Enum | date) else name
 
 
 def _of_dataclass(kind: Any, given: Mapping[Any, object]) -> Plain:
@@ -234,7 +223,7 @@ def _of_dataclass(kind: Any, given: Mapping[Any, object]) -> Plain:
             values[name] = field.default
         elif field.default_factory is not dataclasses.MISSING:
             values[name] = field.default_factory()
-    derived = {each.name for each in dataclasses.fields(kind) if not each.init}
+    derived = {each.name for each in dataclasses.fields(kind)} - fields.keys()
     values |= {name: each for name, each in given.items() if name not in derived}
     if unknown := [str(name) for name in values if name not in fields]:
         raise InputError(
@@ -247,7 +236,7 @@ def _of_dataclass(kind: Any, given: Mapping[Any, object]) -> Plain:
         hints = typing.get_type_hints(kind, include_extras=True)
     except NameError:
         hints = {}
-    return {name: settled(hints.get(name, Any), each) for name, each in values.items()}
+    return {name: plain_of(hints.get(name, Any), each) for name, each in values.items()}
 
 
 def _of_model(kind: Any, given: Mapping[Any, object]) -> Plain:

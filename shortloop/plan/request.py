@@ -14,7 +14,7 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.keys.hashing import canonical
 from shortloop.keys.key import Parts, parts_of
-from shortloop.keys.options import check_options, settled
+from shortloop.keys.options import check_options, plain_of
 from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made, flat
 from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
 from shortloop.project.project import configuration, project_directory
@@ -179,12 +179,12 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
     assert signature.stage is not None
     try:
         try:
-            option = settled(signature.hints.get(name, Any), value)
+            option = plain_of(signature.hints.get(name, Any), value)
             check_options(stage, {name: option})
         except InputError:
             if name in signature.hints or name not in signature.options:
                 raise
-            option = settled(hints_of(signature.stage)[name], value)
+            option = plain_of(hints_of(signature.stage)[name], value)
             check_options(stage, {name: option})
         return option
     except InputError as error:

@@ -65,8 +65,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def print_any_letter() -> None:
-    """Have standard output and error take every letter: signs of ours by what looks like them, others as
-    ``\\xb5``."""
+    """Let stdout and stderr substitute characters they cannot encode: similar ones, else ``\\xb5``."""
     codecs.register_error(_NAME, _alike)
     # exax has put an object of its own before each, in `fh`.
     for stream in (sys.stdout, sys.stderr):

@@ -214,10 +214,9 @@ def _kind_of(entry: os.DirEntry[str]) -> str:
 
 
 def refresh_closures() -> int:
-    """Forget what was found if a module that was looked for came or went; at one moment, once.
+    """Clear the caches if a module came or went; return how often.
 
-    The number of times that it was forgotten: as long as that is the same, so are all closures of modules
-    that are as they were.
+    While that number is the same, so are all closures of unchanged modules.
     """
     global _forgotten
     now = moment()

@@ -67,20 +67,16 @@ CODE_OF = f"{PACKAGE}.keys.code.code_of"
 
 
 class Code(NamedTuple):
-    """The code of a method.
+    """Code of a method."""
 
-    code: hash of each module, normalised; the method's own name is as in ``"methods.a_train"``. Of a file
-        that the method declares in ``depend_extra``, by its path below the project, a hash of its bytes.
-    libraries: versions of the libraries that its code names, whether a job loads them or not.
-    watched: the files that it declares, each with its state, which must stay the same while a job runs.
-    """
-
+    # Hash of each normalised module, e.g. ``"methods.a_train"``; of the bytes of a file in ``depend_extra``, by
+    # its path below the project.
     code: dict[str, str]
     versions: dict[str, str]  # of Python, and of exax if it reads datasets for the method
-    libraries: dict[str, str]
+    libraries: dict[str, str]  # versions of the libraries that its code names, whether loaded or not
     modules: dict[str, Path]
     declared: list[Path]
-    watched: list[tuple[str, State]]
+    watched: list[tuple[str, State]]  # declared files, whose states must not change while a job runs
 
 
 class _Known(NamedTuple):

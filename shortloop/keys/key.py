@@ -29,16 +29,11 @@ IN_KEY = ("python", "accelerator")  # all other versions are compared with what 
 
 @dataclass(frozen=True)
 class Parts:
-    """What goes into a key, readable.
-
-    code: hash of each module of the project that it can import and of the method itself, normalised.
-    versions: versions of Python, of exax if it reads datasets for the method, and, of a job that has run,
-        of all libraries that it loaded.
-    """
+    """Readable parts of a key."""
 
     method: str  # the exax method with its package, e.g. ``"methods.train"``
-    code: dict[str, str]
-    versions: dict[str, str]
+    code: dict[str, str]  # hash of the normalised method, and of each own module that it can import
+    versions: dict[str, str]  # of Python, of exax for datasets, and of all libraries that a built job loaded
     options: dict[str, Plain]
     inputs: dict[str, Contents]  # content of each job it is made from
 

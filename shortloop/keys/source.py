@@ -47,20 +47,15 @@ _STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 
 
 class Source(NamedTuple):
-    """What a file says.
+    """Content of a source file."""
 
-    text: its code, normalised: equal for files that differ in comments, docstrings and formatting only.
-        Of a compiled module a hash of all of it; of a module that reads its own docstrings or source, its
-        source.
-    names: full names of what it imports: modules, or modules and what is taken from them, also by a
-        decorator as ``@package.name``; ``package.*`` for ``from package import *``.
-    public: what its ``__all__`` lists, empty without one; None if it is not written down as a list.
-    """
-
+    # Equal for files that differ in comments, docstrings and formatting only. Of a compiled module its hash; of
+    # a module that reads its own docstrings or source, its source.
     text: str
+    # Full names of imports, and of decorators like ``@package.name``; ``package.*`` for ``import *``.
     names: list[str]
     for_types: list[str]  # those of them that it imports below ``if TYPE_CHECKING:`` alone
-    public: list[str] | None
+    public: list[str] | None  # names in ``__all__``; None if it is computed
     hash: str
 
 

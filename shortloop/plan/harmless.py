@@ -29,12 +29,9 @@ LISTED = 6  # jobs in a message
 
 @dataclass(frozen=True)
 class Declared:
-    """What a declaration did.
+    """Result of a declaration."""
 
-    jobs: jobs that are taken for current, and what is kept with each.
-    """
-
-    jobs: list[tuple[str, Harmless]] = field(default_factory=list)
+    jobs: list[tuple[str, Harmless]] = field(default_factory=list)  # current from now on
     there: int = 0  # how many jobs of the stage were current before
     left: list[str] = field(default_factory=list)  # jobs that a run still builds, and why
 

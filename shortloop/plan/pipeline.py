@@ -59,31 +59,21 @@ class NotThereYet(BaseException):
 
 @dataclass(frozen=True)
 class Built:
-    """A job as a pipeline sees it. Give it to `Run.build` as what another job is made from.
-
-    seconds: how long it took to build, now or then; in a plan, how long the job in its place took; 0: not
-        known.
-    has_tables: whether it left tables; in a plan, whether the job in its place did, if it is still to be
-        built.
-    variant: what tells it from others of its stage and partition, e.g. which model is fitted; empty:
-        nothing.
-    files: names of the input files that it is given, as they are in this run: when it was built, they may
-        have had others.
-    """
+    """A job as a pipeline sees it, and as `Run.build` takes it for an input."""
 
     job: str  # job id; empty in a plan if the job is still to be built
     stage: str
     partition: str | None  # which part of the data; None: all
     path: Path = NO_RESULT
     fresh: bool = False  # whether this run built it
-    seconds: float = 0.0
+    seconds: float = 0.0  # of the build; in a plan, of the job in its place before; 0: unknown
     content: str = ""  # hash of what it left; empty if that is not known yet
     rejected: bool = False  # whether it rejected its input: all that it left is a message
-    has_tables: bool = False
+    has_tables: bool = False  # in a plan, of the job in its place before
     plan: str = ""  # in a plan, what would be done; perhaps: if a job above comes out different
     reason: str = ""  # why it was or would be built, or why it is used though its code changed
-    variant: str = ""
-    files: tuple[str, ...] = ()
+    variant: str = ""  # difference to other jobs of its stage and partition, e.g. a model; empty: none
+    files: tuple[str, ...] = ()  # names of its input files in this run; they may have been renamed
     modules: tuple[str, ...] = ()  # what reading its objects imports; in a plan, as of `has_tables`
     incomplete: bool = False  # true if units of it failed, which the next run computes again
 
@@ -171,11 +161,7 @@ class Call(NamedTuple):
 
 
 class Run(ABC):
-    """A run of a pipeline: of `shortloop.plan.planner.Planner`, which only looks, or of
-    `shortloop.run.build_jobs.Executor`, which has jobs built.
-
-    name: what it is for: the build script, and its settings if they have a name.
-    """
+    """A run of a pipeline: a `Planner`, which only looks, or an `Executor`, which has jobs built."""
 
     def __init__(self, name: str) -> None:
         self.name = name

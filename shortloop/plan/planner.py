@@ -151,8 +151,7 @@ class Lookup:
         return () if before is None or folder is None else modules_of_objects(folder, before.files)
 
     def _may_be_there(self, wanted: Request, parts: Parts) -> str:
-        """What is not known yet and decides whether a job that is in no place here is the one: of a setting
-        that is put back, or of another pipeline."""
+        """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""
         if not is_open(parts):
             return ""
         jobs = self.store.index.of_method(parts.method, wanted.partition)

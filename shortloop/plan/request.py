@@ -45,15 +45,11 @@ MODULES = "modules"  # The option that the frame adds for modules which no code 
 
 @dataclass(frozen=True)
 class Request:
-    """A job that a pipeline asks for.
-
-    options: the method's options, plain data, with those that the frame adds: ``partition`` and
-        ``modules``.
-    """
+    """A job that a pipeline requests."""
 
     stage: str
     partition: str | None  # which part of the data; None: all
-    options: dict[str, Plain]
+    options: dict[str, Plain]  # with those that the frame adds: ``partition`` and ``modules``
     jobs: Jobs
     place: Place
     grows: str  # option in which it can grow; empty: none

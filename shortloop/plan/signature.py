@@ -53,19 +53,15 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a method takes.
+    """Parameters of a method."""
 
-    options: default of each option, or `REQUIRED`; of a plain exax method what it declares.
-    hints: types of the options of a stage, as far as they are known without an import.
-    """
-
-    options: dict[str, object]
+    options: dict[str, object]  # defaults, or `REQUIRED`; of a plain exax method as declared
     jobs: Inputs
     datasets: Inputs
     siblings: tuple[str, ...]  # options that tell its jobs of one partition apart
     grows: str  # option in which its jobs grow; empty: none
     stage: type[Stage] | None  # none of a plain exax method
-    hints: dict[str, object] = field(default_factory=dict)
+    hints: dict[str, object] = field(default_factory=dict)  # types of options, if known without an import
 
     @property
     def units(self) -> tuple[str, ...] | None:
@@ -189,13 +185,10 @@ FILE_OF_A_JOB = ("name", "sliced", "extra")  # what exax's JobWithFile has besid
 
 
 class Given(NamedTuple):
-    """The options of a job.
-
-    keyed: as the key of the job holds them: converted as exax does it, with the content of files.
-    """
+    """Options of a job."""
 
     sent: dict[str, Plain]
-    keyed: dict[str, Plain]
+    keyed: dict[str, Plain]  # as in the key: converted by exax, with the content of files
     jobs: dict[str, list[Built]]  # jobs whose files are options, by the name of the option
     paths: dict[str, str]  # content of each file that exax is given as a path
 

@@ -66,9 +66,7 @@ class Configuration(Protocol):
 
 
 def project_directory() -> Path:
-    """The folder of accelerator.conf: of the project that exax works for, in its processes; else the current
-    folder or one above it, else where the code is run from.
-    """
+    """Folder of accelerator.conf: exax's project in its processes, else here or above, else by code."""
     try:
         here = os.getcwd()
     except FileNotFoundError as error:

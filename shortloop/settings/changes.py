@@ -35,13 +35,10 @@ NEED_QUOTES = frozenset("\"'[]{},\n")  # Letters that a text without quotes does
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of one run.
-
-    fields: dotted name of each field, and its value as it is written, see `value_of`.
-    """
+    """Changes of one run of a sweep."""
 
     suffix: str  # what follows the name of the settings
-    fields: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str], ...]  # dotted name and written value of each, see `value_of`
 
     @classmethod
     def given(cls, environ: Mapping[str, str] | None = None) -> Changes | None:

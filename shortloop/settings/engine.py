@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINE_GROUP", "ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", "engine_settings"]
 
-ENGINE_VARIABLE = "SHORTLOOP_ENGINE"
-"""Variable that says which engine: ``dask``, or with where it is: ``dask:tls://host:8786``."""
+ENGINE_VARIABLE = "SHORTLOOP_ENGINE"  # e.g. ``dask``, or with an address: ``dask:tls://host:8786``
 ENGINE_TABLE = "engine"  # Table of a settings file that says the same, and more
 ENGINE_GROUP = "shortloop.engines"  # Group of entry points that add engines
 NAMES = ("slices", "joblib", "dask", "ray")
@@ -36,26 +35,20 @@ ENGINES_WITH = {
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """Table ``[engine]`` of a settings file.
-
-    address: of a cluster that runs already: of Dask's scheduler, e.g. ``"tls://host:8786"``, or of Ray's
-        head, e.g. ``"host:6379"``. Default: one is started on this machine, for the run.
-    ca, certificate, key: files for TLS, with Dask: of who vouches for the scheduler, and of this client.
-        Relative to the file of the settings. Default: as Dask is configured.
-    other_kernels: whether workers may have other kinds of processors than this machine: results are then
-        the same but for their last digits.
-    """
+    """Table ``[engine]`` of a settings file."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     name: str = "slices"  # slices: exax's own forks; or that of an entry point
+    # Of a running cluster, e.g. "tls://host:8786" (Dask) or "host:6379" (Ray). Default: one is started here.
     address: str | None = None
     backend: Backend | None = None  # of joblib. Default: as `joblib.parallel_config` says, else loky
     workers: int | None = None  # how many are started on this machine. Default: as many as there are slices
+    # Files for TLS with Dask, relative to the settings. Default: as Dask is configured.
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
-    other_kernels: bool = False
+    other_kernels: bool = False  # allow workers with other processors, whose last digits may differ
 
     @classmethod
     def validated(cls, said: Mapping[str, object]) -> EngineSettings:

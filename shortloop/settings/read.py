@@ -120,10 +120,7 @@ def _holds_times(value: object) -> bool:
 
 
 class WrongSettings(InputError):
-    """The first problem of a settings file, which says how many there are.
-
-    every: all of them, at least one.
-    """
+    """All problems of a settings file; the message is that of the first, with their number."""
 
     def __init__(self, every: Sequence[InputError]) -> None:
         self.every = tuple(every)

@@ -28,10 +28,7 @@ _mapped: list[tuple[float, frozenset[int]]] = [(-SCAN_EVERY, frozenset())]
 
 
 def mapped_for_writing(files: Mapping[int, Path]) -> set[int]:
-    """Which files, by their inodes, are mapped, shared and for writing, by a process that may be looked at.
-
-    There may be one too many, of another disk's file; none where the system does not say.
-    """
+    """Inodes of files that a visible process maps for writing; perhaps one too many, of another disk."""
     if len(files) <= FEW and all(map(_is_not_written, files.values())):
         return set()
     scanned, found = _mapped[0]

@@ -104,11 +104,7 @@ def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]])
 
 
 def _differ(given: Plain, noted: Plain) -> bool:
-    """Whether an option that exax noted cannot come from the one it was given.
-
-    exax turns values into the type of the method's default: a text into a number, a list into a set, and a
-    short tuple into one that the default completes.
-    """
+    """True if exax cannot have turned one into the other: texts into numbers, lists into sets."""
     if isinstance(given, dict) and isinstance(noted, dict):
         return given.keys() != noted.keys() or any(_differ(each, noted[name]) for name, each in given.items())
     if isinstance(given, list) and isinstance(noted, list):

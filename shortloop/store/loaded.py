@@ -114,14 +114,10 @@ class LoadedJob(Result):
 
 @dataclass(frozen=True)
 class Dimensions:
-    """Names of the axes of all arrays of a job, which are names for xarray.
-
-    coordinates: name of the array, or of the fact, that says what stands along an axis, by the name of
-        this.
-    """
+    """Names of the axes of all arrays of a job, valid for xarray."""
 
     of: Mapping[str, tuple[str, ...]]  # those of each array
-    coordinates: Mapping[str, str]
+    coordinates: Mapping[str, str]  # by axis: the array or fact that holds its coordinates
 
 
 def dimensions(record: Record) -> Dimensions:

@@ -59,10 +59,7 @@ def look_up(job: str) -> Result:
 
 
 def open_any(folder: Path) -> Result:
-    """Load the finished job in a folder.
-
-    Of a method that others wrote, there are the files that it told exax of.
-    """
+    """Load the finished job in a folder; of a foreign method, the files that it registered with exax."""
     if (folder / RECORD).exists():
         return open_job(folder)
     bare = bare_result(folder, here())

@@ -27,14 +27,10 @@ _held: int | None = None  # file in memory, for notes of a job whose folder is n
 
 
 class Note(TypedDict, total=False):
-    """A line of notes, which says one of these things.
-
-    versions: of Python, and of libraries that were loaded, as they were then; empty of one that is not
-        installed.
-    """
+    """A line of notes: one of these facts."""
 
     loaded: Mapping[str, tuple[str, str]]  # file and content of modules that were loaded, by name
-    versions: Mapping[str, str]
+    versions: Mapping[str, str]  # of Python and of loaded libraries; empty: not installed
     where: str  # the machine and the environment that these versions are of
     opened: str  # a file that was opened, or a folder that was listed, with a slash at its end
     imported: bool  # true if a module of the user's own did so while it was imported

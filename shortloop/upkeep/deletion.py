@@ -75,9 +75,7 @@ def delete(store: Store, entries: Iterable[Entry]) -> int:
 
 
 def old_parts() -> list[Path]:
-    """Files that were begun, and not finished when their process was cut off: in the project's cache, and
-    arrays of jobs that nobody started again.
-    """
+    """Abandoned temporary files: in the project's cache, and checkpoints of jobs."""
     cache = cache_directory("jobs").parent
     before = time.time() - OLD_PARTS
     found = [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
@@ -131,8 +129,7 @@ def idle_project() -> Iterator[None]:
 
 
 def _loses_nothing(each: Entry) -> bool:
-    """Whether it is superseded, of another format, was found damaged or did not finish, or its deletion was
-    cut off. The job of a build script that has not ended may be running."""
+    """True if a job may be deleted, or its deletion was interrupted; running build scripts are kept."""
     if each.state == "deleted":
         return any(file.name not in KEPT for file in each.folder.iterdir())
     if each.state == "unfinished":

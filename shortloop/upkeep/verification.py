@@ -29,17 +29,13 @@ __all__ = ["Problem", "check_all", "check_inputs", "missing"]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a job.
-
-    damaged: whether its results can't be used; else it only has no manifest, or a file more that nobody
-        reads.
-    """
+    """A problem of a job."""
 
     job: str
     stage: str  # whose result it is
     partition: str
     what: str
-    damaged: bool = True
+    damaged: bool = True  # else it only has no manifest, or an additional file
     key: str = ""  # its key; empty if that is not known
 
 
@@ -55,10 +51,7 @@ def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda e
 
 
 def check_inputs() -> list[Problem]:
-    """Read all input files again that the project has read.
-
-    Those that hold something else than is known of them are read again by the next run.
-    """
+    """Read all known input files again; the next run re-reads those that changed."""
     return [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]
 
 

@@ -29,15 +29,12 @@ RECENT = 100  # older jobs that are looked at for the most similar one
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that made a job another one.
-
-    above: of an input, the jobs that came out different, one for each cause that they have.
-    """
+    """One reason why a job was built."""
 
     difference: Difference
     words: str  # the same in a line
     diff: list[str] = field(default_factory=list)  # of code, the lines that differ
-    above: list[Explained] = field(default_factory=list)
+    above: list[Explained] = field(default_factory=list)  # of an input: changed jobs, one for each cause
     alike: list[int] = field(default_factory=list)  # how many jobs have the cause of each of these
 
 

@@ -36,15 +36,11 @@ UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that differs between two keys.
-
-    old, new: what it was and is; None where it was or is not there. Of code its hash, of a file its
-        content; of an input the content of the job, or of a list of jobs.
-    """
+    """One difference between two keys; None: added or removed."""
 
     kind: str  # what it is; a file is one whose content is an option
     name: str  # option with dots for what is inside, module, library, or name of the input
-    old: Plain
+    old: Plain  # of code a hash, of a file or job its content, of a list of jobs their contents
     new: Plain
 
     @property

@@ -69,8 +69,8 @@ CODE_OF = f"{PACKAGE}.keys.code.code_of"
 class Code(NamedTuple):
     """Code of a method."""
 
-    # Hash of each normalised module, e.g. ``"methods.a_train"``; of the bytes of a file in ``depend_extra``, by
-    # its path below the project.
+    # Hash of each normalised module, e.g. ``"methods.a_train"``; of the bytes of a file in ``depend_extra``,
+    # by its path below the project.
     code: dict[str, str]
     versions: dict[str, str]  # of Python, and of exax if it reads datasets for the method
     libraries: dict[str, str]  # versions of the libraries that its code names, whether loaded or not

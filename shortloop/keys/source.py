@@ -49,8 +49,8 @@ _STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 class Source(NamedTuple):
     """Content of a source file."""
 
-    # Equal for files that differ in comments, docstrings and formatting only. Of a compiled module its hash; of
-    # a module that reads its own docstrings or source, its source.
+    # Equal for files that differ in comments, docstrings and formatting only. Of a compiled module its hash;
+    # of a module that reads its own docstrings or source, its source.
     text: str
     # Full names of imports, and of decorators like ``@package.name``; ``package.*`` for ``import *``.
     names: list[str]

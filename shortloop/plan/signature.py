@@ -86,18 +86,14 @@ def _signature_now(method: str) -> Signature:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}"
-        frames = _traceback(error, file)
+        found, frames = f"{type(error).__name__}: {error}", _traceback(error, file)
         if frames.count("\n  File ") > 1:  # it came from a helper, a library, or has a cause
-            said = f"{frames}".replace("\n", "\n    ")
-        raise InputError(
-            f"the method {method} cannot be imported",
-            file=place_of(error),
-            found=said,
-            hint="install it in Shortloop's environment, or correct its name"
-            if isinstance(error, ModuleNotFoundError)
-            else "correct it and run again",
-        ) from None
+            found = frames.replace("\n", "\n    ")
+        is_missing = isinstance(error, ModuleNotFoundError)
+        install = "install it in Shortloop's environment, or correct its name"
+        hint = install if is_missing else "correct it and run again"
+        problem = f"the method {method} cannot be imported"
+        raise InputError(problem, file=place_of(error), found=found, hint=hint) from None
 
 
 @contextmanager
@@ -125,44 +121,34 @@ def _read(module: ModuleType) -> Signature:
     if stage is None:
         _check_does_something(module)
         grows = getattr(module, "grows", "")
-        return Signature(
-            dict(getattr(module, "options", {})),
-            _declared(getattr(module, "jobs", ()), but=BEFORE if grows else ""),
-            _declared(getattr(module, "datasets", ())),
-            getattr(module, "siblings", ()),
-            grows,
-            None,
-        )
+        jobs = _declared(getattr(module, "jobs", ()), but=BEFORE if grows else "")
+        datasets = _declared(getattr(module, "datasets", ()))
+        options = dict(getattr(module, "options", {}))
+        return Signature(options, jobs, datasets, getattr(module, "siblings", ()), grows, None)
     fields = fields_of(stage)
-    # A list that has a default need not be given.
-    jobs = _of_fields(fields.jobs, fields.lists, [*fields.perhaps, *_with_default(stage, fields.lists)])
-    sets = [*fields.perhaps_datasets, *_with_default(stage, fields.dataset_lists)]
-    datasets = _of_fields(fields.datasets, fields.dataset_lists, sets)
-    return Signature(
-        fields.options, jobs, datasets, stage.siblings, stage.grows, stage, annotations_of(stage)
-    )
+    jobs = _of_fields(stage, fields.jobs, fields.lists, fields.perhaps)
+    datasets = _of_fields(stage, fields.datasets, fields.dataset_lists, fields.perhaps_datasets)
+    how = stage.siblings, stage.grows, stage, annotations_of(stage)
+    return Signature(fields.options, jobs, datasets, *how)
 
 
 def _check_does_something(module: ModuleType) -> None:
     """Refuse a file that exax would take for a job that does nothing: mostly, `@stage` was forgotten."""
-    own = [each for each in vars(module).values() if getattr(each, "__module__", None) == module.__name__]
     if not any(hasattr(module, name) for name in ("prepare", "analysis", "synthesis")):
+        own = [each for each in vars(module).values() if getattr(each, "__module__", None) == module.__name__]
+        names = [each.__name__ for each in own if inspect.isroutine(each) or inspect.isclass(each)]
         raise InputError(
             "the method has no stage",
             file=module.__file__,
-            found=", ".join(each.__name__ for each in own if inspect.isroutine(each) or inspect.isclass(each))
-            or "no function",
+            found=", ".join(names) or "no function",
             expected="a function, or a subclass of Stage, decorated with `@stage`",
             hint="write `from shortloop import stage`, and `@stage` above the function or class",
         )
 
 
-def _with_default(stage: type[Stage], lists: list[str]) -> list[str]:
-    return [name for name in lists if hasattr(stage, name)]
-
-
-def _of_fields(single: list[str], lists: list[str], perhaps: list[str]) -> Inputs:
-    return Inputs(frozenset({*single, *lists, *perhaps}), frozenset(lists), frozenset(perhaps))
+def _of_fields(stage: type[Stage], single: list[str], lists: list[str], perhaps: list[str]) -> Inputs:
+    optional = {*perhaps, *(name for name in lists if hasattr(stage, name))}  # a list with a default
+    return Inputs(frozenset({*single, *lists, *optional}), frozenset(lists), frozenset(optional))
 
 
 def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
@@ -234,24 +220,18 @@ class _Walk:
         if isinstance(value, tuple) and value and isinstance(value[0], Built):
             return self._file_of_a_job(option, value)
         if isinstance(value, Built):
-            raise _refused(
-                self.method,
-                option,
-                f"the job {value.job or value.stage}",
-                "an option; jobs are given by the names that the method has for jobs and datasets",
-                'give `(job, "name of its file")` where the method declares a file of a job',
-            )
+            expected = "an option; jobs are given by the names that the method has for jobs and datasets"
+            hint = 'give `(job, "name of its file")` where the method declares a file of a job'
+            raise self._refused(option, f"the job {value.job or value.stage}", expected, hint)
         if type(value) is dict:
             each = {name: self.pair(option, inner) for name, inner in value.items()}
             return {name: pair[0] for name, pair in each.items()}, {n: pair[1] for n, pair in each.items()}
-        if type(value) in (list, tuple):
+        if type(value) in (list, tuple, set, frozenset):
             pairs = [self.pair(option, inner) for inner in value]
+            if type(value) in (set, frozenset):
+                check_options(self.method, {option: [pair[0] for pair in pairs]})
+                pairs.sort(key=lambda pair: canonical(pair[0]))
             return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        if type(value) in (set, frozenset):
-            inside = [self.pair(option, inner) for inner in value]
-            check_options(self.method, {option: [pair[0] for pair in inside]})
-            inside.sort(key=lambda pair: canonical(pair[0]))
-            return [pair[0] for pair in inside], [pair[1] for pair in inside]
         if type(value) in (date, datetime, time, timedelta):
             value = self._of_time(option, value)
         elif isinstance(value, OptionEnumValue):
@@ -265,9 +245,7 @@ class _Walk:
     def _file_of_a_job(self, option: str, value: tuple[Any, ...]) -> tuple[list[Any], _Content]:
         made, *more = value
         if not 1 <= len(more) <= len(FILE_OF_A_JOB) or not isinstance(more[0], str):
-            raise _refused(
-                self.method, option, repr(tuple(more)), "(job, name of its file, whether sliced, more)", ""
-            )
+            raise self._refused(option, repr(tuple(more)), "(job, name of its file, whether sliced, more)")
         check_options(self.method, {option: more})
         self.jobs.setdefault(option, []).append(made)
         return [made.job or PLANNED, *more], _Content(dict(zip(FILE_OF_A_JOB, more)))
@@ -276,9 +254,8 @@ class _Walk:
         from accelerator.setupfile import copy_json_safe
 
         if getattr(value, "tzinfo", None) is not None:
-            raise _refused(
-                self.method, option, repr(value), "a time without a zone, as exax drops it", "give it in UTC"
-            )
+            expected = "a time without a zone, as exax drops it"
+            raise self._refused(option, repr(value), expected, "give it in UTC")
         return cast("Plain", copy_json_safe(value))
 
     def _refuse_path(self, option: str, text: str) -> None:
@@ -287,13 +264,15 @@ class _Walk:
             return
         directory = configuration().get("input_directory") or project_directory()
         if "\0" not in text and os.path.isfile(os.path.join(directory, text)):
-            raise _refused(
-                self.method,
-                option,
-                f"the path of a file: {text!r}",
-                "the file, so that the job depends on what is in it",
-                "give `run.file(…)` of its path",
-            )
+            expected = "the file, so that the job depends on what is in it"
+            hint = "give `run.file(…)` of its path"
+            raise self._refused(option, f"the path of a file: {text!r}", expected, hint)
+
+    def _refused(
+        self, option: str, found: str, expected: str, hint: str = "change the build script"
+    ) -> InputError:
+        problem = f"an option of {self.method} has the wrong type or value"
+        return InputError(problem, field=f"option {option}", found=found, expected=expected, hint=hint)
 
 
 def _converted(method: str, declared: Mapping[str, object], sent: Mapping[str, Plain]) -> dict[str, Plain]:
@@ -336,13 +315,3 @@ def _with_contents(keyed: Any, converted: Any) -> Any:
     if any(isinstance(each, _Content | list | dict) for each in keyed):  # else it may be sorted
         return [_with_contents(*pair) for pair in zip(keyed, converted)]
     return converted
-
-
-def _refused(method: str, option: str, found: str, expected: str, hint: str) -> InputError:
-    return InputError(
-        f"an option of {method} has the wrong type or value",
-        field=f"option {option}",
-        found=found,
-        expected=expected,
-        hint=hint or "change the build script",
-    )

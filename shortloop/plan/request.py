@@ -111,10 +111,11 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place."""
     signature, arguments, datasets = signature_of(stage), call.arguments, call.datasets
     given = {name: each for name, each in arguments.items() if _is_option(name, signature)}
-    jobs = _made_from(stage, signature.jobs, arguments, _job)
+    jobs = _made_from(stage, signature.jobs, arguments, lambda of: of if isinstance(of, Built) else None)
     named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
-    rows = _made_from(stage, signature.datasets, _once(stage, named, datasets), _dataset)
-    _check_names(stage, signature, given, {*jobs, *rows}, datasets)
+    rows = _made_from(stage, signature.datasets, {**named, **datasets}, _dataset)
+    unknown = given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.names
+    _check_names(stage, signature, unknown, {*given, *jobs, *rows}, named.keys() & datasets.keys())
     if partition is not None and (not isinstance(partition, str) or not partition):
         raise InputError(
             "a partition's name must be a string",
@@ -124,43 +125,30 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
         )
     if partition is not None and (signature.stage is not None or "partition" in signature.options):
         given["partition"] = partition
-    put = _options(stage, signature, given)
-    options = put.keyed
+    passed = _options(stage, signature, given)
+    options = passed.keyed
     importing = () if signature.stage is None else signature.stage.modules(options)
     imported = tuple(dict.fromkeys([*call.modules, *importing, *_for_results(jobs)]))
-    told_apart = [_inside(options, name) for name in signature.siblings]
-    sibling = canonical(told_apart) if told_apart else ""
+    siblings = [_inside(options, name) for name in signature.siblings]
+    sibling = canonical(siblings) if siblings else ""
     place = Place(pipeline, stage, partition, sibling)
     seen[place] = seen.get(place, 0) + 1
     if seen[place] > 1:  # nothing tells them apart but their order
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
-    sent = put.sent
+    sent = passed.sent
     if signature.stage is not None:
         sent = {**sent, MODULES: list(imported)}
         options = sent if imported else options
-    return Request(
-        stage,
-        partition,
-        options,
-        jobs,
-        place,
-        signature.grows,
-        signature.units,
-        imported,
-        sent,
-        " ".join(_in_words(each) for each in told_apart if each is not None),
-        rows,
-        put.jobs,
-        put.paths,
-        names_of(given),
-    )
+    words = (each if isinstance(each, str) else canonical(each) for each in siblings if each is not None)
+    how = signature.grows, signature.units, imported, sent, " ".join(words)
+    given_files = passed.jobs, passed.paths, names_of(given)
+    return Request(stage, partition, options, jobs, place, *how, rows, *given_files)
 
 
 def _is_option(name: str, signature: Signature) -> bool:
     """True if an argument is an option; unknown ones count as options, and are refused later."""
-    return name not in signature.jobs.names and (
-        name in signature.options or name not in signature.datasets.names
-    )
+    is_input = name in signature.jobs.names or name in signature.datasets.names
+    return not is_input or (name in signature.options and name not in signature.jobs.names)
 
 
 def _options(stage: str, signature: Signature, given: Mapping[str, object]) -> Given:
@@ -195,36 +183,19 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
         ) from None
 
 
-def _once(stage: str, named: Mapping[str, object], datasets: Mapping[str, object]) -> Mapping[str, object]:
-    """Datasets, each given by name or in `datasets`."""
-    for name in named.keys() & datasets.keys():
-        raise InputError(
-            f"the stage {stage} is given a dataset twice",
-            field=name,
-            found=f"{name}=… and datasets={{{name!r}: …}}",
-            expected="one of them",
-            hint="change the build script",
-        )
-    return {**named, **datasets}
-
-
 def _check_names(
-    stage: str,
-    signature: Signature,
-    given: Mapping[str, object],
-    made: set[str],
-    datasets: Mapping[str, object],
+    stage: str, signature: Signature, unknown: set[str], given: set[str], twice: set[str]
 ) -> None:
     inputs = (signature.jobs, signature.datasets)
-    unknown = sorted(given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.names)
     required = {name for name, default in signature.options.items() if default is REQUIRED}
     required = required.union(*(each.names - each.optional for each in inputs))
-    missing = sorted(required - given.keys() - made)
-    if unknown or missing:
+    problems = [*sorted(unknown), *(f"no {name}" for name in sorted(required - given))]
+    problems += [f"{name} twice, also in datasets" for name in sorted(twice)]
+    if problems:
         names = [*signature.options, *(name for each in inputs for name in sorted(each.names))]
         raise InputError(
             f"wrong arguments for the stage {stage}",
-            found=", ".join([*unknown, *(f"no {name}" for name in missing)]),
+            found=", ".join(problems),
             expected=", ".join(names) or "none",
             hint="change the build script",
         )
@@ -255,10 +226,6 @@ def _made_from(
     return found
 
 
-def _job(given: object) -> Built | None:
-    return given if isinstance(given, Built) else None
-
-
 def _dataset(given: object) -> BuiltDataset | None:
     if isinstance(given, Built):
         return BuiltDataset(given)
@@ -269,9 +236,10 @@ def _dataset(given: object) -> BuiltDataset | None:
 
 
 def _ids(made: Jobs) -> dict[str, JobIds]:
-    return {
-        name: [_id(each) for each in of] if isinstance(of, Sequence) else _id(of) for name, of in made.items()
-    }
+    def id_of(made: Made) -> str:
+        return made.id if isinstance(made, BuiltDataset) else made.job
+
+    return {name: [*map(id_of, of)] if isinstance(of, Sequence) else id_of(of) for name, of in made.items()}
 
 
 def _for_results(jobs: Jobs) -> list[str]:
@@ -284,14 +252,6 @@ def _for_results(jobs: Jobs) -> list[str]:
 def _single(jobs: Jobs) -> list[Built]:
     """Flatten input jobs, including those of datasets."""
     return [one.made if isinstance(one, BuiltDataset) else one for one in flat(jobs)]
-
-
-def _id(made: Made) -> str:
-    return made.id if isinstance(made, BuiltDataset) else made.job
-
-
-def _in_words(value: Plain) -> str:
-    return value if isinstance(value, str) else canonical(value)
 
 
 def _inside(options: Mapping[str, Plain], name: str) -> Plain:

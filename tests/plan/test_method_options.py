@@ -213,7 +213,7 @@ def test_a_dataset_may_have_the_name_of_a_job_or_an_option() -> None:
         ({}, {"first": [Built("main-1", "a", None)]}, "made from datasets"),
         ({}, {"first": (Built("main-1", "a", None), "")}, "made from datasets"),
         ({}, {"frist": Built("main-1", "a", None)}, "frist"),
-        ({"many": []}, {"many": []}, "given a dataset twice"),
+        ({"many": []}, {"many": []}, "many twice"),
     ],
 )
 def test_what_is_no_dataset_is_refused(

@@ -16,7 +16,8 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -57,11 +58,11 @@ __all__ = [
     "python_here",
 ]
 
+# File of a job with code that exax keeps no copy of: of modules that it imports by names not in its method's
+# code, and of a method that does not declare its code.
 EXTRA_CODE = ".modules.txt"
-"""File of a job with the code of modules that exax keeps no copy of: of those that it imports by a name which
-its method's code does not say, and of a method that does not say its code, with `code_of`."""
+# One of these is imported by a method that is made of a stage.
 MADE_OF_STAGE = {f"{PACKAGE}.exax.method.exax_method", f"{PACKAGE}.exax.declare.stage", f"{PACKAGE}.stage"}
-"""What a method imports that is made of a stage."""
 WORKER, DATASET = f"{PACKAGE}.stages.", f"{PACKAGE}.stages.dataset"
 CODE_OF = f"{PACKAGE}.keys.code.code_of"
 
@@ -79,14 +80,19 @@ class Code(NamedTuple):
     watched: list[tuple[str, State]]  # declared files, whose states must not change while a job runs
 
 
-class _Known(NamedTuple):
+@dataclass
+class _Known:
     folders: int  # of `refresh_closures`
     states: list[State]
     settled: bool
     files: list[str]
     code: Code
     texts: dict[str, str]
-    text: list[str]  # all of it, once it was asked for
+
+    @cached_property
+    def text(self) -> str:
+        lines = [f"# {library} {version}" for library, version in self.code.versions.items()]
+        return "\n".join(lines) + "\n" + _texts(self.texts)
 
 
 # Asked for job by job, so what came of it is kept with the states of the files that it came from.
@@ -117,14 +123,7 @@ def code_file(method: Path) -> Path:
 
 def code_text(method: Path) -> str:
     """Code of a method with its closure, and the versions of its libraries."""
-    return _text_of(_look(method, ()))
-
-
-def _text_of(known: _Known) -> str:
-    if not known.text:
-        lines = [f"# {library} {version}" for library, version in known.code.versions.items()]
-        known.text.append("\n".join(lines) + "\n" + _texts(known.texts))
-    return known.text[0]
+    return _look(method, ()).text
 
 
 def extra_code(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
@@ -174,8 +173,7 @@ def _code_now(method: Path, more: tuple[str, ...]) -> Code:
 def _look(method: Path, more: tuple[str, ...]) -> _Known:
     # What loads methods for jobs is a new process as soon as one of its folders changes.
     known, folders = _known.get((method, more)), 0 if runs_jobs() else refresh_closures()
-    is_as_then = known is not None and known.settled and known.folders == folders
-    if known is not None and is_as_then and known.states == states_at_moment(known.files):
+    if known and known.settled and known.folders == folders and known.states == states_at_moment(known.files):
         return known
     modules, names = closure(method, more)
     if is_own(str(method)):
@@ -193,19 +191,18 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     hashes = {name: source.hash for name, source in said.items()}
     code = Code(hashes, versions, libraries, modules, [], [])
     texts = {name: source.text for name, source in said.items()}
-    _known[method, more] = _Known(folders, states, settled, files, code, texts, [])
+    known = _known[method, more] = _Known(folders, states, settled, files, code, texts)
     keep_sources()
     if runs_jobs() and not more:
-        _text_of(_known[method, more])  # once for all jobs that this process forks
-    return _known[method, more]
+        _ = known.text  # once for all jobs that this process forks
+    return known
 
 
 def _takes_datasets(modules: Mapping[str, Path]) -> bool:
     """True if code of an analysis names exax's datasets; the code that runs stages always does."""
     own = {name: file for name, file in modules.items() if not f"{name}.".startswith(WORKER)}
-    return any(
-        f"{name}.".startswith(f"{DATASET}.") for each in own for name in read_source(own[each], each).names
-    )
+    imported = (name for each in own for name in read_source(own[each], each).names)
+    return any(f"{name}.".startswith(f"{DATASET}.") for name in imported)
 
 
 def _texts(texts: Mapping[str, str]) -> str:

@@ -138,8 +138,8 @@ def _load() -> dict[str, dict[str, Any]]:
 
 
 def _parser() -> list[Any]:
-    """Version of the cache: Python and this file."""
-    return [sys.version, *file_state(__file__)[0]]
+    """Version of the cache: what else the normalised text depends on."""
+    return [sys.version, sorted(NOT_IN_KEY), *file_state(__file__)[0]]
 
 
 def _parsed(data: bytes, file: Path, module: str) -> Source:

@@ -98,7 +98,7 @@ class Planner(Run):
         return named_files(found, paths)
 
 
-RETRIED = "units of it failed, and are computed again"
+RETRIED = "its failed units are retried"
 DECLARED = "declared harmless"  # How the reason begins why a job is used though its code changed
 
 

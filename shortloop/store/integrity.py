@@ -77,7 +77,7 @@ def _added_result(folder: Path, manifest: Manifest) -> str | None:
     """Readers of a job open files by name, and would take these for its results."""
     for name in added_files(folder, manifest):
         if name == RECORD or name.endswith(READ_BY_NAME):
-            return f"has a file that it did not leave: {name}"
+            return f"has a result file that it did not write: {name}"
     return None
 
 
@@ -89,9 +89,9 @@ def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]])
         method = f"{setup['package']}.{setup['method']}"
         options = setup["options"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return "what it left cannot be read, though it is as it was recorded"
+        return "its record or setup.json cannot be read, though its files are as recorded"
     if content != manifest.content:
-        return "its manifest names another content than its files have"
+        return "its manifest has another content hash than its files"
     if rejected != manifest.rejected:
         return f"its manifest says that it {'did not reject' if rejected else 'rejected'} its input"
     if method != manifest.parts.method:

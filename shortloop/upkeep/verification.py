@@ -91,7 +91,7 @@ def _check(each: Entry) -> Problem | None:
     if what is not None:
         return _problem(each, what, key=manifest.key)
     added = added_files(each.folder, manifest)
-    words = f"has {'a file' if len(added) == 1 else 'files'} that it did not leave: {', '.join(added)}"
+    words = f"has {'a file' if len(added) == 1 else 'files'} that it did not write: {', '.join(added)}"
     return _problem(each, words, damaged=False) if added else None
 
 

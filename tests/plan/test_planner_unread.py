@@ -116,9 +116,9 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     for pipeline in ("p", "another"):
         assert planned([""], pipeline) == (
             PERHAPS,
-            "if its files, which are not read yet, hold something else",
+            "if the content of its unread files changed",
         )
     file.write_text("two!", encoding="utf-8")
     (changed,) = register([file])
     assert planned([changed]) == (BUILD, "file a.npz was changed")
-    assert planned([*contents, ""]) == (BUILD, "a file more")
+    assert planned([*contents, ""]) == (BUILD, "one more file")

@@ -146,7 +146,7 @@ def test_a_manifest_of_another_key_that_was_made_to_fit(folder: Path) -> None:
     with Store() as store:
         assert store.find(KEY) is None
         assert reason_to_build(store, ONE, None, {}).endswith(
-            "its manifest names another content than its files have"
+            "its manifest has another content hash than its files"
         )
 
 

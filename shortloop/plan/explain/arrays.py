@@ -76,11 +76,11 @@ def outcome(before: Manifest, now: Manifest, declared: bool = False) -> str:
         if before.files.get(name) != now.files.get(name) and name not in NOTES
     ]
     # The record differs whenever an array does, or the versions in it: it is worth a word only by itself.
-    named = [_word(name) for name in differ if name != RECORD] or ["what its record says"]
+    named = [_word(name) for name in differ if name != RECORD] or ["the record"]
     words = f"{now.job} came out different from {before.job}: {short_list(named, NAMED)}"
     if declared:
         return f"{words}; the change between the two was declared harmless"
-    return f"{words}; nothing that its key holds changed, so see that what it draws has a seed of its own"
+    return f"{words}; its key did not change: give random draws a seed"
 
 
 def _word(file: str) -> str:

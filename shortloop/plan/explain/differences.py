@@ -168,9 +168,9 @@ DECLARED = "file "  # what names of files that a method declares begin with
 def file_words(each: Difference) -> str:
     """Describe the change of an input file."""
     if each.old is None:
-        return f"file {name_of(str(each.new))} is new" if each.new else "a file more"
+        return f"file {name_of(str(each.new))} is new" if each.new else "one more file"
     if each.new is None:
-        return f"file {name_of(str(each.old))} is not there any more"
+        return f"file {name_of(str(each.old))} was removed"
     old, new = name_of(str(each.old)), name_of(str(each.new))
     if old != new:
         return f"file {old} → {new}"
@@ -181,20 +181,18 @@ def file_words(each: Difference) -> str:
 def code_words(each: Difference, names: Sequence[str]) -> str:
     """Describe the change of code."""
     if each.name.startswith(DECLARED):
-        how = "is new" if each.old is None else "is none any more" if each.new is None else "was changed"
-        return f"{each.name}, which the method declares, {how}"
-    room = each.name.rpartition(".")[2]
-    file = _file_of(each.name)
-    if each.old is None:
-        return f"code of {room} ({file}), which it did not use before"
-    if each.new is None:
-        return f"code of {room} ({file}), which it does not use any more"
-    return f"code of {short_list([f'{room}.{name}' for name in names]) or room} ({file})"
+        how = "was added" if each.old is None else "was removed" if each.new is None else "was changed"
+        return f"declared {each.name} {how}"
+    path, module = each.name.replace(".", "/"), each.name.rpartition(".")[2]
+    file = f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+    if each.old is None or each.new is None:
+        return f"code of {module} ({file}), {'not used before' if each.old is None else 'no longer used'}"
+    return f"code of {short_list([f'{module}.{name}' for name in names]) or module} ({file})"
 
 
 def input_words(each: Difference) -> str:
     """Describe an added or removed input."""
-    return f"{each.name} is {'given now' if each.old is None else 'not given any more'}"
+    return f"{each.name} was {'added' if each.old is None else 'removed'}"
 
 
 def value_words(each: Difference, full: bool = False) -> str:
@@ -207,8 +205,3 @@ def value_words(each: Difference, full: bool = False) -> str:
     if not full:
         old, new = short(old), short(new)
     return f"{each.kind} {each.name}: {old} → {new}"
-
-
-def _file_of(module: str) -> str:
-    path = module.replace(".", "/")
-    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"

@@ -59,7 +59,7 @@ def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Jobs) -> st
     if previous is None or any(each.known for each in found):
         return ""
     if any(each.kind == "file" for each in found):
-        return "if its files, which are not read yet, hold something else"
+        return "if the content of its unread files changed"
     stages = sorted({each.stage for each in flat(sources) if not each.content})
     return f"if {' or '.join(stages)} comes out different" if stages else ""
 

@@ -36,8 +36,8 @@ def test_a_long_value_is_cut_unless_it_is_wanted_in_full() -> None:
 
 
 def test_an_input_that_comes_or_goes() -> None:
-    assert input_words(Difference("input", "a", None, "1")) == "a is given now"
-    assert input_words(Difference("input", "a", "1", None)) == "a is not given any more"
+    assert input_words(Difference("input", "a", None, "1")) == "a was added"
+    assert input_words(Difference("input", "a", "1", None)) == "a was removed"
 
 
 def test_a_package_is_named_by_its_file() -> None:

@@ -79,9 +79,9 @@ def test_code_is_named_by_function_and_file(jobs: ToyJobs) -> None:
     one, two = jobs.make(), jobs.make(code={**NOW})
     assert reason(jobs, one, two) == (
         "code of steps.step, steps.other (shortloop/steps.py); "
-        "code of more (shortloop/more.py), which it did not use before"
+        "code of more (shortloop/more.py), not used before"
     )
-    assert reason(jobs, two, one).endswith("code of more (shortloop/more.py), which it does not use any more")
+    assert reason(jobs, two, one).endswith("code of more (shortloop/more.py), no longer used")
 
 
 def test_code_of_a_job_whose_code_is_gone_is_named_by_file(jobs: ToyJobs) -> None:
@@ -116,7 +116,7 @@ def test_files_are_named(jobs: ToyJobs) -> None:
     for new, said in [
         ({"study": [changed, b], "test": [a]}, "file a.npz was changed"),
         ({"study": [b, b], "test": [a]}, "file a.npz → b.npz"),
-        ({"study": [a], "test": [a]}, "file b.npz is not there any more"),
+        ({"study": [a], "test": [a]}, "file b.npz was removed"),
         ({"study": [a, b, changed], "test": [a]}, "file a.npz is new"),
         ({"study": [a, b], "test": "0" * 64}, "file a.npz → 000000000000…"),
     ]:
@@ -149,8 +149,8 @@ def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
 def test_an_input_that_comes_or_goes_is_named(jobs: ToyJobs) -> None:
     above = jobs.make()
     one, two = jobs.make(), jobs.make(above={"applied": above})
-    assert reason(jobs, one, two, applied=built(above)) == "applied is given now"
-    assert reason(jobs, two, one) == "applied is not given any more"
+    assert reason(jobs, one, two, applied=built(above)) == "applied was added"
+    assert reason(jobs, two, one) == "applied was removed"
 
 
 def test_what_is_not_known_yet_is_no_reason(jobs: ToyJobs) -> None:

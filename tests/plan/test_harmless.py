@@ -31,8 +31,7 @@ from shortloop.run.build_jobs import Executor
 from shortloop.store.index import Place
 from shortloop.store.manifest import MANIFEST, Harmless, manifest_problem, read_manifest
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import inventory
-from shortloop.upkeep.verification import check_all
+from shortloop.upkeep.inventory import check_all, inventory
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)

@@ -16,7 +16,7 @@ from toy_jobs import make_outdated
 
 from shortloop.base.errors import InputError
 from shortloop.exax import client
-from shortloop.plan.explain.code_changes import code_now, stored_code
+from shortloop.plan.explain.reasons import code_now, stored_code
 from shortloop.plan.pipeline import Built
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.project.project import FINISHED, SET_ASIDE

@@ -16,8 +16,7 @@ from shortloop.cli.why import print_why
 from shortloop.project.project import DELETED
 from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import STATES, inventory
-from shortloop.upkeep.verification import check_all
+from shortloop.upkeep.inventory import STATES, check_all, inventory
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from shortloop.cli.jobs import Filter, print_jobs
 from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of
-from shortloop.upkeep.inventory import inventory
-from shortloop.upkeep.verification import check_all, missing
+from shortloop.upkeep.inventory import check_all, inventory, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 

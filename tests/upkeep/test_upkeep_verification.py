@@ -11,8 +11,7 @@ from toy_jobs import ToyJobs, toy_project
 from shortloop.store.inputs import register
 from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import inventory
-from shortloop.upkeep.verification import Problem, check_all, missing
+from shortloop.upkeep.inventory import Problem, check_all, inventory, missing
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.code_changes import changed_names, stored_code, text_diff
 from shortloop.plan.explain.differences import (
     Difference,
     code_words,
@@ -18,6 +17,7 @@ from shortloop.plan.explain.differences import (
     unmatched,
     value_words,
 )
+from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
 from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store

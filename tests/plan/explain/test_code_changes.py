@@ -8,7 +8,7 @@ import pytest
 from toy_jobs import CODE, keep_code
 
 from shortloop.keys.code import EXTRA_CODE
-from shortloop.plan.explain.code_changes import changed_names, stored_code, text_diff
+from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
 
 OLD = """\
 import os

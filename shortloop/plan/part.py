@@ -10,7 +10,7 @@ from shortloop.base.text import short_list
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
-from shortloop.store.index import Places
+from shortloop.store.index import Index
 from shortloop.store.lookup import open_any
 
 __all__ = ["ASKED", "Part", "choose", "require_inputs"]
@@ -56,14 +56,14 @@ class Part:
         return number in self.chosen
 
 
-def choose(selection: Selection, plan: Planner, places: Places) -> Part:
+def choose(selection: Selection, plan: Planner, index: Index) -> Part:
     """Apply a selection to a plan."""
     if not selection.words:
         return Part(selection, tuple(plan.jobs))
     sources = _sources(plan)
     meant = _meant(selection, plan)
     chosen = meant if selection.only else meant | _above(meant, sources)
-    forced = {number for each in selection.force for number in _forced(each, plan, places, chosen)}
+    forced = {number for each in selection.force for number in _forced(each, plan, index, chosen)}
     if selection.only and not plan.unread:  # else it shows when their files are read
         above = _above(meant, sources) - meant
         require_inputs(selection, [plan.jobs[number] for number in sorted(above)])
@@ -131,12 +131,12 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
     return meant
 
 
-def _forced(wanted: str, plan: Planner, places: Places, chosen: set[int]) -> set[int]:
+def _forced(wanted: str, plan: Planner, index: Index, chosen: set[int]) -> set[int]:
     """Jobs of a stage, or the one with an id, which may have been in its place before."""
     found = {
         number
         for number, (job, request) in enumerate(zip(plan.jobs, plan.requests, strict=True))
-        if wanted in (job.stage, job.job) or places.in_place(request.place) == wanted
+        if wanted in (job.stage, job.job) or index.in_place(request.place) == wanted
     }
     if not found & chosen:
         known = [job.job for number, job in enumerate(plan.jobs) if job.job and number in chosen]

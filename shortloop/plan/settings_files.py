@@ -19,7 +19,7 @@ from shortloop.project.project import project_directory
 from shortloop.settings.changes import changed_name, changed_text
 
 if TYPE_CHECKING:
-    from shortloop.store.index import Places
+    from shortloop.store.index import Index
 
 __all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
 
@@ -44,9 +44,9 @@ class SettingsFile:
             text = self.file.read_bytes().decode("utf-8", "surrogateescape")
             object.__setattr__(self, "text", changed_text(text))
 
-    def take_over(self, places: Places, environ: Mapping[str, str] = os.environ) -> str | None:
+    def take_over(self, index: Index, environ: Mapping[str, str] = os.environ) -> str | None:
         """Check that this file may use its name; return a message if it was another file's."""
-        noted = places.settings_file(self.name)
+        noted = index.settings_file(self.name)
         if noted is None or noted == self._noted(self.file):
             return None
         before = self._path(noted)
@@ -75,9 +75,9 @@ class SettingsFile:
             return None
         return found if isinstance(found, dict) else None
 
-    def note(self, places: Places) -> None:
+    def note(self, index: Index) -> None:
         """Record that the name belongs to this file."""
-        places.put_settings_file(self.name, self._noted(self.file))
+        index.put_settings_file(self.name, self._noted(self.file))
 
     def _noted(self, file: Path) -> str:
         """Path as recorded: relative inside the project, so that both can be moved."""
@@ -90,10 +90,10 @@ class SettingsFile:
         return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)
 
 
-def names_of_file(places: Places, file: Path) -> set[str]:
+def names_of_file(index: Index, file: Path) -> set[str]:
     """Names of settings that were run from a file."""
     noted = _below_project(file)
-    names = {name for name in places.settings_names().values() if places.settings_file(name) == noted}
+    names = {name for name in index.settings_names().values() if index.settings_file(name) == noted}
     return {name for name in names if _has_name(file, name)} or names
 
 

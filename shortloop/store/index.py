@@ -18,7 +18,7 @@ from shortloop.store.integrity import States
 from shortloop.store.manifest import Manifest
 from shortloop.store.workdir import hidden_folder, project_at, project_name
 
-__all__ = ["BEGUN", "Index", "Place", "Places", "Purpose", "Row"]
+__all__ = ["Index", "Place", "Purpose", "Row"]
 
 OF_FORMAT = f"jobs_of_format_{FORMAT}"  # An index of jobs of another format is one of another layout
 LAYOUT = f"""
@@ -97,13 +97,135 @@ class Purpose(NamedTuple):
         return f"{self.pipeline} of {self.project}" if self.project else self.pipeline
 
 
-class Places:
-    """Latest job in each place of a pipeline, stored in the workdir of that job."""
+class Row(NamedTuple):
+    """A job as stored in the index."""
 
-    def __init__(self, workdirs: Mapping[str, Path], files: Mapping[str, Database]) -> None:
-        self._workdirs, self._files = workdirs, files
+    job: str
+    key: str
+    content: str
+    seconds: float  # how long it took
+    rejected: bool  # whether it rejected its input
+    partition: str | None
+    states: States  # states of its files when they were last known to be right; see `states_of`
+    libraries: str  # JSON: the libraries that it loaded, as they were installed
+
+    @property
+    def is_incomplete(self) -> bool:
+        """True if units of the job failed."""
+        return any(state[0] == FAILED_UNITS for state in self.states)
+
+
+class Index:
+    """The finished jobs of some workdirs, and which are in the places of pipelines.
+
+    Several processes and threads may use it, of every project that has one of these workdirs. It is made from
+    `manifests`: those of all jobs of a workdir; of a job of another format only its id.
+    """
+
+    def __init__(
+        self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
+    ) -> None:
+        def fill(name: str) -> list[tuple[str, Iterable[Values]]]:
+            jobs, declared, settings_of, outdated = [], list[Values](), {}, []
+            for each in manifests(name):
+                if isinstance(each, str):
+                    outdated.append((each,))
+                    continue
+                jobs.append(_row(each, []))
+                declared += _declared_rows(each)
+                if each.settings:
+                    settings_of[each.project, each.pipeline] = each.settings
+            pipelines = [(*pipeline, settings) for pipeline, settings in settings_of.items()]
+            return [(INSERT, jobs), (DECLARED, declared), (BEGUN, pipelines), (OUTDATED, outdated)]
+
+        self._workdirs = workdirs
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
         self._folders: dict[tuple[str, str], str] = {}
+        self._files = {
+            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
+            for name, workdir in workdirs.items()
+        }
+
+    @property
+    def kept(self) -> bool:
+        """True if it is written to disk, and not forgotten at the end."""
+        return all(file.kept for file in self._files.values())
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            file.close()
+
+    def by_key(self, key: str) -> list[Row]:
+        """List jobs with a key: those without failed units first, then the newest."""
+        return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
+
+    def by_id(self, job: str) -> list[Row]:
+        """Find a job by id."""
+        return self._rows("job = ?", job)
+
+    def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
+        """List jobs with a base: the given one first, then those of a partition, then the newest."""
+        return self._rows(
+            "base = ?1 or job in (select job from declared where base = ?1)",
+            *(base, first, partition),
+            order=f"job = ?2 desc, partition is ?3 desc, rowid desc limit {most}",
+        )
+
+    def by_declared(self, key: str) -> list[Row]:
+        """List jobs with a key by a change declared harmless, the newest first."""
+        return self._rows("job in (select job from declared where key = ?)", key)
+
+    def insert(self, manifest: Manifest, states: States) -> None:
+        """Insert or replace a job."""
+        file = self._files[manifest.job.rpartition("-")[0]]
+        file.write(INSERT, [_row(manifest, states)])
+        if manifest.harmless:
+            file.write(DECLARED, _declared_rows(manifest))
+
+    def forget(self, job: str) -> None:
+        """Delete a job from the index."""
+        for file in self._files.values():
+            file.write("delete from jobs where job = ?", [(job,)])
+        self.forget_declared(job)
+
+    def forget_declared(self, job: str) -> None:
+        """Delete the declarations of a job from the index."""
+        for file in self._files.values():
+            file.write("delete from declared where job = ?", [(job,)])
+
+    def note_outdated(self, job: str) -> None:
+        """Delete a job of another format from the index, and record that."""
+        self.forget(job)
+        self._files[job.rpartition("-")[0]].write(OUTDATED, [(job,)])
+
+    def take_outdated(self) -> list[str]:
+        """Return and clear the jobs of another format found since the last call."""
+        found = [str(job) for (job,) in self._all("select job from outdated")]
+        for file in self._files.values():
+            file.write("delete from outdated where job = ?", [(job,) for job in found])
+        return found
+
+    def sizes(self) -> dict[str, tuple[Purpose, int]]:
+        """Map each job to its pipeline and its size in bytes."""
+        select = "select job, pipeline, project, states from jobs"
+        return {
+            str(job): (
+                Purpose(str(pipeline), self.folder_of(name, str(project))),
+                sum(int(each[3]) for each in _loaded(states)),
+            )
+            for name, file in self._files.items()
+            for job, pipeline, project, states in file.read(select)
+        }
+
+    def of_method(self, method: str, partition: str | None) -> list[str]:
+        """List jobs of a method, the newest first."""
+        select = "select job from jobs where method = ? and partition is ? order by rowid desc"
+        return [str(job) for (job,) in self._all(select, method, partition)]
+
+    def seconds(self) -> dict[str, float]:
+        """Mean duration of the latest jobs of each method."""
+        return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
 
     def in_place(self, place: Place) -> str:
         """Return the latest job in a place of this project, or an empty string."""
@@ -196,135 +318,6 @@ class Places:
             for (name,) in file.read(known) if project else ():
                 if self.folder_of(workdir, str(name)) == project:
                     yield file, str(name)
-
-
-class Row(NamedTuple):
-    """A job as stored in the index."""
-
-    job: str
-    key: str
-    content: str
-    seconds: float  # how long it took
-    rejected: bool  # whether it rejected its input
-    partition: str | None
-    states: States  # states of its files when they were last known to be right; see `states_of`
-    libraries: str  # JSON: the libraries that it loaded, as they were installed
-
-    @property
-    def is_incomplete(self) -> bool:
-        """True if units of the job failed."""
-        return any(state[0] == FAILED_UNITS for state in self.states)
-
-
-class Index(Places):
-    """The finished jobs of some workdirs, and which are in the places of pipelines.
-
-    Several processes and threads may use it, of every project that has one of these workdirs. It is made from
-    `manifests`: those of all jobs of a workdir; of a job of another format only its id.
-    """
-
-    def __init__(
-        self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
-    ) -> None:
-        def fill(name: str) -> list[tuple[str, Iterable[Values]]]:
-            jobs, declared, settings_of, outdated = [], list[Values](), {}, []
-            for each in manifests(name):
-                if isinstance(each, str):
-                    outdated.append((each,))
-                    continue
-                jobs.append(_row(each, []))
-                declared += _declared_rows(each)
-                if each.settings:
-                    settings_of[each.project, each.pipeline] = each.settings
-            pipelines = [(*pipeline, settings) for pipeline, settings in settings_of.items()]
-            return [(INSERT, jobs), (DECLARED, declared), (BEGUN, pipelines), (OUTDATED, outdated)]
-
-        files = {
-            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
-            for name, workdir in workdirs.items()
-        }
-        super().__init__(workdirs, files)
-
-    @property
-    def kept(self) -> bool:
-        """True if it is written to disk, and not forgotten at the end."""
-        return all(file.kept for file in self._files.values())
-
-    def close(self) -> None:
-        """Close the files."""
-        for file in self._files.values():
-            file.close()
-
-    def by_key(self, key: str) -> list[Row]:
-        """List jobs with a key: those without failed units first, then the newest."""
-        return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
-
-    def by_id(self, job: str) -> list[Row]:
-        """Find a job by id."""
-        return self._rows("job = ?", job)
-
-    def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
-        """List jobs with a base: the given one first, then those of a partition, then the newest."""
-        return self._rows(
-            "base = ?1 or job in (select job from declared where base = ?1)",
-            *(base, first, partition),
-            order=f"job = ?2 desc, partition is ?3 desc, rowid desc limit {most}",
-        )
-
-    def by_declared(self, key: str) -> list[Row]:
-        """List jobs with a key by a change declared harmless, the newest first."""
-        return self._rows("job in (select job from declared where key = ?)", key)
-
-    def insert(self, manifest: Manifest, states: States) -> None:
-        """Insert or replace a job."""
-        file = self._files[manifest.job.rpartition("-")[0]]
-        file.write(INSERT, [_row(manifest, states)])
-        if manifest.harmless:
-            file.write(DECLARED, _declared_rows(manifest))
-
-    def forget(self, job: str) -> None:
-        """Delete a job from the index."""
-        for file in self._files.values():
-            file.write("delete from jobs where job = ?", [(job,)])
-        self.forget_declared(job)
-
-    def forget_declared(self, job: str) -> None:
-        """Delete the declarations of a job from the index."""
-        for file in self._files.values():
-            file.write("delete from declared where job = ?", [(job,)])
-
-    def note_outdated(self, job: str) -> None:
-        """Delete a job of another format from the index, and record that."""
-        self.forget(job)
-        self._files[job.rpartition("-")[0]].write(OUTDATED, [(job,)])
-
-    def take_outdated(self) -> list[str]:
-        """Return and clear the jobs of another format found since the last call."""
-        found = [str(job) for (job,) in self._all("select job from outdated")]
-        for file in self._files.values():
-            file.write("delete from outdated where job = ?", [(job,) for job in found])
-        return found
-
-    def sizes(self) -> dict[str, tuple[Purpose, int]]:
-        """Map each job to its pipeline and its size in bytes."""
-        select = "select job, pipeline, project, states from jobs"
-        return {
-            str(job): (
-                Purpose(str(pipeline), self.folder_of(name, str(project))),
-                sum(int(each[3]) for each in _loaded(states)),
-            )
-            for name, file in self._files.items()
-            for job, pipeline, project, states in file.read(select)
-        }
-
-    def of_method(self, method: str, partition: str | None) -> list[str]:
-        """List jobs of a method, the newest first."""
-        select = "select job from jobs where method = ? and partition is ? order by rowid desc"
-        return [str(job) for (job,) in self._all(select, method, partition)]
-
-    def seconds(self) -> dict[str, float]:
-        """Mean duration of the latest jobs of each method."""
-        return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
 
     def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
         columns = "job, key, content, seconds, rejected, partition, states, libraries"

@@ -241,4 +241,4 @@ def is_outdated(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     is_record = isinstance(record, dict) and {"stage", "arrays"} <= record.keys()  # else damaged, or not ours
-    return is_record and record.get("format") != FORMAT
+    return bool(is_record and record.get("format") != FORMAT)

@@ -77,9 +77,8 @@ class Store:
 
     def __init__(self, slices: Callable[[], int] = slices_configured) -> None:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
-        self.damaged: dict[str, tuple[str, str]] = {}
-        """By key: a job that was set aside, and what was wrong with it."""
-        self.outdated: set[str] = set()  # Keys of jobs whose libraries are installed otherwise now
+        self.damaged: dict[str, tuple[str, str]] = {}  # by key: a job that was set aside, and its problem
+        self.outdated: set[str] = set()  # keys of jobs whose libraries are installed differently now
         self.slices = Slices(slices)
         self._dependencies = Dependencies(self.folder, self.by_id)
         self._whole: dict[str, StoredJob] = {}
@@ -208,9 +207,10 @@ class Store:
             found = self._check(row)
             if found is not None:
                 return replace(found, harmless=why[-1])
-            for reasons in (self.damaged, self.slices.others):
-                if row.key in reasons:
-                    reasons[key] = reasons[row.key]
+            if row.key in self.damaged:
+                self.damaged[key] = self.damaged[row.key]
+            if row.key in self.slices.others:
+                self.slices.others[key] = self.slices.others[row.key]
         return None
 
     def _check(self, row: Row) -> StoredJob | None:
@@ -285,7 +285,7 @@ def _is_same_job(folder: Path, row: Row) -> bool:
 
 
 class Dependencies:
-    """Content of jobs in which datasets of other jobs lie; None of those that are not whole."""
+    """Content of jobs that hold datasets of other jobs; None for damaged ones."""
 
     def __init__(
         self, folder: Callable[[str], Path | None], whole: Callable[[str], StoredJob | None]

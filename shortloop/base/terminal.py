@@ -10,7 +10,7 @@ from itertools import zip_longest
 __all__ = ["display_width", "hanging", "padded", "shortened", "table_lines", "wrapped"]
 
 GAP = "  "
-BELOW = "    "  # Indent of what has no room in its line
+BELOW = "    "  # indent of text that did not fit into its line
 ROOM = 24  # columns that a text is given beside others, at least; else it goes below them
 LEAST = 6  # columns that a name is shortened to
 HANGING = "  "

@@ -40,8 +40,8 @@ Step = tuple[Modules | None, list[str]]
 class _Folder(NamedTuple):
     state: list[State]
     settled: bool
-    names: dict[str, str]  # of what lies there, with what each is
-    asked: set[str]  # modules that were looked for there
+    names: dict[str, str]  # kinds of the entries
+    asked: set[str]  # modules looked for there
 
     def found(self) -> dict[str, str]:
         """Those of the names that may be of these modules."""

@@ -48,7 +48,7 @@ OPTIONAL = re.compile(r";.*\bextra\b")
 class _Version(NamedTuple):
     # With a hash if installed from a folder or a repository, where two may share a number.
     text: str
-    content: str  # A hash of the files that it has installed; empty if it does not list them
+    content: str  # hash of its installed files; empty if they are not listed
 
 
 class _Distribution(NamedTuple):

@@ -21,7 +21,7 @@ from shortloop.keys.methods import find_method
 
 __all__ = ["Contents", "Parts", "parts_of", "with_order"]
 
-Contents = str | list[str]  # Content of a job that another is made from, or of each of some
+Contents = str | list[str]  # content of an input, or of each of a list
 
 
 IN_KEY = ("python", "accelerator")  # all other versions are compared with what is installed

@@ -15,7 +15,7 @@ from shortloop.keys.installed import version_of
 __all__ = ["PACKAGE", "ROOT", "is_own", "is_own_module", "whole_package"]
 
 PACKAGE = "shortloop"
-ROOT = Path(__file__).resolve().parents[2]  # Where this package lies
+ROOT = Path(__file__).resolve().parents[2]  # folder of this package
 
 
 def is_own(file: str) -> bool:

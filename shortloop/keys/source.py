@@ -37,7 +37,7 @@ __all__ = [
     "read_source",
 ]
 
-NOTHING = "pass"  # What a file says that holds no code, as the `__init__.py` of many packages
+NOTHING = "pass"  # normalised text of a file without code, like many `__init__.py`
 KEPT = 5_000  # versions of files
 READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourcelines|findsource|docopt)\b")
 _DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef

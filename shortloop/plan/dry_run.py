@@ -38,13 +38,13 @@ class ServerNeeded(BaseException):
 class DryRun:
     """Replacement of exax's ``urd`` for a build script whose pipelines are only planned."""
 
-    goes_on = False  # Whether the run goes on after its plan
+    goes_on = False  # True if the run follows its plan
 
     def __init__(self, planner: type[Planner] = Planner) -> None:
         self._planner = planner
         self.plans: list[Planner] = []
-        self.settings: list[SettingsFile | None] = []  # The settings file of each
-        self.seconds: dict[str, float] = {}  # How long a job of each method takes, by its name
+        self.settings: list[SettingsFile | None] = []  # of each plan
+        self.seconds: dict[str, float] = {}  # mean duration of a job, by method
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
         """Plan a pipeline."""

@@ -53,7 +53,7 @@ class Estimate:
         self._running: dict[Name, _Running] = {}
         self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
         self._took = 0.0
-        self.done = 0  # How many jobs are there
+        self.done = 0  # finished jobs
 
     @property
     def total(self) -> int:

@@ -33,7 +33,7 @@ class Declared:
 
     jobs: list[tuple[str, Harmless]] = field(default_factory=list)  # current from now on
     there: int = 0  # how many jobs of the stage were current before
-    left: list[str] = field(default_factory=list)  # jobs that a run still builds, and why
+    left: list[str] = field(default_factory=list)  # jobs that still need a rebuild, and why
 
 
 class _Reader(Planner):

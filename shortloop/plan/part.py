@@ -15,7 +15,7 @@ from shortloop.store.lookup import open_any
 
 __all__ = ["ASKED", "Part", "choose", "require_inputs"]
 
-ASKED = "you asked for it"  # The reason of a job that is built though it is there
+ASKED = "you asked for it"  # reason of a forced rebuild
 LISTED = 12  # names in a message
 
 
@@ -24,10 +24,10 @@ class Part:
     """Selected jobs of a pipeline, by the order in which it requests them, from 0."""
 
     selection: Selection = field(default_factory=Selection)
-    jobs: tuple[Built, ...] = ()  # all jobs of the pipeline, as planned
-    chosen: frozenset[int] = frozenset()  # those of the part
-    forced: frozenset[int] = frozenset()  # those that are built though they are there
-    is_open: bool = False  # whether more jobs may come, which none of it is made from
+    jobs: tuple[Built, ...] = ()  # all planned jobs of the pipeline
+    chosen: frozenset[int] = frozenset()  # numbers of the selected jobs
+    forced: frozenset[int] = frozenset()  # numbers of the jobs to rebuild
+    is_open: bool = False  # True if more jobs may follow
 
     @property
     def is_whole(self) -> bool:

@@ -40,10 +40,10 @@ __all__ = [
     "follow",
 ]
 
-DEFAULT = "default"  # The name that exax gives to a dataset without one
+DEFAULT = "default"  # exax's name of an unnamed dataset
 LISTED = 8  # names in a line
 NO_RESULT = Path()  # the folder of a job that is only planned
-BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
+BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # plan of a job
 
 
 class NotThereYet(BaseException):
@@ -63,19 +63,19 @@ class Built:
 
     job: str  # job id; empty in a plan if the job is still to be built
     stage: str
-    partition: str | None  # which part of the data; None: all
+    partition: str | None  # None: all of the data
     path: Path = NO_RESULT
-    fresh: bool = False  # whether this run built it
+    fresh: bool = False  # True if this run built it
     seconds: float = 0.0  # of the build; in a plan, of the job in its place before; 0: unknown
-    content: str = ""  # hash of what it left; empty if that is not known yet
-    rejected: bool = False  # whether it rejected its input: all that it left is a message
+    content: str = ""  # hash of the results; empty: unknown
+    rejected: bool = False  # True if it rejected its input: its result is a message
     has_tables: bool = False  # in a plan, of the job in its place before
-    plan: str = ""  # in a plan, what would be done; perhaps: if a job above comes out different
-    reason: str = ""  # why it was or would be built, or why it is used though its code changed
+    plan: str = ""  # in a plan: what would be done
+    reason: str = ""  # why it was or would be built, or used though its code changed
     variant: str = ""  # difference to other jobs of its stage and partition, e.g. a model; empty: none
     files: tuple[str, ...] = ()  # names of its input files in this run; they may have been renamed
-    modules: tuple[str, ...] = ()  # what reading its objects imports; in a plan, as of `has_tables`
-    incomplete: bool = False  # true if units of it failed, which the next run computes again
+    modules: tuple[str, ...] = ()  # modules that reading its objects imports; in a plan, as of `has_tables`
+    incomplete: bool = False  # True if units failed, which the next run retries
 
     @property
     def name(self) -> str:
@@ -165,7 +165,7 @@ class Run(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.jobs: list[Built] = []  # All jobs that were asked for, in order
+        self.jobs: list[Built] = []  # all requested jobs, in order
 
     def build(
         self,

@@ -29,8 +29,8 @@ __all__ = ["DECLARED", "Asked", "Lookup", "Planner", "asked_of_joblib", "reused"
 class Asked(NamedTuple):
     """Details of a request for a job."""
 
-    files: Sequence[tuple[str, Path]]  # Its input files, as of `options_of`
-    joblib: Mapping[str, Plain]  # What `joblib.parallel_config` said there
+    files: Sequence[tuple[str, Path]]  # input files, see `options_of`
+    joblib: Mapping[str, Plain]  # settings of `joblib.parallel_config`
 
 
 def asked_of_joblib() -> dict[str, Plain]:
@@ -51,17 +51,17 @@ class Planner(Run):
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(lookup.pipeline)
         self.lookup = lookup
-        self.last: Built | None = None  # The last job, if the pipeline was planned to its end
-        self.given: dict[Path, str] = {}  # Content of each input file, as far as it is known
-        self.requests: list[Request] = []  # What was asked for, of each of its jobs
-        self.asked: list[Asked] = []  # How each of its jobs was asked for
+        self.last: Built | None = None  # the pipeline's result, if it was planned to its end
+        self.given: dict[Path, str] = {}  # content of input files; empty: unknown
+        self.requests: list[Request] = []  # request for each job
+        self.asked: list[Asked] = []  # details of each request
         self.calls: list[Call] = []
         self.unread_jobs: set[int] = set()
         """Jobs that are given files whose content is not known yet, by their order."""
-        self.unread = 0  # How many input files are new or changed, so that their content is not known yet
+        self.unread = 0  # number of input files of unknown content
         self.waits_for: Built | None = None
         """The job whose results say what comes after it, if the pipeline was planned no further."""
-        self.note = ""  # What a run would say before it begins; empty: nothing
+        self.note = ""  # message at the start of a run
 
     @property
     def is_there(self) -> bool:
@@ -99,7 +99,7 @@ class Planner(Run):
 
 
 RETRIED = "its failed units are retried"
-DECLARED = "declared harmless"  # How the reason begins why a job is used though its code changed
+DECLARED = "declared harmless"  # prefix of the reason to use a job whose code changed
 
 
 class Lookup:
@@ -108,7 +108,7 @@ class Lookup:
     def __init__(self, store: Store, pipeline: str) -> None:
         self.store = store
         self.pipeline = pipeline
-        self.places: dict[Place, str] = {}  # Job id in each place for which a job was found or built
+        self.places: dict[Place, str] = {}  # id of the job found or built for each place
         self._seen: dict[Place, int] = {}
 
     def request(self, stage: str, partition: str | None, call: Call) -> Request:

@@ -40,7 +40,7 @@ __all__ = [
     "unread_in",
 ]
 
-MODULES = "modules"  # The option that the frame adds for modules which no code names
+MODULES = "modules"  # option that the frame adds for modules not named in code
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Request:
     """A job that a pipeline requests."""
 
     stage: str
-    partition: str | None  # which part of the data; None: all
+    partition: str | None  # None: all of the data
     options: dict[str, Plain]  # with those that the frame adds: ``partition`` and ``modules``
     jobs: Jobs
     place: Place
     grows: str  # option in which it can grow; empty: none
     units: tuple[str, ...] | None
-    modules: tuple[str, ...]  # modules that it imports by a name that is not in its code
+    modules: tuple[str, ...]  # modules imported by names not in its code
     sent: dict[str, Plain]  # the options as exax is given them; of files their paths
     variant: str = ""
     datasets: Jobs = field(default_factory=dict)

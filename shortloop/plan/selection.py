@@ -11,8 +11,8 @@ from shortloop.base.errors import InputError
 
 __all__ = ["FAIL_FAST", "SELECTION", "Selection"]
 
-FAIL_FAST = "SHORTLOOP_FAIL_FAST"  # Variable that has a run start no job after one that failed
-SELECTION = "SHORTLOOP_SELECTION"  # Variable that tells a run, and a plan, what was asked for
+FAIL_FAST = "SHORTLOOP_FAIL_FAST"  # environment variable: start no job after a failed one
+SELECTION = "SHORTLOOP_SELECTION"  # environment variable with the selection of a run or plan
 
 
 @dataclass(frozen=True)

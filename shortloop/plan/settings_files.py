@@ -32,10 +32,10 @@ EMBEDDED = ""
 class SettingsFile:
     """File of named settings."""
 
-    name: str  # the name that the file gives them
+    name: str  # name in the file
     file: Path
     noun: str  # what messages call the settings, e.g. ``"study"``
-    embedded: Path  # the file that comes with the package, and is used where none is given
+    embedded: Path  # default file of the package
     text: str = field(init=False, default="", repr=False)
     """What was in the file, with surrogates for what is no text; with what a sweep changes."""
 

@@ -46,9 +46,9 @@ __all__ = ["Given", "Inputs", "Signature", "options_given", "signature_of"]
 class Inputs:
     """Names of input jobs, or of datasets."""
 
-    names: frozenset[str]  # all names, of single ones and of lists
+    names: frozenset[str]  # all names
     lists: frozenset[str]  # names of lists
-    optional: frozenset[str]  # names of what need not be given
+    optional: frozenset[str]  # names of optional ones
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Signature:
     datasets: Inputs
     siblings: tuple[str, ...]  # options that tell its jobs of one partition apart
     grows: str  # option in which its jobs grow; empty: none
-    stage: type[Stage] | None  # none of a plain exax method
+    stage: type[Stage] | None  # None for a plain exax method
     hints: dict[str, object] = field(default_factory=dict)  # types of options, if known without an import
 
     @property

@@ -37,7 +37,7 @@ __all__ = [
 
 CONFIGURATION = "accelerator.conf"
 OF_A_JOB = ("build", "launch", "prepare", "analysis", "synthesis")
-CELLS = "notebook_cells"  # The package of methods that stages of notebooks are
+CELLS = "notebook_cells"  # package of methods made from notebook cells
 FINISHED = "post.json"  # exax writes it last
 SET_ASIDE = "post.damaged.json"
 """What that file is renamed to when a job is found damaged, so that nobody uses it any more."""

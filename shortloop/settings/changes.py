@@ -28,16 +28,16 @@ __all__ = [
     "value_of",
 ]
 
-CHANGES_VARIABLE = "SHORTLOOP_CHANGES"  # Variable that holds them, as JSON
+CHANGES_VARIABLE = "SHORTLOOP_CHANGES"  # environment variable with the changes, as JSON
 NAME = "name"
-NEED_QUOTES = frozenset("\"'[]{},\n")  # Letters that a text without quotes does not have
+NEED_QUOTES = frozenset("\"'[]{},\n")  # characters of text that must be quoted
 
 
 @dataclass(frozen=True)
 class Changes:
     """Changes of one run of a sweep."""
 
-    suffix: str  # what follows the name of the settings
+    suffix: str  # appended to the name of the settings
     fields: tuple[tuple[str, str], ...]  # dotted name and written value of each, see `value_of`
 
     @classmethod

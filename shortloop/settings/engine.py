@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["ENGINE_GROUP", "ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", "engine_settings"]
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"  # e.g. ``dask``, or with an address: ``dask:tls://host:8786``
-ENGINE_TABLE = "engine"  # Table of a settings file that says the same, and more
-ENGINE_GROUP = "shortloop.engines"  # Group of entry points that add engines
+ENGINE_TABLE = "engine"  # table of a settings file
+ENGINE_GROUP = "shortloop.engines"  # entry points of engines
 NAMES = ("slices", "joblib", "dask", "ray")
 Backend = Literal["loky", "threading"]
 WORKERS = "a number of workers, from 1"

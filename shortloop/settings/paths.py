@@ -11,8 +11,8 @@ from shortloop.base.errors import InputError
 __all__ = ["SETTINGS_VARIABLE", "STUDY_VARIABLE", "expand_path", "written_path"]
 
 BESIDE = 1  # folders upwards, of what lies beside the project
-SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"  # To every build script
-STUDY_VARIABLE = "STUDY"  # To those of analyses that come with this package
+SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"  # environment variable for all build scripts
+STUDY_VARIABLE = "STUDY"  # environment variable for the built-in analyses
 
 
 def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what: str) -> Path:

@@ -134,7 +134,7 @@ class _Place(NamedTuple):
     """Location of a problem in the file."""
 
     keys: tuple[str | int, ...]  # keys and positions as the user wrote them
-    models: list[type[BaseModel]]  # records that the table which has the last key can be
+    models: list[type[BaseModel]]  # possible records of the table with the last key
     value: object
 
 

@@ -38,7 +38,7 @@ class Tagged(Settings):
     ...     kind: Literal["gas"] = Field(description="a flame")
     """
 
-    tag: ClassVar[str] = ""  # Field that says which kind it is
+    tag: ClassVar[str] = ""  # field that names the kind
     group: ClassVar[str] = ""
     """Group of entry points that add kinds, of the kind's name; empty: nobody else can add one."""
 

@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 OWNER = ".owner"
-BROKEN = "post.broken.json"  # What exax's note that a job is finished is renamed to when it cannot be read
-UNFINISHED = "unfinished"  # An empty file in the folder of a job that did not finish, once that was noticed
+BROKEN = "post.broken.json"  # new name of an unreadable post.json
+UNFINISHED = "unfinished"  # empty file that marks an unfinished job
 CHECKPOINTS = ".checkpoints"
 """Folder of a workdir with a folder for each job that was not finished, and keeps what its units gave."""
 LISTS = "urd.db"  # exax has no setting for that
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT", NOTED}
-PATIENCE = 1.0  # seconds that a server waits for a workdir, at which somebody may only be looking
+PATIENCE = 1.0  # seconds to wait for a workdir that is only being inspected
 PROJECT = ", project "
 
 _owned: list[IO[str]] = []

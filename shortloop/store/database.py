@@ -17,12 +17,12 @@ from shortloop.base.errors import InputError
 
 __all__ = ["BROKEN", "FAILURES", "MEMORY", "Database", "Values", "connect", "may_write"]
 
-Values = tuple[str | int | float | None, ...]  # What the question marks of a statement stand for
+Values = tuple[str | int | float | None, ...]  # what the question marks of a statement stand for
 BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 """Codes of another layout, a damaged file, a file of another kind."""
 FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading an index may raise; the message of the second may quote what is broken."""
-MEMORY = Path(":memory:")  # In place of a file: an empty index that nobody keeps
+MEMORY = Path(":memory:")  # in place of a file: an empty index that nobody keeps
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds to wait for another program that holds the file
 

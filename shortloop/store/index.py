@@ -20,7 +20,7 @@ from shortloop.store.workdir import hidden_folder, project_at, project_name
 
 __all__ = ["Index", "Place", "Purpose", "Row"]
 
-OF_FORMAT = f"jobs_of_format_{FORMAT}"  # An index of jobs of another format is one of another layout
+OF_FORMAT = f"jobs_of_format_{FORMAT}"  # an index of jobs of another format is one of another layout
 LAYOUT = f"""
 begin immediate;
 create table if not exists jobs (
@@ -83,8 +83,8 @@ class Place(NamedTuple):
 
     pipeline: str
     stage: str
-    partition: str | None  # which part of the data; None: all
-    sibling: str  # what tells it from other jobs of the same stage and partition
+    partition: str | None  # None: all of the data
+    sibling: str  # difference to other jobs of the stage and partition
 
 
 class Purpose(NamedTuple):
@@ -104,7 +104,7 @@ class Row(NamedTuple):
     key: str
     content: str
     seconds: float  # how long it took
-    rejected: bool  # whether it rejected its input
+    rejected: bool  # True if it rejected its input
     partition: str | None
     states: States  # states of its files when they were last known to be right; see `states_of`
     libraries: str  # JSON: the libraries that it loaded, as they were installed

@@ -35,7 +35,7 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
-Cost = dict[str, float]  # What a job took: a number by what it is of
+Cost = dict[str, float]  # what a job took: a number by what it is of
 
 
 class NotOnDisk(OSError):
@@ -49,16 +49,16 @@ class Manifest:
     job: str
     key: str
     parts: Parts  # what the key was made of
-    content: str  # hash of what it left; jobs that left the same are interchangeable
+    content: str  # hash of the results; jobs with equal results are interchangeable
     files: dict[str, tuple[int, str]]  # size in bytes and BLAKE3 of each file
     base: str = ""  # key without the option in which it can grow, or key of all its units; empty: neither
-    units: list[str] = field(default_factory=list)  # what all units read, if others can take them over
-    partition: str | None = None  # which part of the data; None: all
-    rejected: bool = False  # whether it rejected its input
-    pipeline: str = ""  # what it was built for: the build script and the name of its settings
+    units: list[str] = field(default_factory=list)  # fields that all units read, if others can take them over
+    partition: str | None = None  # None: all of the data
+    rejected: bool = False  # True if it rejected its input
+    pipeline: str = ""  # build script and name of the settings
     settings: str = ""  # name of the settings; empty if they have none
     reason: str = ""  # why it was built
-    previous: str = ""  # the job in its place before; empty if there was none
+    previous: str = ""  # previous job in its place; empty: none
     cost: Cost = field(default_factory=dict)  # ``seconds``, ``bytes``, and what `exax.cost` measured
     opened: list[str] = field(default_factory=list)  # project and input files that it read, but not its key
     project: str = ""  # project that it was built for, as its workdir calls it; empty: unknown
@@ -185,7 +185,7 @@ def _sync(file: Path) -> None:
         os.close(descriptor)
 
 
-Change = dict[str, list[str | None]]  # By name what it was and what it is; None where it was or is not there
+Change = dict[str, list[str | None]]  # by name what it was and what it is; None where it was or is not there
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ __all__ = [
     "write_notes",
 ]
 
-NOTED = ".notes"  # File in the folder of a job, until it is recorded
+NOTED = ".notes"  # file in the folder of a job, until it is recorded
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
 
 _file = ""

@@ -31,14 +31,14 @@ class StoredJob:
 
     job: str
     path: Path
-    content: str  # hash of what it left
+    content: str  # hash of the results
     seconds: float  # how long it took
-    rejected: bool  # whether it rejected its input
-    has_tables: bool  # whether it left tables
+    rejected: bool  # True if it rejected its input
+    has_tables: bool  # True if it left tables
     harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
     libraries: str = "{}"
-    partition: str | None = None  # which part of the data it is of; None: all
-    incomplete: bool = False  # true if units of it failed, which the next run computes again
+    partition: str | None = None  # partition; None: all of the data
+    incomplete: bool = False  # True if units failed, which the next run retries
     modules: tuple[str, ...] = ()
 
     @classmethod

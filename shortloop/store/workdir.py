@@ -22,7 +22,7 @@ from shortloop.project.system_errors import FULL, READ_ONLY, if_writable
 
 __all__ = ["HELD", "HIDDEN", "hidden_folder", "is_gone", "only_run", "project_at", "project_name"]
 
-HIDDEN = ".shortloop"  # Folder of a workdir; exax only looks at names of jobs
+HIDDEN = ".shortloop"  # folder of a workdir; exax only looks at names of jobs
 
 
 def hidden_folder(workdir: Path) -> Path:
@@ -68,7 +68,7 @@ def is_gone(project: str) -> bool:
     return not set(used).intersection(configuration().workdirs.values())
 
 
-HELD = "SHORTLOOP_RUN"  # Variable that says to a child process that its parent holds the lock for it
+HELD = "SHORTLOOP_RUN"  # variable that says to a child process that its parent holds the lock for it
 LOCK = "run.lock"
 
 

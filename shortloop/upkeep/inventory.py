@@ -58,16 +58,16 @@ class Entry:
 
     job: str
     folder: Path
-    stage: str = "?"  # its method; of a build script its name
-    partition: str = ""  # which part of the data; empty: all
-    pipelines: tuple[Purpose, ...] = ()  # whose last run it is part of; else what it was built for
-    made: float = 0.0  # when it was begun, seconds since 1970; 0 if that is not known
+    stage: str = "?"  # method, or name of a build script
+    partition: str = ""  # empty: all of the data
+    pipelines: tuple[Purpose, ...] = ()  # pipelines whose last run uses it, else the one it was built for
+    made: float = 0.0  # start, seconds since 1970; 0: unknown
     seconds: float = 0.0  # how long it took
     size: int = 0  # bytes
     state: str = "unfinished"  # one of `STATES`
-    sources: tuple[str, ...] = ()  # jobs that it was made from
+    sources: tuple[str, ...] = ()  # inputs
     parent: str = ""  # job of the build script that built it
-    script: bool = False  # whether it is the job of a build script
+    script: bool = False  # True for the job of a build script
 
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:

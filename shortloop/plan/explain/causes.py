@@ -33,9 +33,9 @@ class Cause:
 
     difference: Difference
     words: str  # the same in a line
-    diff: list[str] = field(default_factory=list)  # of code, the lines that differ
+    diff: list[str] = field(default_factory=list)  # diff of code
     above: list[Explained] = field(default_factory=list)  # of an input: changed jobs, one for each cause
-    alike: list[int] = field(default_factory=list)  # how many jobs have the cause of each of these
+    alike: list[int] = field(default_factory=list)  # number of jobs with the cause of each of these
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Explained:
     """A job, and what differs from the job that it is compared with."""
 
     manifest: Manifest
-    before: str = ""  # the job that it is compared with; empty if there is none
-    in_place: bool = False  # whether that was in its place before; else it is the most similar older job
-    causes: list[Cause] = field(default_factory=list)  # empty if both were made of the same
+    before: str = ""  # job compared with; empty: none
+    in_place: bool = False  # True if that was in its place before, else it is a similar older job
+    causes: list[Cause] = field(default_factory=list)  # empty: no difference
 
     def roots(self) -> frozenset[str]:
         """Root causes, whatever jobs lie between: equal for jobs with the same cause."""

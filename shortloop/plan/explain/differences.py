@@ -38,7 +38,7 @@ UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that
 class Difference:
     """One difference between two keys; None: added or removed."""
 
-    kind: str  # what it is; a file is one whose content is an option
+    kind: str  # option, file, code, version or input
     name: str  # option with dots for what is inside, module, library, or name of the input
     old: Plain  # of code a hash, of a file or job its content, of a list of jobs their contents
     new: Plain

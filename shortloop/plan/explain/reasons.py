@@ -43,7 +43,7 @@ __all__ = [
     "text_diff",
 ]
 
-NEW = "new"  # The reason of a job whose place was empty before
+NEW = "new"  # reason of a job whose place was empty before
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
 _names: dict[tuple[str, str, str], list[str]] = {}

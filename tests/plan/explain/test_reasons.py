@@ -9,7 +9,7 @@ import pytest
 from jobs_project import write
 from toy_jobs import ToyJobs, toy_project, with_code
 
-from shortloop.plan.explain import code_changes, reasons
+from shortloop.plan.explain import reasons
 from shortloop.plan.explain.reasons import NEW, reason_to_build
 from shortloop.plan.pipeline import Built
 from shortloop.store.inputs import register
@@ -94,10 +94,11 @@ def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: p
     ones = [jobs.make(name) for name in "ABC"]
     twos = [jobs.make(name, code=with_code(steps=NOW["shortloop.steps"])) for name in "ABC"]
     read: list[Path] = []
+    stored = reasons.stored_code
 
     def stored_code(folder: Path) -> dict[str, str]:
         read.append(folder)
-        return code_changes.stored_code(folder)
+        return stored(folder)
 
     monkeypatch.setattr(reasons, "stored_code", stored_code)
     said = {reason(jobs, one, two) for one, two in zip(ones, twos)}

@@ -80,7 +80,7 @@ def test_a_file_that_a_job_did_not_leave_is_told(jobs: ToyJobs) -> None:
     (found,) = problems()
     assert (found.job, found.what, found.damaged) == (
         "main-1",
-        "has a result file that it did not write: notes.txt",
+        "has a file that it did not write: notes.txt",
         False,
     )
     (jobs.folder("main-1") / "below").mkdir()

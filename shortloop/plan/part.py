@@ -109,7 +109,7 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
         return set(range(len(jobs)))
     of_stage = {number for number, job in enumerate(jobs) if job.stage == selection.stage}
     if not of_stage:
-        first = plan.waits_for and plan.waits_for.name
+        first = plan.waits_for.name if plan.waits_for else None
         raise InputError(
             "the pipeline has no such stage",
             field="--until" if selection.until else "--only",

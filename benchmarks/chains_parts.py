@@ -39,10 +39,10 @@ from collections import defaultdict
 from shortloop.run import executor
 from shortloop.run import build_job
 from shortloop.exax import client
-from shortloop.plan.lookup import Lookup
+from shortloop.plan.planner import Lookup
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request
-from shortloop.store import writer
+from shortloop.store import stored_job
 from shortloop.store.index import Index
 
 spent = defaultdict(float)
@@ -76,7 +76,7 @@ timed(Lookup, "reason", "look-up")
 timed(client, "build", "fork")
 timed(build_job, "evidence_of", "evidence")
 timed(build_job, "_manifest", "seal")
-timed(writer, "write_manifest", "manifest, in the background")
+timed(stored_job, "write_manifest", "manifest, in the background")
 timed(os, "fsync", "fsync, in the background")
 timed(Index, "insert", "index, in the background")
 

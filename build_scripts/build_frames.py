@@ -17,7 +17,7 @@ from shortloop.frames.pipeline import (
 )
 from shortloop.frames.work import COLUMN, EXAX, LIBRARIES, MODIN, TRAP, TRAP_NAME, rows_that_fit
 from shortloop.plan.pipeline import Built
-from shortloop.store.slices import slices_configured
+from shortloop.store.setup import slices_configured
 
 description = "data frames: pandas, Dask, Modin, Polars, DuckDB and others timed on this machine"
 

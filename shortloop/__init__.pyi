@@ -8,6 +8,7 @@ from shortloop.run.executor import run_pipeline as run_pipeline
 from shortloop.script import pipeline as pipeline
 from shortloop.settings.base import Settings as Settings
 from shortloop.stages.inputs import File as File
+from shortloop.stages.stage import CollectingStage as CollectingStage
 from shortloop.stages.stage import Finished as Finished
 from shortloop.stages.stage import Job as Job
 from shortloop.stages.stage import Out as Out

@@ -23,7 +23,7 @@ from shortloop.run.executor import run_pipeline
 from shortloop.run.termination import print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.stages.results import Result
-from shortloop.store.labelled import said_facts
+from shortloop.store.loaded import facts_as_json
 from shortloop.store.lookup import open_any
 
 if TYPE_CHECKING:  # most scripts have no settings
@@ -137,7 +137,7 @@ def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
     names = _files_of(result)
     copy_files(result.path, names, folder)
     done = run_summary(run.jobs, last, seconds, names)
-    write_summary(folder, {"pipeline": run.name, **done, "facts": said_facts(result.record)})
+    write_summary(folder, {"pipeline": run.name, **done, "facts": facts_as_json(result.record)})
     where = os.path.relpath(folder, configuration().project_directory)
     print(one_line(f"results: {where}: {', '.join(names) or SUMMARY}"))
 

@@ -15,6 +15,8 @@ from typing import Any
 
 from source_tree import MODULES, ROOT, docstring_of, id_of, module_of, tree_of
 
+import shortloop
+
 
 def public_functions(file: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
     """Functions and classes at module level, and methods of those classes, without an underscore."""
@@ -91,6 +93,19 @@ def test_ruff_reads_the_docstrings_of_public_modules() -> None:
     read = re.fullmatch(r"!shortloop/\{(.*)\}\.py", others)
     assert read is not None
     assert {f"shortloop/{name}.py" for name in read[1].split(",")} == files
+
+
+def test_the_stub_has_every_public_name() -> None:
+    stub = ast.parse((ROOT / "shortloop" / "__init__.pyi").read_text(encoding="utf-8"))
+    named = {
+        each.name: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+        if each.asname == each.name
+    }
+    assert named == vars(shortloop)["_PUBLIC"]
+    assert named.keys() == {*vars(shortloop)["__all__"]}
 
 
 def test_public_functions_document_their_parameters_and_results() -> None:

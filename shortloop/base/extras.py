@@ -25,7 +25,7 @@ def need(extra: str, libraries: Collection[str]) -> None:
 
 
 def is_installed(name: str) -> bool:
-    """Whether a library is installed; it is not imported."""
+    """True if a library is installed; it is not imported."""
     if sys.modules.get(name) is not None:
         return True
     try:

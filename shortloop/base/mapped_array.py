@@ -12,20 +12,14 @@ __all__ = ["Span"]
 
 @dataclass(frozen=True)
 class Span:
-    """An array as it lies in a file.
+    """Layout of an array in a file."""
 
-    offset: byte at which its first value starts.
-    shape: its shape.
-    strides: bytes from one value to the next along each axis.
-    dtype: type of its values, as NumPy writes it, e.g. ``"<f8"``.
-    """
-
-    offset: int
+    offset: int  # byte at which its first value starts
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: str
+    strides: tuple[int, ...]  # bytes from one value to the next along each axis
+    dtype: str  # type of its values, as NumPy writes it, e.g. ``"<f8"``
 
     def map(self, file: Path) -> np.ndarray:
-        """The array, as a read-only memory map."""
+        """Map the array, read-only."""
         content = np.memmap(file, dtype=np.uint8, mode="r")
         return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)

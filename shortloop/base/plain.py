@@ -14,13 +14,13 @@ PlainT = TypeVar("PlainT")
 
 
 def copied(value: PlainT) -> PlainT:
-    """Plain data again, in which nothing is shared with these; 20 times faster than `copy.deepcopy`."""
+    """Deep copy of plain data, 20 times faster than `copy.deepcopy`."""
     made: PlainT = pickle.loads(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
     return made
 
 
 def with_tuples(value: object) -> object:
-    """Plain data with tuples in place of lists."""
+    """Replace lists by tuples."""
     if isinstance(value, Mapping):
         return {key: with_tuples(each) for key, each in value.items()}
     return tuple(map(with_tuples, value)) if isinstance(value, list) else value

@@ -10,15 +10,14 @@ from itertools import zip_longest
 __all__ = ["display_width", "hanging", "padded", "shortened", "table_lines", "wrapped"]
 
 GAP = "  "
-BELOW = "    "
-"""Indent of what has no room in its line."""
+BELOW = "    "  # indent of text that did not fit into its line
 ROOM = 24  # columns that a text is given beside others, at least; else it goes below them
 LEAST = 6  # columns that a name is shortened to
 HANGING = "  "
 
 
 def display_width(text: str) -> int:
-    """Columns of a terminal that a text takes: two for a wide character, none for a combining one."""
+    """Columns that a text takes in a terminal: two for a wide character, none for a combining one."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
@@ -29,13 +28,13 @@ def _width(character: str) -> int:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """Pad a text to some columns."""
+    """Pad a text to a width."""
     space = " " * (width - display_width(text))
     return space + text if right else text + space
 
 
 def shortened(text: str, width: int) -> str:
-    """Shorten a text in the middle until it fits into some columns: names differ at their ends."""
+    """Shorten a text in the middle, because names differ at their ends."""
     if display_width(text) <= width:
         return text
     end = _head(text[::-1], (width - 1) // 2)[::-1]
@@ -45,7 +44,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    """The longest beginning that fits."""
+    """Longest prefix that fits."""
     if text.isascii():
         return text[: max(0, width)]
     taken = 0
@@ -80,7 +79,7 @@ def wrapped(text: str, width: int, indent: str | None = None) -> list[str]:
 
 
 def hanging(line: str, text: str, width: int | None) -> str:
-    """Put a text behind a line, or wrapped below it where it has no room; None: there is room for all."""
+    """Append a text to a line, or wrap it below if it does not fit; None: no limit."""
     together = f"{line}{GAP}{text}" if text else line
     if width is None or display_width(together) <= width:
         return together
@@ -109,7 +108,7 @@ def table_lines(
 
 
 class _Table:
-    """Which columns of a table stand beside each other, and how wide they are; columns are their places."""
+    """Columns of a table that are side by side, and their widths."""
 
     def __init__(self, rows: Sequence[Sequence[str]], right: Collection[int]) -> None:
         self._right = right
@@ -134,7 +133,7 @@ class _Table:
         self._narrow(self._moved, width - len(BELOW))
 
     def _narrow(self, places: Sequence[int], width: int) -> None:
-        """Make the widest columns of names narrower."""
+        """Shrink the widest columns of names."""
         elastic = [place for place in places if place not in self._right and place != self._wrap]
         while elastic and _total(places, self._widths) > width:
             widest = max(elastic, key=self._widths.__getitem__)
@@ -143,7 +142,7 @@ class _Table:
             self._widths[widest] -= 1
 
     def beside(self, row: Sequence[str]) -> Iterator[str]:
-        """The columns beside each other: one line, or several if a text is wrapped."""
+        """Columns side by side: one line, or several if a text is wrapped."""
         texts = [
             wrapped(row[place], self._widths[place], "")
             if place == self._wrap
@@ -154,7 +153,7 @@ class _Table:
             yield self._line(self._beside, cells)
 
     def below(self, row: Sequence[str]) -> list[str]:
-        """The columns below: one line, or what they hold as a wrapped text."""
+        """Columns below the others: one line, or a wrapped text."""
         cells = [row[place] for place in self._moved]
         line = BELOW + self._line(self._moved, cells)
         if self._wrap in self._moved or display_width(line) > self._width:
@@ -162,7 +161,7 @@ class _Table:
         return wrapped(line, self._width, BELOW) if any(cells) else []
 
     def _line(self, places: Sequence[int], cells: Sequence[str]) -> str:
-        """Cells of some columns, each as wide as its column."""
+        """Join padded cells."""
         texts = (
             padded(cell, self._widths[place], place in self._right)
             for place, cell in zip(places, cells, strict=True)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-__all__ = ["listed", "one_line", "print_any_letter", "printable"]
+__all__ = ["counted", "listed", "one_line", "print_any_letter", "printable", "short", "short_list"]
 
 # Control characters but newline and tab; marks that turn the direction of writing; what ends a line in
 # some programs only; halves of characters, which is how Python reads a file name that is no UTF-8.
@@ -22,21 +22,38 @@ _IN_TEXT = re.compile(_UNFIT)
 _IN_LINE = re.compile(rf"{_UNFIT}|[\t\n]")
 _ALIKE = {"→": "->", "×": "x", "·": "-", "…": "...", "−": "-", "–": "-"}
 _NAME = "shortloop"
+LONG = 44  # characters of a value in one line
 
 
 def printable(text: object) -> str:
-    """Text in which every character is seen."""
+    """Escape invisible characters."""
     return _shown(str(text), _IN_TEXT)
 
 
 def one_line(text: object) -> str:
-    """The same, in one line: newlines and tabs are made visible too."""
+    """Escape invisible characters, newlines and tabs."""
     return _shown(str(text), _IN_LINE)
 
 
 def listed(items: Sequence[str]) -> str:
-    """Items in a sentence."""
+    """Join items in a sentence."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def counted(number: int, what: str) -> str:
+    """Number and noun."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def short(text: str) -> str:
+    """Shorten a value for a line."""
+    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+
+
+def short_list(names: Sequence[str], most: int = 2, separator: str = ", ") -> str:
+    """List the first names, and count the others."""
+    more = len(names) - most
+    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(text: str, unfit: re.Pattern[str]) -> str:
@@ -48,8 +65,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def print_any_letter() -> None:
-    """Have standard output and error take every letter: signs of ours by what looks like them, others as
-    ``\\xb5``."""
+    """Let stdout and stderr substitute characters they cannot encode: similar ones, else ``\\xb5``."""
     codecs.register_error(_NAME, _alike)
     # exax has put an object of its own before each, in `fh`.
     for stream in (sys.stdout, sys.stderr):

@@ -142,7 +142,7 @@ def _values(command: str, parameter: str) -> Iterable[str]:
 
 
 def _scripts() -> list[str]:
-    from shortloop.plan.build_scripts import own_scripts
+    from shortloop.keys.methods import own_scripts
 
     return [name for each in own_scripts() for name in (each.removeprefix("build_"), each)]
 

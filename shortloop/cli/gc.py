@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from shortloop.base.errors import InputError
 from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
-from shortloop.store.places import Purpose
+from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
@@ -31,7 +31,7 @@ def collect_garbage(
     if really:
         with idle_project(), Store() as store:
             for each in pipelines_of(store, settings) if settings is not None else ():
-                store.index.ended(each.pipeline, (), each.project)
+                store.index.finish_pipeline(each.pipeline, (), each.project)
             entries = inventory(store)
             _refuse_unreadable(entries)
             chosen = to_delete(entries, age, size)

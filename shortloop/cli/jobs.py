@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shortloop.base.errors import InputError
 from shortloop.cli.document import moment, print_document
 from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
-from shortloop.store.places import Purpose
+from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 

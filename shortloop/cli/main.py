@@ -210,7 +210,7 @@ def plan(
 ) -> None:
     """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.plan.build_scripts import chosen_script
+    from shortloop.keys.methods import chosen_script
     from shortloop.plan.selection import Selection
     from shortloop.settings.paths import SETTINGS_VARIABLE
 
@@ -320,7 +320,7 @@ def harmless(
 ) -> None:
     """Declare that changed code or libraries do not affect a stage's results, so that its jobs are reused."""
     from shortloop.cli.harmless import print_harmless
-    from shortloop.plan.build_scripts import chosen_script
+    from shortloop.keys.methods import chosen_script
     from shortloop.plan.selection import Selection
     from shortloop.settings.paths import SETTINGS_VARIABLE
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from shortloop.base.text import short_list
 from shortloop.cli.document import print_document
 from shortloop.cli.tables import counted, duration, print_lines, print_table
-from shortloop.plan.explain.phrases import short_list
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 

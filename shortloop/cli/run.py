@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.exax.client import user
-from shortloop.plan.build_scripts import chosen_script
+from shortloop.keys.methods import chosen_script
 from shortloop.run.termination import check_disk_space
 from shortloop.settings.paths import SETTINGS_VARIABLE
-from shortloop.store.locks import only_run
+from shortloop.store.workdir import only_run
 
 if TYPE_CHECKING:
     from shortloop.plan.selection import Selection
@@ -55,7 +55,7 @@ def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | No
     from shortloop.exax.forked import fork_ax
     from shortloop.exax.server import running_server
     from shortloop.project.project import configuration_file
-    from shortloop.store.locks import HELD
+    from shortloop.store.workdir import HELD
 
     with running_server() as server:
         environ = {**environ, HELD: str(os.getpid())}

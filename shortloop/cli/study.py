@@ -43,7 +43,7 @@ def _keys(file: Path | None) -> set[str]:
 
 def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
     """Print every field of a file with its description."""
-    from shortloop.settings.explain import documented_fields
+    from shortloop.settings.read import documented_fields
     from shortloop.settings.record_by_kind import with_offered
 
     fields = [*documented_fields(with_offered(kind.fields()))]
@@ -56,7 +56,7 @@ def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
 
 def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: bool = False) -> int:
     """Read a file, open all data that it names, say what is wrong, and give the exit status."""
-    from shortloop.settings.explain import WrongSettings
+    from shortloop.settings.read import WrongSettings
 
     said, opened, notes = "", "no data were opened", tuple[str, ...]()
     problems: Sequence[InputError] = ()

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 
 from shortloop.analyses import find_analyses
 from shortloop.base.extras import REPORT_LIBRARIES, is_installed
-from shortloop.base.text import one_line
+from shortloop.base.text import one_line, short_list
 from shortloop.cli.tables import counted, print_lines
 from shortloop.exax.client import user
-from shortloop.plan.explain.phrases import short_list
 from shortloop.plan.selection import Selection
 from shortloop.project.project import configuration, write_atomically
 from shortloop.report.deliver import results_folder
 from shortloop.run.progress import terminal_width
 from shortloop.run.termination import check_disk_space, print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
-from shortloop.store.locks import only_run
+from shortloop.store.workdir import only_run
 from shortloop.sweep.checks import Checked, check_combinations, refusal
 from shortloop.sweep.findings import Outcome, differing
 from shortloop.sweep.grid import Combination, Grid, parse_grid

@@ -11,8 +11,7 @@ from itertools import zip_longest
 
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import display_width, padded, table_lines, wrapped
-from shortloop.base.text import one_line, printable
-from shortloop.plan.explain.phrases import counted
+from shortloop.base.text import counted, one_line, printable
 
 __all__ = [
     "ago",

@@ -10,8 +10,7 @@ from shortloop.base.errors import InputError
 from shortloop.cli.document import print_document
 from shortloop.cli.tables import amount, counted, duration, print_lines, print_table
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import Entry, inventory
-from shortloop.upkeep.verification import Problem, check_all, check_inputs, missing
+from shortloop.upkeep.inventory import Entry, Problem, check_all, check_inputs, inventory, missing
 
 __all__ = ["verify_jobs"]
 

@@ -14,7 +14,7 @@ from shortloop.plan.settings_files import names_of_file
 from shortloop.project.project import user_directory
 from shortloop.settings.paths import SETTINGS_VARIABLE, STUDY_VARIABLE
 from shortloop.settings.read import settings_path
-from shortloop.store.places import Purpose
+from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 
 __all__ = ["cause_fields", "print_causes", "print_why"]

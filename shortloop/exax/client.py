@@ -22,7 +22,7 @@ from shortloop.exax.listener import ask
 from shortloop.exax.patches.method_loading import forget_what_is_read
 from shortloop.exax.submission import JobIds, Urd, call_server
 from shortloop.exax.tracebacks import of_user
-from shortloop.keys.code import code_file, code_state, code_text, says_code
+from shortloop.keys.code import code_file, code_state, code_text, declares_code
 from shortloop.keys.file_state import CHANGED, State, states_of_files
 from shortloop.keys.installed import environment
 from shortloop.keys.methods import find_method
@@ -114,7 +114,7 @@ def is_loaded_as_now(method: str) -> bool:
     """True if exax has loaded the method's code, and the libraries, as they are now."""
     file = find_method(method)[1]
     loaded = code_file(file)
-    if says_code(file) and not _is_as_loaded(loaded, code_text(file)):
+    if declares_code(file) and not _is_as_loaded(loaded, code_text(file)):
         return False
     watched = [*code_state(file).watched, *environment()]
     if watched not in _older:

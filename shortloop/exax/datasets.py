@@ -19,7 +19,7 @@ from shortloop.exax.listener import slices_now
 from shortloop.exax.patches import patch
 from shortloop.project.project import running_configuration
 from shortloop.stages.dataset import Dataset
-from shortloop.store.slices import holds_slices
+from shortloop.store.setup import holds_slices
 
 __all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_other_slices"]
 

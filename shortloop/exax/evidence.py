@@ -19,10 +19,10 @@ from shortloop.keys.hashing import hash_file
 from shortloop.keys.installed import installed_now, number_of
 from shortloop.keys.key import Parts
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source, said_by
+from shortloop.keys.source import NOTHING, hash_of, keep_sources, normalised_hash, read_source
 from shortloop.project.project import CELLS, project_directory
 from shortloop.store.inputs import is_unchanged, known_content
-from shortloop.store.notes import Note, notes_of
+from shortloop.store.notes import Note, read_notes
 
 __all__ = ["Evidence", "Located", "evidence_of", "given_files", "watchers"]
 
@@ -114,7 +114,7 @@ def evidence_of(
     libraries: Mapping[str, str] | None = None,
 ) -> Evidence:
     """Compare what the processes of a job noted with its key."""
-    notes = notes_of(folder)
+    notes = read_notes(folder)
     if not notes:
         return Evidence("what it loaded is not known: it changed")
     evidence = Evidence(libraries={**(libraries or {})})
@@ -138,7 +138,7 @@ def evidence_of(
                 if (known_as := by_path.get(os.path.realpath(file))) is not None:
                     names[file] = known_as
             seen.add(file)
-            _check_module(evidence, names.get(file, name), file, said_by(content), parts.code)
+            _check_module(evidence, names.get(file, name), file, normalised_hash(content), parts.code)
         there_by_name = {name: each for name, each in line.get("versions", {}).items() if name not in own}
         for name, there in there_by_name.items():
             _check_library(evidence, name, there, line.get("where", ""), parts.versions)

@@ -25,7 +25,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import configuration, project_directory
-from shortloop.store.slices import slices_configured
+from shortloop.store.setup import slices_configured
 from shortloop.units.messages import engine_of_run
 
 __all__ = [

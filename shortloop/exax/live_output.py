@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from shortloop.base.text import one_line
-from shortloop.store.job_files import LOGS
+from shortloop.store.integrity import LOGS
 
 __all__ = ["OF_EXAX", "VERBOSE", "LiveOutput", "parts_of_output", "shown_line"]
 

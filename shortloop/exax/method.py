@@ -35,7 +35,7 @@ from shortloop.keys.code import code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import module_of
-from shortloop.keys.typed_options import annotations_of, settled
+from shortloop.keys.options import annotations_of, plain_of
 from shortloop.stages.content import SIZE
 from shortloop.stages.failures import Failures, Tried, check_without_units, text_of
 from shortloop.stages.fields import BEFORE, MANY, REQUIRED, fields_of
@@ -50,7 +50,7 @@ from shortloop.stages.threads import Pool, check_single_thread, distinct
 from shortloop.stages.unit_values import keep_nothing, keep_unit
 from shortloop.store.inputs import check_located
 from shortloop.store.lookup import here
-from shortloop.store.notes import are_taken
+from shortloop.store.notes import in_job_process
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
 from shortloop.units.process_ends import Computed
@@ -80,7 +80,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
-        "depend_extra": [] if are_taken() else code_of(file),  # exax has asked for it before it forks a job
+        "depend_extra": [] if in_job_process() else code_of(file),  # exax asks before it forks a job
         "options": options,
         "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
         "datasets": (*datasets,),
@@ -339,7 +339,7 @@ def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
 def _defaults(kind: type[Stage]) -> dict[str, Plain]:
     hints = annotations_of(kind)
     defaults = {name: each for name, each in fields_of(kind).options.items() if each is not REQUIRED}
-    return {name: settled(hints.get(name, Any), each) for name, each in defaults.items()}
+    return {name: plain_of(hints.get(name, Any), each) for name, each in defaults.items()}
 
 
 def _has_units(stage: type[Stage]) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 
 from shortloop.exax.listener import ask
 from shortloop.exax.patches import patch
-from shortloop.keys.methods import look_again
+from shortloop.keys.methods import forget_methods
 from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
 
 __all__ = ["announced", "are_loaded", "find_announced", "find_cells", "load_announced", "write_cells"]
@@ -57,7 +57,7 @@ def find_cells(folder: Path) -> None:
         del sys.modules[name]
     importlib.invalidate_caches()
     configuration().method_directories[CELLS] = True
-    look_again()
+    forget_methods()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from shortloop.exax.patches.processes import (
     take_folders_literally,
 )
 from shortloop.exax.tracebacks import of_user
-from shortloop.keys.interpreter import hand_down
+from shortloop.keys.code import pass_on_options
 from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error_in
 from shortloop.store.crash_repair import repair_lists
@@ -102,7 +102,7 @@ def _start() -> Forked:
     def begin() -> None:
         os.setsid()
         os.chdir(project)
-        hand_down()
+        pass_on_options()
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)
         for output in (1, 2):

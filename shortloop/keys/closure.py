@@ -19,7 +19,7 @@ from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.keys.source import Source, read_source
 from shortloop.project.project import CELLS, project_directory
 
-__all__ = ["SETTING_UP", "closure", "closure_of", "look_anew"]
+__all__ = ["SETTING_UP", "closure", "closure_of", "refresh_closures"]
 
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
 # result is made of.
@@ -40,8 +40,8 @@ Step = tuple[Modules | None, list[str]]
 class _Folder(NamedTuple):
     state: list[State]
     settled: bool
-    names: dict[str, str]  # of what lies there, with what each is
-    asked: set[str]  # modules that were looked for there
+    names: dict[str, str]  # kinds of the entries
+    asked: set[str]  # modules looked for there
 
     def found(self) -> dict[str, str]:
         """Those of the names that may be of these modules."""
@@ -60,15 +60,15 @@ _forgotten = 0
 
 
 def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
-    """Modules of one's own that a method can import."""
+    """Own modules and libraries that a method can import."""
     return closure_of(module_of(method), method, more)
 
 
 def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
-    """Modules of one's own that a module can import."""
+    """Own modules and libraries that a module can import."""
     parts = name.split(".")
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
-    look_anew()
+    refresh_closures()
     if parts[0] == PACKAGE:  # which may be installed: what lies beside it then is libraries
         project = _project_or_here()
         above = [package for package in above if _files_of(ROOT, package)]
@@ -109,7 +109,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
 
 
 def _project_or_here() -> Path:
-    """Functions of this package are also called where there is no project."""
+    """Project directory; the current one without a project, for functions called there."""
     try:
         return project_directory()
     except InputError:
@@ -117,7 +117,7 @@ def _project_or_here() -> Path:
 
 
 def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
-    """What a file imports, and whether for types alone: of what runs stages, as types of options are used."""
+    """Names that a file imports, each with True if only for types; the types of options in `stages` count."""
     source = read_source(file, module)
     if module not in _imports or _imports[module][0] is not source:
         for_types = source.for_types if module.startswith(f"{PACKAGE}.stages.") else []
@@ -126,7 +126,7 @@ def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
 
 
 def _step(name: str, project: Path) -> Step:
-    """Modules along a name, and names behind it; kept, if states of folders show whether that changes."""
+    """Modules along a name, and names behind it; cached if states of folders show a change."""
     behind, top = _behind(name), name.partition(".")[0]
     found: Modules | None = {}
     if not f"{name}.".startswith(_SETTING_UP):
@@ -139,7 +139,7 @@ def _step(name: str, project: Path) -> Step:
 
 
 def _found(name: str, project: Path) -> tuple[Modules | None, list[str]]:
-    """Modules along a name, and what `import *` brings with it; None in place of them for a library."""
+    """Modules along a name, None for a library, and what `import *` adds."""
     top = name.partition(".")[0]
     root = ROOT if top == PACKAGE else project
     found = _files_of(root, name)
@@ -153,7 +153,7 @@ def _is_no_package(top: str) -> bool:
 
 
 def _package(name: str) -> Modules | None:
-    """As of `whole_package`. Of a library, which has no modules of one's own, that is kept."""
+    """Call `whole_package`, and cache that a name is a library."""
     if _libraries.get(name) == (*sys.path,):
         return None
     for folder in sys.path:
@@ -165,12 +165,12 @@ def _package(name: str) -> Modules | None:
 
 
 def _files_of(root: Path, name: str) -> Modules:
-    """Modules along a dotted name below a folder; its last part may be a function or class of one."""
+    """Modules along a dotted name below a folder; its last part may be a function or class."""
     return _along(str(root), name)[0]
 
 
 def _along(root: str, name: str) -> tuple[Modules, bool]:
-    """The same, and whether there may be more below."""
+    """Modules along a name, and True if there may be more below."""
     if (root, name) not in _modules:
         above, dot, last = name.rpartition(".")
         found, goes_on = _along(root, above) if dot else ({}, True)
@@ -190,7 +190,7 @@ def _below(found: Modules, root: str, above: str, last: str) -> tuple[Modules, b
 
 
 def _names_in(folder: str, asked: str) -> Mapping[str, str]:
-    """What lies in a folder, to look for a module in it; nothing in what is none."""
+    """List a folder in which a module is looked for; empty for a file."""
     if folder not in _folders:
         _folders[folder] = _listed(folder, set())
     _folders[folder].asked.add(asked)
@@ -198,9 +198,9 @@ def _names_in(folder: str, asked: str) -> Mapping[str, str]:
 
 
 def _listed(folder: str, asked: set[str]) -> _Folder:
-    state = _state_of(folder)  # before it is read, so that a change meanwhile shows
-    settled, names = True, dict[str, str]()
-    with suppress(OSError):
+    state, settled, names = list[State](), True, dict[str, str]()
+    with suppress(OSError):  # it is missing or unreadable
+        state = states_of_files([folder])  # before it is read, so that a change meanwhile shows
         settled = file_state(folder)[1]
         with os.scandir(folder) as entries:
             names = {each.name: _kind_of(each) for each in entries}
@@ -213,23 +213,14 @@ def _kind_of(entry: os.DirEntry[str]) -> str:
     return ""
 
 
-def _state_of(folder: str) -> list[State]:
-    """Empty for what is not there, or not to be looked at."""
-    try:
-        return states_of_files([folder])
-    except OSError:
-        return []
+def refresh_closures() -> int:
+    """Clear the caches if a module came or went; return how often.
 
-
-def look_anew() -> int:
-    """Forget what was found if a module that was looked for came or went; at one moment, once.
-
-    The number of times that it was forgotten: as long as that is the same, so are all closures of modules
-    that are as they were.
+    While that number is the same, so are all closures of unchanged modules.
     """
     global _forgotten
     now = moment()
-    if now is None or look_anew not in now:
+    if now is None or refresh_closures not in now:
         for folder in _perhaps_changed():
             before = _folders[folder]
             _folders[folder] = _listed(folder, before.asked)
@@ -239,12 +230,12 @@ def look_anew() -> int:
                     kept.clear()
                 break
         if now is not None:
-            now[look_anew] = True
+            now[refresh_closures] = True
     return _forgotten
 
 
 def _perhaps_changed() -> list[str]:
-    """Folders whose state is another one by now, or would not show that."""
+    """Folders that changed, or whose state would not show a change."""
     there = [folder for folder, each in _folders.items() if each.state and each.settled]
     with suppress(OSError):
         if states_of_files(there) == [_folders[folder].state[0] for folder in there]:
@@ -254,7 +245,7 @@ def _perhaps_changed() -> list[str]:
 
 
 def _behind_library(name: str, project: Path) -> set[str]:
-    """What a module of an installed package, named by an option, imports of this package."""
+    """Modules of this package that a module of an installed package imports, if an option names it."""
     top = name.partition(".")[0]
     is_ours = _is_no_package(top) or _files_of(project, top) or _package(top) is not None
     spec = None if is_ours else importlib.util.find_spec(top)
@@ -274,7 +265,7 @@ def _behind_library(name: str, project: Path) -> set[str]:
 
 
 def _starred(name: str, found: Modules) -> list[str]:
-    """Modules that `from package import *` imports: what the package's `__all__` names."""
+    """Modules that `from package import *` imports, by the package's `__all__`."""
     package = name.removesuffix(".*")
     file = found.get(package)
     if package == name or file is None or file.name != "__init__.py":

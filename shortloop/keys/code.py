@@ -10,84 +10,89 @@ process that loads methods for exax writes that file, so that it says what exax 
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import importlib.util
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.keys.closure import closure, look_anew
-from shortloop.keys.depend_extra import declared_files
+from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
     at_one_moment,
-    moment,
+    file_state,
+    once_per_moment,
     state_at_moment,
     states_at_moment,
     states_of_files,
 )
-from shortloop.keys.installed import environment, version_of
-from shortloop.keys.interpreter import python_here
+from shortloop.keys.hashing import digest, hash_file
+from shortloop.keys.installed import environment, startup_lines, version_of
 from shortloop.keys.methods import module_of
-from shortloop.keys.own_code import PACKAGE, is_own
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.project.project import cache_directory, runs_jobs, write_atomically
 
 __all__ = [
-    "CODE_BESIDE",
+    "EXTRA_CODE",
     "MADE_OF_STAGE",
+    "VERSION",
     "Code",
     "at_one_moment",
-    "code_beside",
     "code_file",
     "code_of",
     "code_state",
     "code_text",
-    "modules_as_loaded",
-    "says_code",
+    "declared_files",
+    "declares_code",
+    "extra_code",
+    "modules_when_loaded",
+    "pass_on_options",
+    "python_here",
 ]
 
-CODE_BESIDE = ".modules.txt"
-"""File of a job with the code of modules that exax keeps no copy of: of those that it imports by a name which
-its method's code does not say, and of a method that does not say its code, with `code_of`."""
-MADE_OF_STAGE = {
-    f"{PACKAGE}.exax.method.exax_method",
-    f"{PACKAGE}.exax.declare.stage",
-    f"{PACKAGE}.stage",
-}
-"""What a method imports that is made of a stage."""
+# File of a job with code that exax keeps no copy of: of modules that it imports by names not in its method's
+# code, and of a method that does not declare its code.
+EXTRA_CODE = ".modules.txt"
+# One of these is imported by a method that is made of a stage.
+MADE_OF_STAGE = {f"{PACKAGE}.exax.method.exax_method", f"{PACKAGE}.exax.declare.stage", f"{PACKAGE}.stage"}
 WORKER, DATASET = f"{PACKAGE}.stages.", f"{PACKAGE}.stages.dataset"
 CODE_OF = f"{PACKAGE}.keys.code.code_of"
 
 
 class Code(NamedTuple):
-    """The code of a method.
+    """Code of a method."""
 
-    code: hash of each module, normalised; the method's own name is as in ``"methods.a_train"``. Of a file
-        that the method declares in ``depend_extra``, by its path below the project, a hash of its bytes.
-    versions: of Python, and of exax if it reads datasets for the method.
-    libraries: versions of the libraries that its code names, whether a job loads them or not.
-    modules: where each module is.
-    declared: the files that it declares.
-    watched: the files that it declares, each with its state, which must stay the same while a job runs.
-    """
-
+    # Hash of each normalised module, e.g. ``"methods.a_train"``; of the bytes of a file in ``depend_extra``,
+    # by its path below the project.
     code: dict[str, str]
-    versions: dict[str, str]
-    libraries: dict[str, str]
+    versions: dict[str, str]  # of Python, and of exax if it reads datasets for the method
+    libraries: dict[str, str]  # versions of the libraries that its code names, whether loaded or not
     modules: dict[str, Path]
     declared: list[Path]
-    watched: list[tuple[str, State]]
+    watched: list[tuple[str, State]]  # declared files, whose states must not change while a job runs
 
 
-class _Known(NamedTuple):
-    folders: int  # of `look_anew`
+@dataclass
+class _Known:
+    folders: int  # of `refresh_closures`
     states: list[State]
     settled: bool
     files: list[str]
     code: Code
     texts: dict[str, str]
-    text: list[str]  # all of it, once it was asked for
+
+    @cached_property
+    def text(self) -> str:
+        lines = [f"# {library} {version}" for library, version in self.code.versions.items()]
+        return "\n".join(lines) + "\n" + _texts(self.texts)
 
 
 # Asked for job by job, so what came of it is kept with the states of the files that it came from.
@@ -95,7 +100,7 @@ _known: dict[tuple[Path, tuple[str, ...]], _Known] = {}
 
 
 def code_of(method_file: str) -> list[str]:
-    """Files for ``depend_extra`` of a method; written where exax loads methods, and nowhere else."""
+    """Files for ``depend_extra`` of a method; written only where exax loads methods."""
     method = Path(method_file).resolve()
     file = code_file(method)
     if not runs_jobs():  # the file says what exax has loaded
@@ -106,51 +111,39 @@ def code_of(method_file: str) -> list[str]:
     return [str(file)]
 
 
-def says_code(method: Path) -> bool:
-    """Whether a method says its code, with `code_of` or as it is made of a stage; those of others don't."""
+def declares_code(method: Path) -> bool:
+    """True if a method declares its code, with `code_of` or by a stage; foreign methods do not."""
     return not {CODE_OF, *MADE_OF_STAGE}.isdisjoint(read_source(method, module_of(method)).names)
 
 
 def code_file(method: Path) -> Path:
-    """Where `code_of` writes."""
+    """File that `code_of` writes."""
     return cache_directory("code") / f"{module_of(method)}.txt"
 
 
 def code_text(method: Path) -> str:
-    """The code of a method, with its closure, and the versions of its libraries."""
-    return _text_of(_look(method, ()))
+    """Code of a method with its closure, and the versions of its libraries."""
+    return _look(method, ()).text
 
 
-def _text_of(known: _Known) -> str:
-    if not known.text:
-        lines = [f"# {library} {version}" for library, version in known.code.versions.items()]
-        known.text.append("\n".join(lines) + "\n" + _texts(known.texts))
-    return known.text[0]
-
-
-def code_beside(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
-    """The code of modules that a job has beside those that exax keeps with it."""
+def extra_code(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
+    """Code of modules of a job that exax keeps no copy of."""
     modules = _look(method, tuple(more)).code.modules
-    said = _look(method, ()).code.modules if says_code(method) else {}
+    said = _look(method, ()).code.modules if declares_code(method) else {}
     texts = {name: read_source(modules[name], name).text for name in sorted(modules.keys() - said.keys())}
     return _texts({name: text for name, text in texts.items() if hash_of(text) == code.get(name)})
 
 
-def modules_as_loaded(method: Path) -> set[str]:
-    """Modules that a method can import, as of when `code_of` last looked; the files may be others by now."""
+def modules_when_loaded(method: Path) -> set[str]:
+    """Modules that a method could import when `code_of` last ran; files may have changed since."""
     known = _known.get((method, ()))
     return set(closure(method)[0] if known is None else known.code.modules)
 
 
 def code_state(method: Path, more: Sequence[str] = ()) -> Code:
-    """The same as hashes, with the method itself and what it declares."""
-    seen, asked = moment(), (method, tuple(more))
-    if seen is None:
-        return _code_now(*asked)
-    if asked not in seen:
-        seen[asked] = _code_now(*asked)
-    found: Code = seen[asked]
-    return found
+    """Hash the code of a method, including declared files."""
+    asked = method, tuple(more)
+    return once_per_moment(asked, lambda: _code_now(*asked))
 
 
 def _code_now(method: Path, more: tuple[str, ...]) -> Code:
@@ -179,9 +172,8 @@ def _code_now(method: Path, more: tuple[str, ...]) -> Code:
 
 def _look(method: Path, more: tuple[str, ...]) -> _Known:
     # What loads methods for jobs is a new process as soon as one of its folders changes.
-    known, folders = _known.get((method, more)), 0 if runs_jobs() else look_anew()
-    is_as_then = known is not None and known.settled and known.folders == folders
-    if known is not None and is_as_then and known.states == states_at_moment(known.files):
+    known, folders = _known.get((method, more)), 0 if runs_jobs() else refresh_closures()
+    if known and known.settled and known.folders == folders and known.states == states_at_moment(known.files):
         return known
     modules, names = closure(method, more)
     if is_own(str(method)):
@@ -199,20 +191,159 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     hashes = {name: source.hash for name, source in said.items()}
     code = Code(hashes, versions, libraries, modules, [], [])
     texts = {name: source.text for name, source in said.items()}
-    _known[method, more] = _Known(folders, states, settled, files, code, texts, [])
+    known = _known[method, more] = _Known(folders, states, settled, files, code, texts)
     keep_sources()
     if runs_jobs() and not more:
-        _text_of(_known[method, more])  # once for all jobs that this process forks
-    return _known[method, more]
+        _ = known.text  # once for all jobs that this process forks
+    return known
 
 
 def _takes_datasets(modules: Mapping[str, Path]) -> bool:
-    """Whether code of an analysis names exax's datasets; what runs stages always does."""
+    """True if code of an analysis names exax's datasets; the code that runs stages always does."""
     own = {name: file for name, file in modules.items() if not f"{name}.".startswith(WORKER)}
-    return any(
-        f"{name}.".startswith(f"{DATASET}.") for each in own for name in read_source(own[each], each).names
-    )
+    imported = (name for each in own for name in read_source(own[each], each).names)
+    return any(f"{name}.".startswith(f"{DATASET}.") for name in imported)
 
 
 def _texts(texts: Mapping[str, str]) -> str:
     return "".join(f"\n# module {name}\n{text}\n" for name, text in texts.items())
+
+
+NAME = "depend_extra"
+OURS = f"{NAME} = code_of(__file__)"
+
+# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes. Kept of
+# those in whose state any change shows, as they were read.
+_lists: dict[Path, tuple[list[int], list[Path]]] = {}
+_hashes: dict[Path, tuple[list[int], str]] = {}
+
+
+def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
+    """Files that a method declares in ``depend_extra``, except the one that `code_of` writes."""
+    state, settled = file_state(method)
+    known = _lists.get(method)
+    if known is None or known[0] != state:
+        known = state, _listed(method)
+        if settled:
+            _lists[method] = known
+    found: dict[str, tuple[Path, str]] = {}
+    for file in known[1]:
+        if file != ours(method):
+            name = str(file.relative_to(method.parent)) if file.is_relative_to(method.parent) else file.name
+            found[name if name not in found else str(file)] = file, _hash(file, method)
+    return found
+
+
+def _listed(method: Path) -> list[Path]:
+    if not any(map(_may_declare, ast.parse(method.read_bytes()).body)):
+        return []
+    listed = getattr(_loaded(method), "depend_extra", ())
+    if isinstance(listed, str):  # exax would take each letter for a file
+        raise _no_file(listed, method)
+    return [_file_of(each, method) for each in listed]
+
+
+def _may_declare(statement: ast.stmt) -> bool:
+    """True if a statement of a method may set ``depend_extra``, in whatever way."""
+    if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+        return True
+    return NAME in ast.unparse(statement) and ast.unparse(statement) != OURS
+
+
+def _loaded(method: Path) -> ModuleType:
+    """Execute the method as a separate module, because ``depend_extra`` may be computed."""
+    spec = importlib.util.spec_from_file_location(module_of(method), method)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        exec(compile(method.read_bytes(), str(method), "exec"), vars(module))
+    except Exception as error:
+        raise InputError(
+            "a method cannot be imported",
+            file=method,
+            found=f"{type(error).__name__}: {error}",
+            hint="correct it and run again",
+        ) from error
+    return module
+
+
+def _file_of(each: object, method: Path) -> Path:
+    """Resolve an entry like exax: a module, or a path that may be relative to the method."""
+    path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
+    if not isinstance(path, str | Path):
+        raise _no_file(each, method)
+    return method.parent / path
+
+
+def _no_file(found: object, method: Path) -> InputError:
+    return InputError(
+        "depend_extra of a method contains an entry that is not a file",
+        file=method,
+        field=NAME,
+        found=repr(found),
+        expected="a list of paths and modules",
+        hint="correct it and run again",
+    )
+
+
+def _hash(file: Path, method: Path) -> str:
+    try:
+        state, settled = file_state(file)
+        known = _hashes.get(file)
+        if known is None or known[0] != state:
+            known = state, hash_file(file)
+            if settled:
+                _hashes[file] = known
+    except OSError as error:
+        raise InputError(
+            "a file that a method declares cannot be read",
+            file=file,
+            field=f"{NAME} of {method.name}",
+            found=error.strerror,
+            hint="put it there, or take it out of depend_extra",
+        ) from None
+    return known[1]
+
+
+VERSION = ".".join(map(str, sys.version_info[:3]))
+OPTIONS = ("int_max_str_digits",)  # of -X
+VARIABLES = ("PYTHONCASEOK", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS")
+MODULES = ("sitecustomize", "usercustomize")
+
+
+@cache
+def python_here() -> str:
+    """Version of Python, with every start-up setting that changes how it computes."""
+    said = [f"-{'O' * sys.flags.optimize}"] * bool(sys.flags.optimize)
+    said += ["-X dev"] * sys.flags.dev_mode
+    said += [f"-W {each}" for each in sys.warnoptions]
+    said += [f"-X {name}={value}" for name, value in sorted(sys._xoptions.items()) if name in OPTIONS]
+    variables = {name: os.environ.get(name, "") for name in VARIABLES}
+    said += [f"{name}={value}" for name, value in variables.items() if value not in ("", "random")]
+    said += [f"{name} {content}" for name in MODULES if (content := _content_of(name))]
+    lines = startup_lines()
+    said += [f".pth files {digest([*lines])[:10]}"] * bool(lines)
+    return f"{VERSION} with {', '.join(said)}" if said else VERSION
+
+
+def pass_on_options() -> None:
+    """Pass the options of this Python to programs that it starts."""
+    given = {
+        "PYTHONOPTIMIZE": str(sys.flags.optimize or ""),
+        "PYTHONWARNINGS": ",".join(sys.warnoptions),
+        "PYTHONDEVMODE": "1" * sys.flags.dev_mode,
+    }
+    os.environ.update({name: value for name, value in given.items() if value})
+
+
+def _content_of(name: str) -> str:
+    """Hash a module that Python ran at start-up, with the own modules that it imports."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if not file or file.startswith(f"{ROOT}/{PACKAGE}/"):
+        return ""
+    modules = {name: Path(file)}
+    with contextlib.suppress(InputError, SyntaxError):
+        modules |= closure_of(name, Path(file))[0] if is_own(file) else {}
+    with contextlib.suppress(OSError):
+        return digest({name: hash_file(each) for name, each in modules.items()})[:10]
+    return "gone"

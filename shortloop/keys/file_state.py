@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from shortloop.base.errors import InputError
 
@@ -24,13 +24,15 @@ __all__ = [
     "file_state",
     "kind_of",
     "moment",
-    "other_than",
+    "once_per_moment",
     "plain_size",
+    "size_problem",
     "state_at_moment",
     "states_at_moment",
     "states_of_files",
 ]
 
+T = TypeVar("T")
 INODE, SIZE = 1, 2  # where they are in the state of a file
 State = tuple[int, ...]
 CHANGED = 3  # where the time of change is in that of one of many
@@ -54,10 +56,7 @@ _KINDS = {
 
 @contextmanager
 def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
-    """Within the block, no time passes: each method, file and folder of code is looked at once.
-
-    `seen`, if given, is what was found at the moment that goes on.
-    """
+    """Within the block, look at each method, file and folder of code once; `seen` continues a moment."""
     token = _moment.set(({} if seen is None else seen) if _moment.get() is None else _moment.get())
     try:
         yield
@@ -66,23 +65,28 @@ def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
 
 
 def moment() -> dict[object, Any] | None:
-    """What was found at this moment; None where time passes."""
+    """Cache of the current moment; None outside of `at_one_moment`."""
     return _moment.get()
 
 
-def state_at_moment(file: str) -> tuple[list[int], bool]:
-    """As of `file_state`, but what was found at this moment before counts: a file is read after that."""
+def once_per_moment(asked: object, compute: Callable[[], T]) -> T:
+    """Compute something, or return what was computed within this moment."""
     seen = _moment.get()
     if seen is None:
-        return file_state(file)
-    if (file_state, file) not in seen:
-        seen[file_state, file] = file_state(file)
-    found: tuple[list[int], bool] = seen[file_state, file]
+        return compute()
+    if asked not in seen:
+        seen[asked] = compute()
+    found: T = seen[asked]
     return found
 
 
+def state_at_moment(file: str) -> tuple[list[int], bool]:
+    """Like `file_state`, cached within one moment: a file is read after that."""
+    return once_per_moment((file_state, file), lambda: file_state(file))
+
+
 def states_at_moment(files: Sequence[str]) -> list[State]:
-    """As of `states_of_files`, but what was found at this moment before counts."""
+    """Like `states_of_files`, cached within one moment."""
     seen = _moment.get()
     if seen is None:
         return states_of_files(files)
@@ -92,7 +96,7 @@ def states_at_moment(files: Sequence[str]) -> list[State]:
 
 
 def file_state(file: Path | str) -> tuple[list[int], bool]:
-    """What changes when the content of a file changes."""
+    """State that changes with the content of a file, and True if any later change will show in it."""
     now = time.time_ns()
     found = os.stat(file)
     state = [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
@@ -100,7 +104,7 @@ def file_state(file: Path | str) -> tuple[list[int], bool]:
 
 
 def states_of_files(files: Sequence[str]) -> list[State]:
-    """What changes when one of many files changes, quickly."""
+    """States of many files, quickly; empty if one is missing."""
     try:
         return [
             (each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in map(os.stat, files)
@@ -110,12 +114,12 @@ def states_of_files(files: Sequence[str]) -> list[State]:
 
 
 def kind_of(mode: int) -> str:
-    """What is not an ordinary file, by its mode; empty for one that is."""
+    """Kind of a file by its mode; empty for a regular one."""
     return _KINDS.get(stat.S_IFMT(mode), "a device")
 
 
 def plain_size(file: Path) -> int:
-    """Size of a file that a job left."""
+    """Size of a file that a job left, which must be a regular one."""
     kind = kind_of(file.lstat().st_mode)
     if kind:
         raise InputError(
@@ -128,8 +132,8 @@ def plain_size(file: Path) -> int:
     return file.stat().st_size
 
 
-def other_than(file: Path, size: int) -> str | None:
-    """What shows that a file is not what it was, without reading it."""
+def size_problem(file: Path, size: int) -> str | None:
+    """Say how a file differs from what it was, without reading it."""
     now = file.lstat()
     kind, found = kind_of(now.st_mode), now.st_size
     if kind:

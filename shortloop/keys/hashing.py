@@ -31,7 +31,7 @@ TELL_EVERY = 0.1  # s
 def hash_files(
     sizes: Mapping[Path, int], tell: Tell | None = None, waiting: Waiting = nullcontext
 ) -> Iterator[tuple[Path, str]]:
-    """Hash files, several at the same time, the largest first."""
+    """Hash files in parallel, the largest first."""
     started, stop, done, lock = time.monotonic(), threading.Event(), [0], threading.Lock()
 
     def step(size: int) -> None:
@@ -58,7 +58,7 @@ def hash_files(
 
 
 def hash_file(file: Path, step: Callable[[int], None] = lambda size: None) -> str:
-    """BLAKE3 of a file, by one thread: others are at work."""
+    """BLAKE3 of a file, in one thread: others are at work."""
     found = blake3()
     chunk = memoryview(bytearray(CHUNK))
     with file.open("rb", buffering=0) as stream:
@@ -72,10 +72,10 @@ def hash_file(file: Path, step: Callable[[int], None] = lambda size: None) -> st
 
 
 def canonical(plain: Plain) -> str:
-    """Plain data as text, the same for the same data."""
+    """Serialise plain data, the same for equal data."""
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
 def digest(plain: Plain) -> str:
-    """A hash of plain data."""
+    """Hash plain data."""
     return hashlib.blake2b(canonical(plain).encode(), digest_size=20).hexdigest()

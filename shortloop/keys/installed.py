@@ -20,7 +20,7 @@ from shortloop.keys.file_state import (
     CHANGED,
     SETTLED_NS,
     State,
-    moment,
+    once_per_moment,
     states_at_moment,
     states_of_files,
 )
@@ -41,16 +41,14 @@ __all__ = [
 OF = " of "
 INFO = (".dist-info", ".egg-info")
 MODULE = re.compile(r"\.(py|pyc|so|pyd)$|\.(cpython|abi3|pypy)[^/]*$")
+NO_CODE = re.compile(r"__pycache__/|-info/|^\.\./|\.pth,")  # bytecode, an installer's notes, scripts
 OPTIONAL = re.compile(r";.*\bextra\b")
 
 
 class _Version(NamedTuple):
-    """The version of a library."""
-
+    # With a hash if installed from a folder or a repository, where two may share a number.
     text: str
-    """The version; with a hash if installed from a folder or a repository, where two may share a number."""
-    content: str
-    """A hash of the files that it has installed; empty if it does not list them."""
+    content: str  # hash of its installed files; empty if they are not listed
 
 
 class _Distribution(NamedTuple):
@@ -65,7 +63,7 @@ class _Distribution(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder that modules are looked for in."""
+    """A folder of sys.path."""
 
     state: State  # empty if it may change and look the same
     distributions: dict[str, _Distribution]  # by the folder that describes each
@@ -76,7 +74,7 @@ class _Folder(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """What was found while nothing was installed or removed."""
+    """What is known since something was last installed or removed."""
 
     states: list[tuple[str, list[State]]]  # of the folders; empty if they may change and look the same
     versions: dict[str, str]
@@ -88,7 +86,7 @@ _last = _Moment([], {}, {})
 
 
 def version_of(library: str) -> _Version | None:
-    """The version of a library as it is installed now."""
+    """Version of an installed library."""
     for folder in _path():
         found = _scanned(folder).owners.get(library)
         if found:
@@ -97,7 +95,7 @@ def version_of(library: str) -> _Version | None:
 
 
 def as_installed(library: str) -> str:
-    """The version of a library and a hash of what is installed."""
+    """Version of a library, and a hash of its installed files."""
     version = version_of(library)
     if version is not None:
         return version.text if OF in version.text else OF.join(filter(None, version))
@@ -106,7 +104,7 @@ def as_installed(library: str) -> str:
 
 
 def required_by(library: str) -> set[str]:
-    """What a library requires, by the names that it is imported by."""
+    """Import names of the libraries that a library requires."""
     folders = [_scanned(folder) for folder in _path()]
     owners = next((found for folder in folders if (found := folder.owners.get(library))), [])
     names = {name for each in owners for name in each.requires}
@@ -114,19 +112,19 @@ def required_by(library: str) -> set[str]:
 
 
 def startup_lines() -> list[str]:
-    """Code in ``.pth`` files that no library has installed, which Python runs as it starts."""
+    """Code in ``.pth`` files of no library, which Python runs at start-up."""
     files = [f"{folder}/{name}" for folder in _path() for name in _scanned(folder).starts]
     lines = [line.strip() for file in files for line in _read(file).splitlines()]
     return [line for line in lines if line.startswith(("import ", "import\t"))]
 
 
 def number_of(installed: str) -> str:
-    """The version alone."""
+    """Version without the hash."""
     return installed.partition(OF)[0]
 
 
 def differing(libraries: str) -> list[str]:
-    """Libraries that are installed otherwise now."""
+    """Libraries whose installed version differs now."""
     known = _moment().differing
     if libraries not in known:
         then: Mapping[str, str] = json.loads(libraries)
@@ -136,42 +134,37 @@ def differing(libraries: str) -> list[str]:
 
 
 def installed_now(libraries: Iterable[str]) -> dict[str, str]:
-    """Versions of libraries."""
+    """Versions of libraries as installed now."""
     known, names = _moment().versions, [*libraries]
     known.update({name: as_installed(name) for name in names if name not in known})
     return {name: known[name] for name in names}
 
 
 def environment() -> list[tuple[str, State]]:
-    """Folders of installed libraries, with states that change when one is installed or removed."""
+    """Folders of installed libraries, with states that change at each installation."""
     folders = [folder for folder in _path() if _scanned(folder).distributions]
     return [(folder, *states_of_files([folder])) for folder in folders]  # type: ignore[misc]
 
 
 def _moment() -> _Moment:
-    """What is known since something was last installed or removed."""
-    global _last
-    seen, asked = moment(), (_moment, *sys.path)
-    if seen is not None and asked in seen:
+    """Return the cache, emptied if something was installed or removed."""
+
+    def now() -> _Moment:
+        global _last
+        states = [(each, states_of_files([each])) for each in sys.path]
+        if not states or _last.states != states:
+            settled = all(_is_settled(state) for _, found in states for state in found)
+            _last = _Moment(states if settled else [], {}, {})
         return _last
-    states = [(each, states_of_files([each])) for each in sys.path]
-    if not states or _last.states != states:
-        settled = all(_is_settled(state) for _, found in states for state in found)
-        _last = _Moment(states if settled else [], {}, {})
-    if seen is not None:
-        seen[asked] = True
-    return _last
+
+    return once_per_moment((_moment, *sys.path), now)
 
 
 def _path() -> list[str]:
-    seen, asked = moment(), (_path, *sys.path)
-    if seen is None or asked not in seen:
-        found = [os.path.abspath(folder) for folder in dict.fromkeys(sys.path) if os.path.isdir(folder)]
-        if seen is None:
-            return found
-        seen[asked] = found
-    known: list[str] = seen[asked]
-    return known
+    def folders() -> list[str]:
+        return [os.path.abspath(folder) for folder in dict.fromkeys(sys.path) if os.path.isdir(folder)]
+
+    return once_per_moment((_path, *sys.path), folders)
 
 
 def _version(library: str, owners: list[_Distribution]) -> _Version:
@@ -185,7 +178,7 @@ def _version(library: str, owners: list[_Distribution]) -> _Version:
 
 
 def _scanned(folder: str) -> _Folder:
-    """What is installed in a folder; kept, as long as nothing is installed there or removed."""
+    """Scan a folder of sys.path; cached until something is installed or removed there."""
     known = _folders.get(folder)
     state = next(iter(states_at_moment([folder])), ())
     if known is None or known.state != state:
@@ -233,7 +226,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _described(info: str, before: _Distribution | None) -> _Distribution:
-    """A distribution by the folder, or the file, that describes it; read only if that changed."""
+    """Read the metadata of a distribution, if it changed."""
     record = f"{info}/RECORD"
     listing = (record, f"{info}/METADATA", f"{info}/PKG-INFO", info)
     state = next(([*states[0]] for each in listing if (states := states_of_files([each]))), [])
@@ -246,7 +239,7 @@ def _described(info: str, before: _Distribution | None) -> _Distribution:
     requires = sorted({_normal(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in requires})
     lines = _read(record).splitlines()
     starts = [each.partition(",")[0] for each in lines if ".pth," in each]
-    lines = [each for each in lines if not _is_beside(each)]
+    lines = [each for each in lines if not NO_CODE.search(each)]
     tops = {MODULE.sub("", line.partition("/")[0].partition(",")[0].strip('"')) for line in lines}
     tops = tops or {*_read(f"{info}/top_level.txt").split()} or {name.replace("-", "_")}
     content = _digest(sorted(lines)) if lines else ""
@@ -254,21 +247,11 @@ def _described(info: str, before: _Distribution | None) -> _Distribution:
     return _Distribution(state, name, version, content, is_local, sorted(tops), requires, starts)
 
 
-def _is_beside(line: str) -> bool:
-    """True if no code reads the file of a line of RECORD: a script, bytecode, or notes of an installer."""
-    return "__pycache__/" in line or "-info/" in line or line.startswith("../") or ".pth," in line
-
-
 def _hash_of(folder: Path, name: str) -> str:
-    """A hash of a module that lies among installed libraries, and belongs to none of them."""
-    files = sorted(
-        each for each in chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")) if _is_module(each)
-    )
+    """Hash a module among installed libraries that belongs to none of them."""
+    every = sorted(chain(folder.glob(f"{name}.*"), (folder / name).rglob("*")))
+    files = [each for each in every if MODULE.search(each.name) and each.suffix != ".pyc"]
     return _digest([[each.name, hash_file(each)] for each in files])
-
-
-def _is_module(file: Path) -> bool:
-    return MODULE.search(file.name) is not None and file.suffix != ".pyc"
 
 
 def _digest(lines: object) -> str:
@@ -284,7 +267,7 @@ def _normal(name: str) -> str:
 
 
 def _read(file: str) -> str:
-    """A text; empty if there is no such file."""
+    """Read a text; empty if there is no such file."""
     try:
         with open(file, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -294,7 +277,7 @@ def _read(file: str) -> str:
 
 @cache
 def _kept() -> dict[str, dict[str, _Distribution]]:
-    """The distributions in each folder, as an earlier process has found them."""
+    """Distributions in each folder, as found by an earlier process."""
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, InputError):
         plain = json.loads(_file().read_text(encoding="utf-8")).items()
         return {

@@ -19,10 +19,9 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.installed import differing, installed_now
 from shortloop.keys.methods import find_method
 
-__all__ = ["Contents", "Parts", "in_given_order", "parts_of"]
+__all__ = ["Contents", "Parts", "parts_of", "with_order"]
 
-Contents = str | list[str]
-"""Content of a job that another is made from, or of each of some."""
+Contents = str | list[str]  # content of an input, or of each of a list
 
 
 IN_KEY = ("python", "accelerator")  # all other versions are compared with what is installed
@@ -30,52 +29,44 @@ IN_KEY = ("python", "accelerator")  # all other versions are compared with what 
 
 @dataclass(frozen=True)
 class Parts:
-    """What goes into a key, readable.
+    """Readable parts of a key."""
 
-    method: the exax method with its package, e.g. ``"methods.train"``.
-    code: hash of each module of the project that it can import and of the method itself, normalised.
-    versions: versions of Python, of exax if it reads datasets for the method, and, of a job that has run, of
-        all libraries that it loaded.
-    options: the method's options.
-    inputs: content of each job it is made from.
-    """
-
-    method: str
-    code: dict[str, str]
-    versions: dict[str, str]
+    method: str  # the exax method with its package, e.g. ``"methods.train"``
+    code: dict[str, str]  # hash of the normalised method, and of each own module that it can import
+    versions: dict[str, str]  # of Python, of exax for datasets, and of all libraries that a built job loaded
     options: dict[str, Plain]
-    inputs: dict[str, Contents]
+    inputs: dict[str, Contents]  # content of each job it is made from
 
     def key(self, without: str | None = None) -> str:
-        """The key."""
+        """Compute the key, perhaps without one option."""
         options = {name: value for name, value in self.options.items() if name != without}
         return digest({**self._plain(options), "without": without})
 
     def _plain(self, options: Mapping[str, Plain]) -> dict[str, Plain]:
         versions = {name: each for name, each in self.versions.items() if name in IN_KEY}
-        return {**vars(self), "options": in_given_order(options), "versions": versions}
+        return {**vars(self), "options": with_order(options), "versions": versions}
 
     @property
     def libraries(self) -> dict[str, str]:
-        """Versions of the libraries that it loaded."""
+        """Versions of the libraries that the job loaded."""
         return {name: each for name, each in self.versions.items() if name not in IN_KEY}
 
     @property
     def libraries_text(self) -> str:
-        """The same as JSON, alike for jobs that loaded the same."""
+        """The libraries as JSON, equal for jobs that loaded the same."""
         return json.dumps(self.libraries, sort_keys=True)
 
     @property
     def is_installed(self) -> bool:
-        """True if the libraries that it loaded are installed as they were."""
+        """True if the loaded libraries are installed unchanged."""
         return not differing(self.libraries_text)
 
     def installed(self, libraries: Iterable[str]) -> Parts:
-        """The same with the versions that some libraries have now."""
+        """Copy with the installed versions of some libraries."""
         return replace(self, versions={**self.versions, **installed_now(libraries)})
 
     def key_of_units(self, names: Collection[str]) -> str:
-        """What all units hang on, beside what each of them reads."""
+        """Key of what all units depend on, besides what each of them reads."""
         options = {name: value for name, value in self.options.items() if name in names}
         inputs = {name: content for name, content in self.inputs.items() if name in names}
         return digest(["units", {**self._plain(options), "inputs": inputs}])
@@ -84,13 +75,13 @@ class Parts:
 def parts_of(
     method: str, options: Mapping[str, Plain], inputs: Mapping[str, Contents], modules: Sequence[str] = ()
 ) -> Parts:
-    """What the key of a job is made of, with the code as it is now."""
+    """Collect the parts of a job's key, with the current code."""
     package, file = find_method(method)
     code = code_state(file, modules)
     plain = json.loads(json.dumps(dict(options)))  # tuples become lists, as they do in exax's own record
     return Parts(f"{package}.{method}", code.code, code.versions, plain, dict(inputs))
 
 
-def in_given_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Options for a hash: dicts inside of them count with their order, which the stage sees."""
+def with_order(options: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Encode options for a hash: the order of inner dicts counts, because the stage sees it."""
     return {name: json.dumps(value) for name, value in options.items()}

@@ -1,4 +1,4 @@
-"""Find exax methods: package, file and module name."""
+"""Find exax methods and build scripts: package, file and module name."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.keys.file_state import moment
-from shortloop.project.project import configuration
+from shortloop.project.project import configuration, project_directory
 
-__all__ = ["find_method", "look_again", "module_of", "packages"]
+__all__ = [
+    "chosen_script",
+    "find_method",
+    "find_script",
+    "forget_methods",
+    "module_of",
+    "own_scripts",
+    "packages",
+]
 
 METHOD = "is a method"
 _methods: dict[str, tuple[str, Path]] = {}
 
 
 def find_method(method: str) -> tuple[str, Path]:
-    """The package and the file of an exax method."""
+    """Package and file of an exax method."""
     known, seen = _methods.get(method), moment()
     if known is not None and ((known[1], METHOD) in (seen or ()) or os.path.isfile(known[1])):
         if seen is not None:
@@ -46,7 +54,7 @@ def find_method(method: str) -> tuple[str, Path]:
 
 
 def module_of(method: Path) -> str:
-    """The full name of a method as a module."""
+    """Full module name of a method."""
     above, known = method.parent, packages()
     found = [name for name, folder in known if folder == above]
     if not found:  # it may be known by another path
@@ -55,15 +63,15 @@ def module_of(method: Path) -> str:
     return f"{found[0] if found else above.name}.{method.stem}"
 
 
-def look_again() -> None:
-    """Forget where methods are: there is another package of them."""
+def forget_methods() -> None:
+    """Clear the cache after a package of methods was added."""
     _methods.clear()
     packages.cache_clear()
 
 
 @cache
 def packages() -> list[tuple[str, Path]]:
-    """Where methods and build scripts are, as the configuration has it."""
+    """Packages of methods and build scripts in the configuration, with their folders."""
     found, path = [], sys.path
     sys.path = [configuration().project_directory, *path]  # as in exax's processes
     try:
@@ -74,3 +82,45 @@ def packages() -> list[tuple[str, Path]]:
     finally:
         sys.path = path
     return found
+
+
+USUAL, BEGIN = "build_pipeline", "build"
+
+
+def find_script(script: str) -> Path | None:
+    """File of a build script; None if there is none."""
+    package, _, name = script.rpartition(".")
+    name = name if name.startswith(BEGIN) else f"{BEGIN}_{name}"
+    for known, folder in sorted(packages()):  # exax looks in this order
+        file = folder / f"{name}.py"
+        if (not package or f".{known}".endswith(f".{package}")) and file.is_file():
+            return file
+    return None
+
+
+def chosen_script(script: str | None) -> str:
+    """Build script that a command is for."""
+    if script is not None and find_script(script) is not None:
+        return script
+    if script is None and find_script(USUAL) is not None:
+        return USUAL
+    own = own_scripts()
+    if script is None and len(own) == 1:
+        return own[0]
+    raise InputError(
+        "which build script?" if script is None and own else "no such build script",
+        found=script or "no script given",
+        expected=f"one of {', '.join(own)}" if own else f"a file {BEGIN}_*.py in a package of methods",
+        hint="`ax script` describes each",
+    )
+
+
+def own_scripts() -> list[str]:
+    """Names of the build scripts inside the project."""
+    root = project_directory().resolve()
+    return [
+        file.stem
+        for _, folder in sorted(packages())
+        if folder.resolve().is_relative_to(root)
+        for file in sorted(folder.glob(f"{BEGIN}*.py"))
+    ]

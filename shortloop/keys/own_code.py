@@ -6,27 +6,38 @@ import importlib.util
 import os
 import site
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from shortloop.keys.installed import version_of
 
-__all__ = ["PACKAGE", "ROOT", "is_own", "whole_package"]
+__all__ = ["PACKAGE", "ROOT", "is_own", "is_own_module", "whole_package"]
 
 PACKAGE = "shortloop"
-ROOT = Path(__file__).resolve().parents[2]
-"""Where this package lies."""
+ROOT = Path(__file__).resolve().parents[2]  # folder of this package
 
 
 def is_own(file: str) -> bool:
-    """Whether a file is code of one's own: of this package, or of nothing that is installed."""
+    """True if a file is own code: of this package, or not installed."""
     path = os.path.abspath(file)
     return path.startswith(f"{ROOT}/{PACKAGE}/") or not path.startswith(_library_folders())
 
 
+def is_own_module(name: str) -> bool:
+    """True if a module is own code, or missing."""
+    with suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name.partition(".")[0])
+        if spec is not None:
+            places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
+            return all(is_own(each) for each in places if each)
+    return True
+
+
 def whole_package(name: str) -> dict[str, Path] | None:
-    """Every module of a package of one's own that lies outside the project: on PYTHONPATH, or installed in
-    place. It counts as a whole, as nobody can say from outside what it imports of itself.
+    """Every module of an own package outside the project: on PYTHONPATH, or installed in place.
+
+    It counts as a whole, because nobody can say from outside what it imports of itself.
     """
     try:
         spec = importlib.util.find_spec(name)

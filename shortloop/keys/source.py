@@ -1,4 +1,10 @@
-"""Normalised source of one file, without comments, docstrings and formatting, and its imports."""
+"""Normalised source of one file, without comments, docstrings and formatting, and its imports.
+
+Settings of a stage that no result depends on (cores, memory, retries, timeout) are left out, too. A class of
+a stage gives them up when it is made (`shortloop.stages.needs`), so no code reads them. Only what certainly
+is a setting is left out: a literal, in the body of a class whose bases are stages, or in the call of the
+decorator. A constant with a name stays in the code, as does all that is written in another way.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +13,31 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from shortloop.keys import left_out
-from shortloop.keys.file_state import file_state, moment, state_at_moment
-from shortloop.keys.left_out import leave_out_settings
+from shortloop.keys.file_state import file_state, once_per_moment, state_at_moment
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import cache_directory, keep
+from shortloop.stages.needs import NOT_IN_KEY
 
-__all__ = ["NOTHING", "Source", "hash_of", "keep_sources", "normalised", "read_source", "said_by"]
+__all__ = [
+    "NOTHING",
+    "Source",
+    "hash_of",
+    "keep_sources",
+    "leave_out_settings",
+    "normalised",
+    "normalised_hash",
+    "read_source",
+]
 
-NOTHING = "pass"
-"""What a file says that holds no code, as the `__init__.py` of many packages."""
+NOTHING = "pass"  # normalised text of a file without code, like many `__init__.py`
 KEPT = 5_000  # versions of files
 READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourcelines|findsource|docopt)\b")
 _DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
@@ -33,21 +47,15 @@ _STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 
 
 class Source(NamedTuple):
-    """What a file says.
+    """Content of a source file."""
 
-    text: its code, normalised: equal for files that differ in comments, docstrings and formatting only. Of a
-        compiled module a hash of all of it; of a module that reads its own docstrings or source, its source.
-    names: full names of what it imports: modules, or modules and what is taken from them, also by a decorator
-        as ``@package.name``; ``package.*`` for ``from package import *``.
-    for_types: those of them that it imports below ``if TYPE_CHECKING:`` alone.
-    public: what its ``__all__`` lists, empty without one; None if it is not written down as a list.
-    hash: `hash_of` the text.
-    """
-
+    # Equal for files that differ in comments, docstrings and formatting only. Of a compiled module its hash;
+    # of a module that reads its own docstrings or source, its source.
     text: str
+    # Full names of imports, and of decorators like ``@package.name``; ``package.*`` for ``import *``.
     names: list[str]
-    for_types: list[str]
-    public: list[str] | None
+    for_types: list[str]  # those of them that it imports below ``if TYPE_CHECKING:`` alone
+    public: list[str] | None  # names in ``__all__``; None if it is computed
     hash: str
 
 
@@ -59,15 +67,9 @@ _changed = False
 
 
 def read_source(file: Path, module: str) -> Source:
-    """What a file says, and what it imports, anywhere in it."""
-    path, seen = str(file), moment()
-    if seen is not None and (read_source, path) in seen:
-        found: Source = seen[read_source, path]
-        return found
-    found = _read_now(file, path, module)
-    if seen is not None:
-        seen[read_source, path] = found
-    return found
+    """Parse a file: its normalised text, and all that it imports."""
+    path = str(file)
+    return once_per_moment((read_source, path), lambda: _read_now(file, path, module))
 
 
 def _read_now(file: Path, path: str, module: str) -> Source:
@@ -88,27 +90,27 @@ def _read_now(file: Path, path: str, module: str) -> Source:
     return found
 
 
-def said_by(content: str) -> str | None:
-    """Hash of what a file says, by the hash of its bytes."""
+def normalised_hash(content: str) -> str | None:
+    """Hash of normalised text, by the hash of a file's bytes."""
     if not _memory:
         _load_kept()
     return _said.get(content)
 
 
 def hash_of(text: str) -> str:
-    """A hash of a text."""
+    """Hash a text."""
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
 def normalised(tree: ast.Module) -> str:
-    """Code without comments, docstrings and formatting."""
+    """Source without comments, docstrings and formatting."""
     leave_out_settings(tree)
     _strip(tree)
     return ast.unparse(tree)
 
 
 def keep_sources() -> None:
-    """Keep what was parsed for the next process."""
+    """Store what was parsed for the next process."""
     global _changed
     if _changed:
         files = {file: known for file, known in _memory.items() if known[-1]}
@@ -136,9 +138,8 @@ def _load() -> dict[str, dict[str, Any]]:
 
 
 def _parser() -> list[Any]:
-    """What else the text and the names depend on: Python, and the code that parses."""
-    files = Path(__file__), Path(left_out.__file__)
-    return [sys.version, *(each for file in files for each in file_state(file)[0])]
+    """Version of the cache: what else the normalised text depends on."""
+    return [sys.version, sorted(NOT_IN_KEY), *file_state(__file__)[0]]
 
 
 def _parsed(data: bytes, file: Path, module: str) -> Source:
@@ -153,16 +154,13 @@ def _parsed(data: bytes, file: Path, module: str) -> Source:
     for_types = {*_imports((node for node, is_run in nodes if not is_run), module, is_package)} - run
     public = _public(tree, (node for node, _ in nodes))
     # What a module reads of its own text may be in its results.
-    text = decode_source(data) if _reads_text(data, file) else normalised(tree)
+    reads_text = READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
+    text = decode_source(data) if reads_text else normalised(tree)
     return Source(text, sorted(run | for_types), sorted(for_types), public, hash_of(text))
 
 
-def _reads_text(data: bytes, file: Path) -> bool:
-    return READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
-
-
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Nodes of the kinds that matter here, and whether each is not below ``if TYPE_CHECKING:``."""
+    """Yield relevant nodes, with True if not below ``if TYPE_CHECKING:``."""
     waiting = [(tree, True)]
     for node, is_run in waiting:  # to which more are added
         if isinstance(node, _TELLING):
@@ -178,11 +176,8 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    test = getattr(node, "test", None)
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
-        getattr(test, "id", ""),
-        getattr(test, "attr", ""),
-    )
+    test = node.test if isinstance(node, ast.If) else None
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
 
 
 def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[str]:
@@ -201,7 +196,7 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
 
 
 def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """Full names of decorators that are looked up in a module, as ``@package.name``."""
+    """Full names of decorators that are attributes of modules, like ``@package.name``."""
     aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     modules = {each.asname: each.name for each in aliases if each.asname}
     modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
@@ -214,7 +209,7 @@ def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 
 def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
-    """The full name of what is imported relative to a module."""
+    """Resolve a relative import."""
     if not level:
         return name
     parts = module.split(".")
@@ -228,14 +223,18 @@ def _called(node: ast.Call) -> str:
 
 
 def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
-    """What `__all__` lists."""
+    """Names in `__all__`."""
     listed: list[str] = []
     for node in nodes:
         if not (isinstance(node, ast.Name) and node.id == "__all__"):
             continue
         if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
             return None
-        values: list[Any] = [each for each in tree.body if _assigns(each, node)]
+        values: list[Any] = [
+            each
+            for each in tree.body
+            if any(node is target for target in getattr(each, "targets", [getattr(each, "target", None)]))
+        ]
         try:
             listed += [str(each) for each in ast.literal_eval(values[0].value)]
         except (ValueError, TypeError, IndexError):
@@ -243,13 +242,8 @@ def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
     return listed
 
 
-def _assigns(statement: ast.stmt, name: ast.Name) -> bool:
-    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
-    return any(target is name for target in targets)
-
-
 def _strip(node: ast.AST) -> None:
-    """Leave out docstrings, as all strings that stand alone; parsing drops comments and formatting."""
+    """Remove docstrings and other strings that stand alone; parsing drops comments and formatting."""
     for field in _STATEMENTS & {*node._fields}:
         below = getattr(node, field)
         if isinstance(below, list):  # else that of an expression
@@ -260,8 +254,112 @@ def _strip(node: ast.AST) -> None:
 
 
 def _is_string(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+STAGES = {
+    f"{PACKAGE}.{below}{name}" for below in ("", "stages.stage.") for name in ("Stage", "CollectingStage")
+}
+DECORATORS = {f"{PACKAGE}.stage", f"{PACKAGE}.exax.declare.stage"}
+BY_NAME = {"vars", "locals", "dir", "eval", "exec", "globals"}
+LITERAL = ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop
+
+
+def leave_out_settings(tree: ast.Module) -> None:
+    """Remove settings that no result depends on from a syntax tree."""
+    nodes = [*ast.walk(tree)]
+    if not any(_is_setting(node) for node in nodes):
+        return
+    counts = Counter(_bound(nodes))
+    if "*" in counts:  # which may bind any name
+        return
+    full = {name: each for name, each in _imported(nodes) if counts[name] == 1}
+    classes = {each.name: each for each in nodes if isinstance(each, ast.ClassDef) and counts[each.name] == 1}
+    for node in nodes:
+        if isinstance(node, ast.ClassDef) and _is_stage(node, full, classes):
+            node.body = [each for each in node.body if not _is_unread(each, node)]
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = [_without(each, full) for each in node.decorator_list]
+
+
+def _is_setting(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Name) and node.id in NOT_IN_KEY) or (
+        isinstance(node, ast.keyword) and node.arg in NOT_IN_KEY
     )
+
+
+def _bound(nodes: list[ast.AST]) -> Iterator[str]:
+    """Yield each name that is bound, as often as it is."""
+    for node in nodes:
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        else:  # classes, functions, arguments, handlers, patterns
+            fields = () if isinstance(node, ast.keyword) else ("name", "arg", "rest")
+            names = (getattr(node, field, None) for field in fields)
+            yield from (each for each in names if isinstance(each, str))
+
+
+def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield imported names, and their full names."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                top = each.name.partition(".")[0]
+                yield (each.asname, each.name) if each.asname else (top, top)
+
+
+def _full_name(node: ast.expr, full: Mapping[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return full.get(node.id, "")
+    if isinstance(node, ast.Attribute):
+        above = _full_name(node.value, full)
+        return f"{above}.{node.attr}" if above else ""
+    return ""
+
+
+def _is_stage(node: ast.ClassDef, full: Mapping[str, str], classes: Mapping[str, ast.ClassDef]) -> bool:
+    """True if all bases are known stages, and nothing else sees how the class is made."""
+    if node.keywords or not node.bases:
+        return False
+    if any(getattr(each, "name", "") == "__init_subclass__" for each in node.body):
+        return False
+    for base in node.bases:
+        above = classes.get(base.id) if isinstance(base, ast.Name) else None
+        others = {name: each for name, each in classes.items() if each is not node}
+        if _full_name(base, full) not in STAGES and not (above and _is_stage(above, full, others)):
+            return False
+    return True
+
+
+def _is_unread(statement: ast.stmt, kind: ast.ClassDef) -> bool:
+    """True if a statement of a class only assigns a setting that nothing else in the class names."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+    elif isinstance(statement, ast.AnnAssign) and ast.unparse(statement.annotation).find("ClassVar") >= 0:
+        target = statement.target
+    else:
+        return False
+    if not (isinstance(target, ast.Name) and target.id in NOT_IN_KEY and _is_literal(statement.value)):
+        return False
+    named = [each.id for each in ast.walk(kind) if isinstance(each, ast.Name)]
+    return named.count(target.id) == 1 and BY_NAME.isdisjoint(named)
+
+
+def _without(decorator: ast.expr, full: Mapping[str, str]) -> ast.expr:
+    """Remove settings from the call of a decorator."""
+    if not isinstance(decorator, ast.Call) or _full_name(decorator.func, full) not in DECORATORS:
+        return decorator
+    kept = [each for each in decorator.keywords if each.arg not in NOT_IN_KEY or not _is_literal(each.value)]
+    if not kept and not decorator.args:
+        return decorator.func
+    decorator.keywords = kept
+    return decorator
+
+
+def _is_literal(value: ast.expr | None) -> bool:
+    return value is not None and all(isinstance(each, LITERAL) for each in ast.walk(value))

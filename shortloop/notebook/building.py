@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +20,8 @@ from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.submission import Exax
 from shortloop.keys.methods import find_method, packages
 from shortloop.notebook.messages import GivenFile, GivenJob, Request
-from shortloop.plan.lookup import Lookup
-from shortloop.plan.pipeline import REUSE, Built, Run
-from shortloop.plan.planner import Planner
+from shortloop.plan.pipeline import REUSE, Built, Call, Run
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import Request as Wanted
 from shortloop.project.project import CELLS
 from shortloop.run.build_jobs import Executor
@@ -70,7 +69,7 @@ def build(request: Request) -> Built:
                 preload.forget()
                 store.index.put_in_places(lookup.places)
                 others = {place for place in store.index.places() if place.pipeline == request.notebook}
-                store.index.ended(request.notebook, others)
+                store.index.finish_pipeline(request.notebook, others)
 
 
 class _Cell(Lookup):
@@ -80,15 +79,8 @@ class _Cell(Lookup):
         super().__init__(store, request.notebook)
         self._cell = request.cell
 
-    def request(
-        self,
-        stage: str,
-        partition: str | None,
-        modules: Sequence[str],
-        arguments: Mapping[str, object],
-        datasets: Mapping[str, object] | None = None,
-    ) -> Wanted:
-        wanted = super().request(stage, partition, modules, arguments, datasets)
+    def request(self, stage: str, partition: str | None, call: Call) -> Wanted:
+        wanted = super().request(stage, partition, call)
         sibling = f"{wanted.place.sibling} {self._cell}".strip()
         return replace(wanted, place=wanted.place._replace(sibling=sibling))
 

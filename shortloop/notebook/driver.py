@@ -24,7 +24,7 @@ from shortloop.notebook.building import build, look
 from shortloop.notebook.messages import Reply, Request, unpacked
 from shortloop.project.system_errors import system_error
 from shortloop.run.termination import check_disk_space
-from shortloop.store.locks import HELD, only_run
+from shortloop.store.workdir import HELD, only_run
 from shortloop.units.process_ends import ends_with_this
 
 __all__ = ["serve"]

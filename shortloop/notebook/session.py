@@ -15,7 +15,7 @@ from typing import Any, TypeVar, overload
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.declare import stage as declared
-from shortloop.keys.typed_options import plain
+from shortloop.keys.options import plain
 from shortloop.notebook.client import Driver
 from shortloop.notebook.messages import GivenFile, GivenJob, Request
 from shortloop.notebook.module import Module, Notebook, module_of_stage

@@ -15,12 +15,11 @@ from typing import NoReturn
 from shortloop.base.errors import InputError, place_of
 from shortloop.exax.listener import nobody_answers, slices_now
 from shortloop.exax.patches.loading import load_from_source
+from shortloop.keys.methods import chosen_script
 from shortloop.keys.own_code import PACKAGE
-from shortloop.plan.build_scripts import chosen_script
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Pipeline
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, import_from_project, in_project, project_directory
@@ -33,25 +32,19 @@ MADE_HERE = f"{PACKAGE}.script"
 
 
 class ServerNeeded(BaseException):
-    """A run has something to build, or it cannot be told without asking exax."""
+    """A run has something to build, or only exax can tell."""
 
 
 class DryRun:
-    """Given to a build script in place of exax's ``urd``: a pipeline that is run with it is only planned.
+    """Replacement of exax's ``urd`` for a build script whose pipelines are only planned."""
 
-    planner: what plans it.
-    """
-
-    goes_on = False
-    """Whether the run goes on after its plan."""
+    goes_on = False  # True if the run follows its plan
 
     def __init__(self, planner: type[Planner] = Planner) -> None:
         self._planner = planner
         self.plans: list[Planner] = []
-        self.settings: list[SettingsFile | None] = []
-        """The settings file of each."""
-        self.seconds: dict[str, float] = {}
-        """How long a job of each method takes, by its name."""
+        self.settings: list[SettingsFile | None] = []  # of each plan
+        self.seconds: dict[str, float] = {}  # mean duration of a job, by method
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
         """Plan a pipeline."""
@@ -75,12 +68,12 @@ class DryRun:
 
 
 class Reusing(DryRun):
-    """The same for a run that goes on if all its jobs are there; else it raises, before it does anything."""
+    """A dry run that becomes the run if all its jobs exist; else it raises before doing anything."""
 
     goes_on = True
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
-        """Plan a pipeline, and print what it prints only if that is the run."""
+        """Plan a pipeline, and print its output only if that is the run."""
         said, warned = io.StringIO(), io.StringIO()
         with redirect_stdout(said), redirect_stderr(warned):
             super().plan(pipeline, name, settings)
@@ -97,7 +90,7 @@ class Reusing(DryRun):
 
 
 def run_without_server(script: str) -> int | None:
-    """Run a build script if all its jobs are there, while a server is only starting."""
+    """Run a build script while a server is only starting, if all its jobs exist."""
     if Selection.given().words:
         return None
     try:
@@ -112,8 +105,7 @@ def run_without_server(script: str) -> int | None:
 
 
 def _only_runs_pipelines(main: Callable[..., object]) -> bool:
-    """Whether to call a main twice does nothing twice: it is made by this package, or gives exax's ``urd`` to
-    what is, and does nothing else."""
+    """True if main can be called twice: it comes from this package, or only passes exax's ``urd`` to it."""
     if main.__module__ == MADE_HERE:
         return True
     tree = ast.parse(inspect.getsource(main)).body[0]
@@ -130,7 +122,7 @@ def _only_runs_pipelines(main: Callable[..., object]) -> bool:
 
 
 def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
-    """What a build script would do."""
+    """Plan what a build script would do."""
     from accelerator.error import BuildError
 
     try:

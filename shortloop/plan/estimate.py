@@ -18,7 +18,7 @@ TRUSTED = 0.2  # of a job's units, from which on their pace says all
 
 @dataclass
 class _Seen:
-    """Jobs of a stage in this run: all that were built, and those whose time was foretold."""
+    """Jobs of a stage in this run: all built ones, and those with an estimate."""
 
     built: int = 0
     seconds: float = 0.0
@@ -34,18 +34,11 @@ class _Running(NamedTuple):
     folder: Callable[[], Path | None]
 
 
-Name = tuple[str, str | None, str]
-"""Stage, partition and variant of a job."""
+Name = tuple[str, str | None, str]  # Stage, partition and variant of a job
 
 
 class Estimate:
-    """Time left of a run, whose jobs may run side by side.
-
-    jobs: its plan.
-    history: seconds that a job of each stage took before.
-    fraction: share of the units of the job in a folder that is done, or None.
-    clock: Seconds, now.
-    """
+    """Remaining time of a run, whose jobs may run in parallel."""
 
     def __init__(
         self,
@@ -60,21 +53,20 @@ class Estimate:
         self._running: dict[Name, _Running] = {}
         self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
         self._took = 0.0
-        self.done = 0
-        """How many jobs are there."""
+        self.done = 0  # finished jobs
 
     @property
     def total(self) -> int:
-        """How many jobs there will be."""
+        """Number of jobs of the run."""
         return self.done + len(self._left) + len(self._running)
 
     @property
     def running(self) -> list[Name]:
-        """Jobs that are running, the one that began first comes first."""
+        """Running jobs, in the order of their starts."""
         return [*self._running]
 
     def begin(self, name: Name, folder: Callable[[], Path | None] = lambda: None) -> Built:
-        """A job starts; as it was planned."""
+        """Note that a job starts, and return it as planned."""
         planned = Built("", name[0], name[1])
         for place, job in enumerate(self._left):  # the first one, if the pipeline does as it planned
             if (job.stage, job.partition) == name[:2] and name[2] in (job.variant, ""):
@@ -85,7 +77,7 @@ class Estimate:
         return planned
 
     def end(self, name: Name, built: bool) -> None:
-        """A job is there, and whether it was built, and not reused."""
+        """Note that a job is finished, and if it was built rather than reused."""
         self._pass()
         running = self._running.pop(name, None)
         if running is None:
@@ -107,8 +99,7 @@ class Estimate:
                 seen.foretold_took += took
 
     def left(self) -> tuple[float, bool]:
-        """Expected seconds until all jobs are there, without those of which nothing is known, and True if
-        there are none of these."""
+        """Expected seconds until all jobs are finished, and True if all could be estimated."""
         self._pass()
         running = [self._left_of(each) for each in self._running.values()]
         total, all_known = sum(each or 0.0 for each in running), None not in running
@@ -123,7 +114,7 @@ class Estimate:
         return max(total / at_once, *(each or 0.0 for each in running), 0.0), all_known
 
     def of_running(self) -> float | None:
-        """Share of the running jobs that is done, in time, from 0; None if nothing is known of one."""
+        """Finished share of the running jobs, in time; None if one cannot be estimated."""
         shares = [self._share(each) for each in self._running.values()]
         return None if not shares or None in shares else sum(each or 0.0 for each in shares)
 

@@ -7,22 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
-from shortloop.plan.explain.differences import Difference, differences
-from shortloop.plan.explain.phrases import file_words, given_words, short_list, value_words
+from shortloop.plan.explain.differences import Difference, differences, file_words, input_words, value_words
 from shortloop.plan.explain.reasons import reason_to_build
-from shortloop.plan.namesakes import named_files
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.plan.planner import Planner
-from shortloop.plan.request import Request
+from shortloop.plan.request import Request, named_files
 from shortloop.stages.inputs import File
-from shortloop.store.declarations import declare
-from shortloop.store.harmless import Harmless
 from shortloop.store.inputs import register
-from shortloop.store.locks import only_run
-from shortloop.store.store import Store
+from shortloop.store.manifest import Harmless
+from shortloop.store.store import Store, declare
 from shortloop.store.stored_job import StoredJob
+from shortloop.store.workdir import only_run
 
 __all__ = ["Declared", "declare_harmless"]
 
@@ -31,27 +29,22 @@ LISTED = 6  # jobs in a message
 
 @dataclass(frozen=True)
 class Declared:
-    """What a declaration did.
+    """Result of a declaration."""
 
-    jobs: jobs that are taken for current, and what is kept with each.
-    there: how many jobs of the stage were current before.
-    left: jobs that a run still builds, and why.
-    """
-
-    jobs: list[tuple[str, Harmless]] = field(default_factory=list)
-    there: int = 0
-    left: list[str] = field(default_factory=list)
+    jobs: list[tuple[str, Harmless]] = field(default_factory=list)  # current from now on
+    there: int = 0  # how many jobs of the stage were current before
+    left: list[str] = field(default_factory=list)  # jobs that still need a rebuild, and why
 
 
 class _Reader(Planner):
-    """A plan for which files are read, so that it is known what they hold."""
+    """A plan that reads input files, so that their content is known."""
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return named_files(register(paths), paths)
 
 
 def declare_harmless(script: str, stage: str, why: str) -> Declared:
-    """Take jobs of a stage for current that a run would build again for their code or versions alone."""
+    """Declare a change of code or versions harmless for the jobs of a stage, which then stay current."""
     if not why.strip():
         raise InputError(
             "a declaration needs a reason", found=repr(why), hint="add a few words after the stage"
@@ -129,6 +122,6 @@ def _words(each: Difference, wanted: Request) -> str:
     if each.kind == "option":
         return value_words(each)
     if each.old is None or each.new is None:
-        return given_words(each)
+        return input_words(each)
     waits = dict.fromkeys(job.stage for job in wanted.above() if not job.content)
     return f"{' and '.join(waits)} would be built first" if waits else f"{each.name} came out different"

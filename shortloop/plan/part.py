@@ -6,49 +6,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.phrases import short_list
+from shortloop.base.text import short_list
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
+from shortloop.store.index import Index
 from shortloop.store.lookup import open_any
-from shortloop.store.places import Places
 
-__all__ = ["ASKED", "Part", "choose", "lacking"]
+__all__ = ["ASKED", "Part", "choose", "require_inputs"]
 
-ASKED = "you asked for it"
-"""The reason of a job that is built though it is there."""
+ASKED = "you asked for it"  # reason of a forced rebuild
 LISTED = 12  # names in a message
 
 
 @dataclass(frozen=True)
 class Part:
-    """Jobs of a pipeline, by the order in which it asks for them: from 0, as it is called anew.
-
-    selection: what it was chosen by.
-    jobs: all jobs of the pipeline, as planned.
-    chosen: those of the part.
-    forced: those that are built though they are there.
-    is_open: whether more jobs may come, which none of it is made from.
-    """
+    """Selected jobs of a pipeline, by the order in which it requests them, from 0."""
 
     selection: Selection = field(default_factory=Selection)
-    jobs: tuple[Built, ...] = ()
-    chosen: frozenset[int] = frozenset()
-    forced: frozenset[int] = frozenset()
-    is_open: bool = False
+    jobs: tuple[Built, ...] = ()  # all planned jobs of the pipeline
+    chosen: frozenset[int] = frozenset()  # numbers of the selected jobs
+    forced: frozenset[int] = frozenset()  # numbers of the jobs to rebuild
+    is_open: bool = False  # True if more jobs may follow
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the whole pipeline."""
+        """True if it is the whole pipeline."""
         return not self.selection.stage
 
     @property
     def plan(self) -> list[Built]:
-        """What would be done, of its jobs."""
+        """Its planned jobs."""
         return [job for number, job in enumerate(self.jobs) if self.is_whole or number in self.chosen]
 
     def has(self, number: int, stage: str, partition: str | None) -> bool:
-        """Whether a job that is asked for is one of it."""
+        """True if a requested job is part of it."""
         if self.is_whole:
             return True
         planned = self.jobs[number] if number < len(self.jobs) else None
@@ -57,35 +49,35 @@ class Part:
         if planned is None or (planned.stage, planned.partition) != (stage, partition):
             raise InputError(
                 "the pipeline requests other jobs than when it was planned, so no part of it can be selected",
-                found=_name(stage, partition),
-                expected="no further job" if planned is None else _name(planned.stage, planned.partition),
+                found=Built("", stage, partition).name,
+                expected="no further job" if planned is None else planned.name,
                 hint=f"run the whole pipeline, without {self.selection.words}",
             )
         return number in self.chosen
 
 
-def choose(selection: Selection, plan: Planner, places: Places) -> Part:
+def choose(selection: Selection, plan: Planner, index: Index) -> Part:
     """Apply a selection to a plan."""
     if not selection.words:
         return Part(selection, tuple(plan.jobs))
     sources = _sources(plan)
     meant = _meant(selection, plan)
     chosen = meant if selection.only else meant | _above(meant, sources)
-    forced = {number for each in selection.force for number in _forced(each, plan, places, chosen)}
+    forced = {number for each in selection.force for number in _forced(each, plan, index, chosen)}
     if selection.only and not plan.unread:  # else it shows when their files are read
         above = _above(meant, sources) - meant
-        lacking(selection, [plan.jobs[number] for number in sorted(above)])
+        require_inputs(selection, [plan.jobs[number] for number in sorted(above)])
     jobs = _with_forced(plan.jobs, forced, sources)
     return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced), plan.waits_for is not None)
 
 
-def lacking(selection: Selection, above: Iterable[Built]) -> None:
-    """Refuse to build jobs alone if something that they are made from is not there, or is only a message."""
+def require_inputs(selection: Selection, above: Iterable[Built]) -> None:
+    """Refuse to build jobs alone if an input is missing, or was rejected."""
     above = list(above)
     for job in above:
         if job.rejected:
             raise InputError(str(open_any(job.path).problem))
-    missing = [_name(job.stage, job.partition) for job in above if not job.content]
+    missing = [job.name for job in above if not job.content]
     if missing:
         raise InputError(
             f"the inputs of {selection.only} are missing or out of date",
@@ -95,13 +87,13 @@ def lacking(selection: Selection, above: Iterable[Built]) -> None:
 
 
 def _sources(plan: Planner) -> list[set[int]]:
-    """Of each job the numbers of those that it is made from."""
+    """Inputs of each job, by number."""
     numbers = {id(job): number for number, job in enumerate(plan.jobs)}
     return [{numbers[id(one)] for one in request.above() if id(one) in numbers} for request in plan.requests]
 
 
 def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:
-    """What jobs are made from, all the way up."""
+    """Inputs of jobs, transitively."""
     found: set[int] = set()
     waiting = list(jobs)
     while waiting:
@@ -115,18 +107,15 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
     jobs = plan.jobs
     if not selection.stage:
         return set(range(len(jobs)))
-    option = "--until" if selection.until else "--only"
     of_stage = {number for number, job in enumerate(jobs) if job.stage == selection.stage}
     if not of_stage:
-        stages = dict.fromkeys(job.stage for job in jobs)
+        first = plan.waits_for.name if plan.waits_for else None
         raise InputError(
             "the pipeline has no such stage",
-            field=option,
+            field="--until" if selection.until else "--only",
             found=selection.stage,
-            expected=", ".join(stages),
-            hint=None
-            if plan.waits_for is None
-            else f"later stages depend on the results of {plan.waits_for.name}: build it first, with --until",
+            expected=", ".join(dict.fromkeys(job.stage for job in jobs)),
+            hint=first and f"later stages depend on the results of {first}: build it first, with --until",
         )
     if not selection.partition:
         return of_stage
@@ -142,12 +131,12 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
     return meant
 
 
-def _forced(wanted: str, plan: Planner, places: Places, chosen: set[int]) -> set[int]:
-    """Jobs of a stage, or the one with an id, which may be the one that was in its place before."""
+def _forced(wanted: str, plan: Planner, index: Index, chosen: set[int]) -> set[int]:
+    """Jobs of a stage, or the one with an id, which may have been in its place before."""
     found = {
         number
         for number, (job, request) in enumerate(zip(plan.jobs, plan.requests, strict=True))
-        if wanted in (job.stage, job.job) or places.in_place(request.place) == wanted
+        if wanted in (job.stage, job.job) or index.in_place(request.place) == wanted
     }
     if not found & chosen:
         known = [job.job for number, job in enumerate(plan.jobs) if job.job and number in chosen]
@@ -163,7 +152,7 @@ def _forced(wanted: str, plan: Planner, places: Places, chosen: set[int]) -> set
 
 
 def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[int]]) -> list[Built]:
-    """A plan in which some jobs are built though they are there, so that those below may be, too."""
+    """Plan to rebuild jobs that exist, and perhaps those downstream."""
     found = list(jobs)
     for number, job in enumerate(jobs):
         if job.plan != REUSE:
@@ -175,7 +164,3 @@ def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[
             reason = f"if {' or '.join(sorted(set(open_)))} comes out different"
             found[number] = replace(job, plan=PERHAPS, reason=reason)
     return found
-
-
-def _name(stage: str, partition: str | None) -> str:
-    return f"{stage} {partition or ''}".strip()

@@ -6,18 +6,22 @@ A pipeline cannot tell whether the run builds jobs or only plans them.
 from __future__ import annotations
 
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from shortloop.base.errors import InputError
+from shortloop.exax.method import STAGE
 from shortloop.project.project import project_directory
 from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import File
 from shortloop.stages.records import ROWS
 from shortloop.stages.results import Result
 from shortloop.stages.rows import number_of_rows
+from shortloop.stages.stage import STAGE_OF
 from shortloop.store.lookup import open_any, open_job
 
 __all__ = [
@@ -26,26 +30,26 @@ __all__ = [
     "REUSE",
     "Built",
     "BuiltDataset",
+    "Call",
     "Jobs",
     "Made",
     "NotThereYet",
     "Pipeline",
     "Run",
+    "flat",
     "follow",
 ]
 
-DEFAULT = "default"
-"""The name that exax gives to a dataset without one."""
+DEFAULT = "default"  # exax's name of an unnamed dataset
 LISTED = 8  # names in a line
 NO_RESULT = Path()  # the folder of a job that is only planned
-BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # what a plan says of a job
+BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # plan of a job
 
 
 class NotThereYet(BaseException):
-    """A pipeline asks for results of a job that is still to be built, or has none. No `except Exception` of a
-    pipeline takes it for an error of that job.
+    """Results of a job are missing.
 
-    job: the job.
+    Not an `Exception`, so that no pipeline takes it for an error of that job.
     """
 
     def __init__(self, job: Built) -> None:
@@ -55,61 +59,41 @@ class NotThereYet(BaseException):
 
 @dataclass(frozen=True)
 class Built:
-    """A job as a pipeline sees it. Give it to `Run.build` as what another job is made from.
+    """A job as a pipeline sees it, and as `Run.build` takes it for an input."""
 
-    job: job id; empty in a plan if the job is still to be built.
-    stage: the stage's name.
-    partition: which part of the data; None: all.
-    path: folder of the job.
-    fresh: whether this run built it.
-    seconds: how long it took to build, now or then; in a plan, how long the job in its place took; 0: not
-        known.
-    content: hash of what it left; empty if that is not known yet.
-    rejected: whether it rejected its input: all that it left is a message.
-    has_tables: whether it left tables; in a plan, whether the job in its place did, if it is still to be
-        built.
-    plan: in a plan, what would be done; perhaps: if a job above comes out different.
-    reason: why it was or would be built, or why it is used though its code changed.
-    variant: what tells it from others of its stage and partition, e.g. which model is fitted; empty: nothing.
-    files: names of the input files that it is given, as they are in this run: when it was built, they may
-        have had others.
-    modules: what reading its objects imports; in a plan, as of `has_tables`.
-    incomplete: true if units of it failed, which the next run computes again.
-    """
-
-    job: str
+    job: str  # job id; empty in a plan if the job is still to be built
     stage: str
-    partition: str | None
+    partition: str | None  # None: all of the data
     path: Path = NO_RESULT
-    fresh: bool = False
-    seconds: float = 0.0
-    content: str = ""
-    rejected: bool = False
-    has_tables: bool = False
-    plan: str = ""
-    reason: str = ""
-    variant: str = ""
-    files: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    incomplete: bool = False
+    fresh: bool = False  # True if this run built it
+    seconds: float = 0.0  # of the build; in a plan, of the job in its place before; 0: unknown
+    content: str = ""  # hash of the results; empty: unknown
+    rejected: bool = False  # True if it rejected its input: its result is a message
+    has_tables: bool = False  # in a plan, of the job in its place before
+    plan: str = ""  # in a plan: what would be done
+    reason: str = ""  # why it was or would be built, or used though its code changed
+    variant: str = ""  # difference to other jobs of its stage and partition, e.g. a model; empty: none
+    files: tuple[str, ...] = ()  # names of its input files in this run; they may have been renamed
+    modules: tuple[str, ...] = ()  # modules that reading its objects imports; in a plan, as of `has_tables`
+    incomplete: bool = False  # True if units failed, which the next run retries
 
     @property
     def name(self) -> str:
-        """Its stage and partition."""
+        """Stage and partition."""
         return " ".join(filter(None, (self.stage, self.partition)))
 
     def notes(self) -> list[str]:
-        """What it has to say to who runs it, e.g. of its input: its fact ``notes``."""
+        """Messages of the job to the user, e.g. about its input: its fact ``notes``."""
         said = open_any(self.path).record["facts"].get("notes", ())
         return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
 
     def failed_units(self) -> str:
-        """Which of its units failed, in a line."""
+        """List the failed units in a line."""
         errors = open_any(self.path).record["errors"]
         return f"{failed_units(errors, LISTED)}; `shortloop show {self.job}`"
 
     def with_units(self) -> Built:
-        """The same, where the reason says how many of its units were computed, and not taken over."""
+        """Copy with the number of computed units in the reason."""
         record = open_any(self.path).record
         if not self.fresh or record["problem"] is not None or not (self.path / ROWS).is_file():
             return self
@@ -118,7 +102,7 @@ class Built:
         return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 
     def result(self) -> Result:
-        """Its arrays and record."""
+        """Load arrays and record."""
         if self.plan in (BUILD, PERHAPS) or self.rejected:
             raise NotThereYet(self)
         return open_job(self.path)
@@ -126,39 +110,35 @@ class Built:
 
 @dataclass(frozen=True)
 class BuiltDataset:
-    """A dataset that a job has left.
-
-    made: the job.
-    name: the dataset's name in it.
-    """
+    """A dataset that a job left."""
 
     made: Built
-    name: str = DEFAULT
+    name: str = DEFAULT  # the dataset's name in it
 
     @property
     def job(self) -> str:
-        """The job's id; empty in a plan if it is still to be built."""
+        """Id of the job; empty in a plan if still to be built."""
         return self.made.job
 
     @property
     def id(self) -> str:
-        """As exax names it: the job's id, and its own name."""
+        """Id as exax writes it: job and name."""
         return f"{self.job}/{self.name}"
 
     @property
     def content(self) -> str:
-        """Hash of what the job left, and its own name; empty if that is not known yet."""
+        """Hash of the job's results, and the name; empty if still unknown."""
         content = self.made.content
         return f"{content}/{self.name}" if content and self.name != DEFAULT else content
 
     @property
     def stage(self) -> str:
-        """The job's stage."""
+        """Stage of the job."""
         return self.made.stage
 
     @property
     def partition(self) -> str | None:
-        """Which part of the data the job is for; None: all."""
+        """Partition of the job; None: all of the data."""
         return self.made.partition
 
 
@@ -167,36 +147,51 @@ Jobs = Mapping[str, Made | Sequence[Made]]
 """Jobs or datasets, or lists of them, by the name that a stage has for them."""
 
 
-class Run(ABC):
-    """A run of a pipeline: of `shortloop.plan.planner.Planner`, which only looks, or of
-    `shortloop.run.build_jobs.Executor`, which has jobs built.
+def flat(jobs: Jobs) -> list[Made]:
+    """List all jobs and datasets, including those in lists."""
+    return [one for made in jobs.values() for one in (made if isinstance(made, Sequence) else [made])]
 
-    name: what it is for: the build script, and its settings if they have a name.
-    """
+
+class Call(NamedTuple):
+    """What `Run.build` is given besides stage and partition."""
+
+    arguments: Mapping[str, object]
+    modules: Sequence[str] = ()
+    datasets: Mapping[str, object] = {}
+
+
+class Run(ABC):
+    """A run of a pipeline: a `Planner`, which only looks, or an `Executor`, which has jobs built."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.jobs: list[Built] = []
-        """All jobs that were asked for, in order."""
+        self.jobs: list[Built] = []  # all requested jobs, in order
 
-    @abstractmethod
     def build(
         self,
-        stage: str,
+        stage: str | Callable[..., object],
         *,
         partition: str | None = None,
         modules: Sequence[str] = (),
         datasets: Mapping[str, object] | None = None,
         **arguments: object,
     ) -> Built:
-        """Ask for a job. It is built if none with the same key is there."""
+        """Ask for a job, which is built if none with the same key is there.
+
+        `stage` is the name of a stage, or the stage itself, imported from the file of its method.
+        """
+        return self.ask(_stage_name(stage), partition, Call(arguments, modules, datasets or {}))
+
+    @abstractmethod
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        """Find or build the job that `build` asks for."""
 
     @abstractmethod
     def files(self, paths: Sequence[Path]) -> list[File]:
-        """Input files, by what is in them."""
+        """Register input files by content."""
 
     def file(self, path: Path | str) -> File:
-        """An input file, by what is in it."""
+        """Register an input file by content."""
         return self.files([project_directory() / path])[0]
 
 
@@ -205,7 +200,7 @@ Pipeline = Callable[[Run], Built]
 
 
 def follow(pipeline: Pipeline, run: Run) -> Built:
-    """Call a pipeline."""
+    """Call a pipeline, and check that it returns a job."""
     last: object = pipeline(run)
     if isinstance(last, Built):
         return last
@@ -214,9 +209,25 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
         "the pipeline does not return a job",
         file=getattr(getattr(function, "__code__", None), "co_filename", None),
         found=f"{getattr(function, '__name__', 'it')} returns {_kind_of(last)}",
-        expected="the last job, as `run.build_job` gives it",
+        expected="the last job, as `run.build` gives it",
         hint="end it with e.g. `return run.build(...)`",
     )
+
+
+def _stage_name(stage: str | Callable[..., object]) -> str:
+    if isinstance(stage, str):
+        return stage
+    module = getattr(stage, "__module__", "")
+    name = module.rpartition(".")[2]
+    declared = getattr(sys.modules.get(module), STAGE, None)
+    if not name.startswith("a_") or declared is None or declared is not getattr(stage, STAGE_OF, stage):
+        raise InputError(
+            "the first argument of `run.build` is not a stage",
+            found=repr(stage),
+            expected="the name of a stage, or a function or class that a file a_NAME.py makes a stage",
+            hint='give the name: `run.build("NAME", …)` for a file a_NAME.py',
+        )
+    return name.removeprefix("a_")
 
 
 def _kind_of(value: object) -> str:

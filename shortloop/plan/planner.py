@@ -1,44 +1,40 @@
-"""Plan of a run: its jobs in order, and which of them exist."""
+"""Plan of a run: look up its jobs in order, and decide why others must be built."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.plain import Plain
 from shortloop.keys.code import at_one_moment
-from shortloop.plan.lookup import Lookup
-from shortloop.plan.namesakes import named_files, options_of, unread_in
-from shortloop.plan.pipeline import REUSE, Built, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.request import Request
+from shortloop.keys.key import Parts
+from shortloop.plan.explain.differences import is_open
+from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
+from shortloop.plan.request import Request, named_files, options_of, request, unread_in
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
+from shortloop.store.index import Place
 from shortloop.store.inputs import known_content
+from shortloop.store.manifest import Manifest
+from shortloop.store.store import Store
+from shortloop.store.stored_job import StoredJob, modules_of_objects
 
-__all__ = ["Asked", "Call", "Planner", "asked_of_joblib"]
+__all__ = ["DECLARED", "Asked", "Lookup", "Planner", "asked_of_joblib", "reused"]
 
 
 class Asked(NamedTuple):
-    """How a pipeline asked for a job, beside the request."""
+    """Details of a request for a job."""
 
-    files: Sequence[tuple[str, Path]]
-    """Its input files, as of `options_of`."""
-    joblib: Mapping[str, Plain]
-    """What `joblib.parallel_config` said there."""
-
-
-class Call(NamedTuple):
-    """What `Run.build` was given beside stage and partition."""
-
-    modules: Sequence[str]
-    datasets: Mapping[str, object] | None
-    arguments: Mapping[str, object]
+    files: Sequence[tuple[str, Path]]  # input files, see `options_of`
+    joblib: Mapping[str, Plain]  # settings of `joblib.parallel_config`
 
 
 def asked_of_joblib() -> dict[str, Plain]:
-    """What `joblib.parallel_config` says in this thread."""
+    """Settings of `joblib.parallel_config` in this thread."""
     joblib = sys.modules.get("joblib.parallel")
     if joblib is None:  # so nobody has said anything
         return {}
@@ -50,71 +46,142 @@ def asked_of_joblib() -> dict[str, Plain]:
 
 
 class Planner(Run):
-    """Lists the jobs that a pipeline asks for. It builds none, and reads no input file.
-
-    lookup: finds what is there.
-    """
+    """Lists the jobs that a pipeline requests, without building any or reading input files."""
 
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(lookup.pipeline)
         self.lookup = lookup
-        self.last: Built | None = None
-        """The last job, if the pipeline was planned to its end."""
-        self.given: dict[Path, str] = {}
-        """Content of each input file, as far as it is known."""
-        self.requests: list[Request] = []
-        """What was asked for, of each of its jobs."""
-        self.asked: list[Asked] = []
-        """How each of its jobs was asked for."""
+        self.last: Built | None = None  # the pipeline's result, if it was planned to its end
+        self.given: dict[Path, str] = {}  # content of input files; empty: unknown
+        self.requests: list[Request] = []  # request for each job
+        self.asked: list[Asked] = []  # details of each request
         self.calls: list[Call] = []
         self.unread_jobs: set[int] = set()
         """Jobs that are given files whose content is not known yet, by their order."""
-        self.unread = 0
-        """How many input files are new or changed, so that their content is not known yet."""
+        self.unread = 0  # number of input files of unknown content
         self.waits_for: Built | None = None
         """The job whose results say what comes after it, if the pipeline was planned no further."""
-        self.note = ""
-        """What a run would say before it begins; empty: nothing."""
+        self.note = ""  # message at the start of a run
 
     @property
     def is_there(self) -> bool:
-        """True if all jobs that the pipeline asks for are there, and nothing of them is to be said or tried
-        again."""
+        """True if all jobs exist, and none has a message or must be retried."""
         wanting = (job.plan != REUSE or job.rejected or job.incomplete for job in self.jobs)
         return self.last is not None and not self.unread and not any(wanting)
 
     def follow(self, pipeline: Pipeline) -> None:
-        """Plan a pipeline, as far as it can be told now."""
+        """Plan a pipeline, as far as existing results allow."""
         try:
             with at_one_moment():
                 self.last = follow(pipeline, self)
         except NotThereYet as error:
             self.waits_for = error.job
 
-    def build(
-        self,
-        stage: str,
-        *,
-        partition: str | None = None,
-        modules: Sequence[str] = (),
-        datasets: Mapping[str, object] | None = None,
-        **arguments: object,
-    ) -> Built:
-        """Look whether a job is there, and note what would be done; see `Run.build`."""
-        wanted = self.lookup.request(stage, partition, modules, arguments, datasets)
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        """Look up a job, and note what would be done."""
+        wanted = self.lookup.request(stage, partition, call)
         job = self.lookup.look(wanted)
-        if unread_in(arguments):
+        if unread_in(call.arguments):
             self.unread_jobs.add(len(self.jobs))
         self.jobs.append(job)
         self.requests.append(wanted)
-        self.asked.append(Asked(options_of(arguments), asked_of_joblib()))
-        self.calls.append(Call(modules, datasets, arguments))
+        self.asked.append(Asked(options_of(call.arguments), asked_of_joblib()))
+        self.calls.append(call)
         return job
 
     def files(self, paths: Sequence[Path]) -> list[File]:
-        """Input files; their content only as far as it is known."""
+        """Register input files, with their content as far as known."""
         paths = [project_directory() / path for path in paths]
         found = known_content(paths)
         self.given |= zip(paths, found, strict=True)
         self.unread += found.count("")
         return named_files(found, paths)
+
+
+RETRIED = "its failed units are retried"
+DECLARED = "declared harmless"  # prefix of the reason to use a job whose code changed
+
+
+class Lookup:
+    """Looks up the jobs that a run requests."""
+
+    def __init__(self, store: Store, pipeline: str) -> None:
+        self.store = store
+        self.pipeline = pipeline
+        self.places: dict[Place, str] = {}  # id of the job found or built for each place
+        self._seen: dict[Place, int] = {}
+
+    def request(self, stage: str, partition: str | None, call: Call) -> Request:
+        """Sort the arguments of a request."""
+        return request(self.pipeline, stage, partition, call, self._seen)
+
+    def find(self, wanted: Request, parts: Parts) -> Built | None:
+        """Find an intact job with the key of a request."""
+        if not all(job.content for job in wanted.above()):
+            return None
+        found = self.store.find(parts.key())
+        if found is None:
+            return None
+        self.places[wanted.place] = found.job
+        return reused(found, wanted)
+
+    def look(self, wanted: Request) -> Built:
+        """Plan a job: the existing one, or what would be done."""
+        parts = wanted.parts()
+        found = self.find(wanted, parts)
+        if found is not None:
+            return replace(found, reason=RETRIED) if found.incomplete and not found.reason else found
+        before = self.before(wanted)
+        perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
+        return Built(
+            "",
+            wanted.stage,
+            wanted.partition,
+            seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
+            has_tables=before is not None and before.has_tables,
+            modules=self._modules(before),
+            plan=PERHAPS if perhaps else BUILD,
+            reason=perhaps or self.reason(wanted, parts),
+            variant=wanted.variant,
+            files=wanted.names,
+        )
+
+    def _modules(self, before: Manifest | None) -> tuple[str, ...]:
+        folder = None if before is None else self.store.folder(before.job)
+        return () if before is None or folder is None else modules_of_objects(folder, before.files)
+
+    def _may_be_there(self, wanted: Request, parts: Parts) -> str:
+        """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""
+        if not is_open(parts):
+            return ""
+        jobs = self.store.index.of_method(parts.method, wanted.partition)
+        kept = (self.store.manifest_of(job) for job in jobs)
+        return next(filter(None, (reason_to_wait(parts, each, wanted.sources) for each in kept)), "")
+
+    def before(self, wanted: Request) -> Manifest | None:
+        """Manifest of the previous job in the same place."""
+        return self.store.manifest_of(self.store.index.in_place(wanted.place))
+
+    def reason(self, wanted: Request, parts: Parts) -> str:
+        """Say why a job must be built."""
+        return reason_to_build(self.store, parts, self.before(wanted), wanted.sources)
+
+
+def reused(found: StoredJob, wanted: Request) -> Built:
+    """An existing job, as the pipeline sees it."""
+    return Built(
+        found.job,
+        wanted.stage,
+        wanted.partition,
+        found.path,
+        seconds=found.seconds,
+        content=found.content,
+        rejected=found.rejected,
+        has_tables=found.has_tables,
+        modules=found.modules,
+        plan=REUSE,
+        reason=f"{DECLARED}: {found.harmless}" if found.harmless else "",
+        incomplete=found.incomplete,
+        variant=wanted.variant,
+        files=wanted.names,
+    )

@@ -1,9 +1,12 @@
-"""A request for a job: a stage and its arguments, sorted into options and jobs."""
+"""A request for a job: a stage and its arguments, sorted into options, files and jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
@@ -11,61 +14,56 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.keys.hashing import canonical
 from shortloop.keys.key import Parts, parts_of
-from shortloop.keys.options import check_options
-from shortloop.keys.typed_options import settled
-from shortloop.plan.method_options import Given, options_given
-from shortloop.plan.namesakes import names_of
-from shortloop.plan.pipeline import Built, BuiltDataset, Jobs, Made
-from shortloop.plan.signature import Inputs, Signature, signature_of
+from shortloop.keys.options import check_options, plain_of
+from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made, flat
+from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
+from shortloop.project.project import configuration, project_directory
 from shortloop.stages.fields import REQUIRED, hints_of
+from shortloop.stages.inputs import File, renamed
 from shortloop.stages.tables import libraries_of_tables
-from shortloop.store.places import Place
+from shortloop.store.index import Place
+from shortloop.store.lookup import open_any
 
 if TYPE_CHECKING:
     from shortloop.exax.submission import JobIds
 
-__all__ = ["MODULES", "Request", "request"]
+__all__ = [
+    "MODULES",
+    "Request",
+    "files_of",
+    "named_files",
+    "names_of",
+    "options_of",
+    "problem_of",
+    "request",
+    "unread_in",
+]
 
-MODULES = "modules"
-"""The option that the frame adds for modules which no code names."""
+MODULES = "modules"  # option that the frame adds for modules not named in code
 
 
 @dataclass(frozen=True)
 class Request:
-    """A job that a pipeline asks for.
-
-    stage: name of the stage.
-    partition: which part of the data; None: all.
-    options: the method's options, plain data, with those that the frame adds: ``partition`` and ``modules``.
-    jobs: what it is made from.
-    place: its place in the pipeline.
-    grows: option in which it can grow; empty: none.
-    modules: modules that it imports by a name that is not in its code.
-    sent: the options as exax is given them; of files their paths.
-    datasets: what it is made from.
-    files: jobs whose files are options, by the name of the option.
-    paths: content of each file that exax is given as a path.
-    names: names of the input files among the options.
-    """
+    """A job that a pipeline requests."""
 
     stage: str
-    partition: str | None
-    options: dict[str, Plain]
+    partition: str | None  # None: all of the data
+    options: dict[str, Plain]  # with those that the frame adds: ``partition`` and ``modules``
     jobs: Jobs
     place: Place
-    grows: str
+    grows: str  # option in which it can grow; empty: none
     units: tuple[str, ...] | None
-    modules: tuple[str, ...]
-    sent: dict[str, Plain]
+    modules: tuple[str, ...]  # modules imported by names not in its code
+    sent: dict[str, Plain]  # the options as exax is given them; of files their paths
     variant: str = ""
     datasets: Jobs = field(default_factory=dict)
-    files: Jobs = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
+    files: Jobs = field(default_factory=dict)  # jobs whose files are options, by the name of the option
+    paths: dict[str, str] = field(default_factory=dict)  # content of each file that exax is given as a path
+    names: tuple[str, ...] = ()  # names of the input files among the options
 
     @property
     def sources(self) -> Jobs:
-        """All that it is made from. A dataset may have the name of a job, or of an option with a file."""
+        """All inputs. A dataset may have the name of a job, or of an option with a file."""
         taken = {**self.jobs, **self.files}
         return taken | {
             f"datasets.{name}" if name in taken else name: of for name, of in self.datasets.items()
@@ -73,11 +71,11 @@ class Request:
 
     @property
     def caption(self) -> str:
-        """Its stage and partition, in one line."""
+        """Stage and partition, in one line."""
         return one_line(" ".join(filter(None, (self.stage, self.partition))))
 
     def parts(self) -> Parts:
-        """What its key is made of, with the code as it is now."""
+        """Parts of the key, with the current code."""
         inputs = {
             name: [each.content for each in made] if isinstance(made, Sequence) else made.content
             for name, made in self.sources.items()
@@ -85,45 +83,38 @@ class Request:
         return parts_of(self.stage, self.options, inputs, self.modules)
 
     def base(self, parts: Parts) -> str:
-        """The base of the jobs that this one can take something over from."""
+        """Base of the jobs whose units this one can take over."""
         if self.grows:
             return parts.key(without=self.grows)
         return parts.key_of_units(self.of_units) if self.of_units else ""
 
     @property
     def of_units(self) -> list[str]:
-        """Names of the options and inputs that all its units read, if others can take over its units."""
+        """Names of options and inputs that all units read, if others can take over its units."""
         return [] if self.grows or self.units is None else [*self.units, MODULES]
 
     def above(self) -> list[Built]:
-        """The jobs that it is made from."""
+        """Jobs that are inputs."""
         return _single(self.sources)
 
     def ids(self) -> dict[str, JobIds]:
-        """Ids of the jobs that it is made from, as exax wants them."""
+        """Ids of input jobs, for exax."""
         return _ids(self.jobs)
 
     def dataset_ids(self) -> dict[str, JobIds]:
-        """The same of the datasets."""
+        """Ids of input datasets, for exax."""
         return _ids(self.datasets)
 
 
-def request(
-    pipeline: str,
-    stage: str,
-    partition: str | None,
-    arguments: Mapping[str, object],
-    modules: Sequence[str],
-    seen: dict[Place, int],
-    datasets: Mapping[str, object] | None = None,
-) -> Request:
+def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: dict[Place, int]) -> Request:
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place."""
-    signature = signature_of(stage)
+    signature, arguments, datasets = signature_of(stage), call.arguments, call.datasets
     given = {name: each for name, each in arguments.items() if _is_option(name, signature)}
-    jobs = _made_from(stage, signature.jobs, arguments, _job)
+    jobs = _made_from(stage, signature.jobs, arguments, lambda of: of if isinstance(of, Built) else None)
     named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
-    rows = _made_from(stage, signature.datasets, _once(stage, named, datasets or {}), _dataset)
-    _check_names(stage, signature, given, {*jobs, *rows}, datasets or {})
+    rows = _made_from(stage, signature.datasets, {**named, **datasets}, _dataset)
+    unknown = given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.names
+    _check_names(stage, signature, unknown, {*given, *jobs, *rows}, named.keys() & datasets.keys())
     if partition is not None and (not isinstance(partition, str) or not partition):
         raise InputError(
             "a partition's name must be a string",
@@ -133,43 +124,30 @@ def request(
         )
     if partition is not None and (signature.stage is not None or "partition" in signature.options):
         given["partition"] = partition
-    put = _options(stage, signature, given)
-    options = put.keyed
+    passed = _options(stage, signature, given)
+    options = passed.keyed
     importing = () if signature.stage is None else signature.stage.modules(options)
-    imported = tuple(dict.fromkeys([*modules, *importing, *_for_results(jobs)]))
-    told_apart = [_inside(options, name) for name in signature.siblings]
-    sibling = canonical(told_apart) if told_apart else ""
+    imported = tuple(dict.fromkeys([*call.modules, *importing, *_for_results(jobs)]))
+    siblings = [_inside(options, name) for name in signature.siblings]
+    sibling = canonical(siblings) if siblings else ""
     place = Place(pipeline, stage, partition, sibling)
     seen[place] = seen.get(place, 0) + 1
     if seen[place] > 1:  # nothing tells them apart but their order
         place = place._replace(sibling=f"{sibling} #{seen[place]}".strip())
-    sent = put.sent
+    sent = passed.sent
     if signature.stage is not None:
         sent = {**sent, MODULES: list(imported)}
         options = sent if imported else options
-    return Request(
-        stage,
-        partition,
-        options,
-        jobs,
-        place,
-        signature.grows,
-        signature.units,
-        imported,
-        sent,
-        " ".join(_in_words(each) for each in told_apart if each is not None),
-        rows,
-        put.jobs,
-        put.paths,
-        names_of(given),
-    )
+    words = (each if isinstance(each, str) else canonical(each) for each in siblings if each is not None)
+    how = signature.grows, signature.units, imported, sent, " ".join(words)
+    given_files = passed.jobs, passed.paths, names_of(given)
+    return Request(stage, partition, options, jobs, place, *how, rows, *given_files)
 
 
 def _is_option(name: str, signature: Signature) -> bool:
-    """Whether an argument is one; what has no place is taken for one, and then refused."""
-    return name not in signature.jobs.names and (
-        name in signature.options or name not in signature.datasets.names
-    )
+    """True if an argument is an option; unknown ones count as options, and are refused later."""
+    is_input = name in signature.jobs.names or name in signature.datasets.names
+    return not is_input or (name in signature.options and name not in signature.jobs.names)
 
 
 def _options(stage: str, signature: Signature, given: Mapping[str, object]) -> Given:
@@ -184,12 +162,12 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
     assert signature.stage is not None
     try:
         try:
-            option = settled(signature.hints.get(name, Any), value)
+            option = plain_of(signature.hints.get(name, Any), value)
             check_options(stage, {name: option})
         except InputError:
             if name in signature.hints or name not in signature.options:
                 raise
-            option = settled(hints_of(signature.stage)[name], value)
+            option = plain_of(hints_of(signature.stage)[name], value)
             check_options(stage, {name: option})
         return option
     except InputError as error:
@@ -204,36 +182,19 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
         ) from None
 
 
-def _once(stage: str, named: Mapping[str, object], datasets: Mapping[str, object]) -> Mapping[str, object]:
-    """Datasets, each of which is given by its name or in `datasets`."""
-    for name in named.keys() & datasets.keys():
-        raise InputError(
-            f"the stage {stage} is given a dataset twice",
-            field=name,
-            found=f"{name}=… and datasets={{{name!r}: …}}",
-            expected="one of them",
-            hint="change the build script",
-        )
-    return {**named, **datasets}
-
-
 def _check_names(
-    stage: str,
-    signature: Signature,
-    given: Mapping[str, object],
-    made: set[str],
-    datasets: Mapping[str, object],
+    stage: str, signature: Signature, unknown: set[str], given: set[str], twice: set[str]
 ) -> None:
     inputs = (signature.jobs, signature.datasets)
-    unknown = sorted(given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.names)
     required = {name for name, default in signature.options.items() if default is REQUIRED}
     required = required.union(*(each.names - each.optional for each in inputs))
-    missing = sorted(required - given.keys() - made)
-    if unknown or missing:
+    problems = [*sorted(unknown), *(f"no {name}" for name in sorted(required - given))]
+    problems += [f"{name} twice, also in datasets" for name in sorted(twice)]
+    if problems:
         names = [*signature.options, *(name for each in inputs for name in sorted(each.names))]
         raise InputError(
             f"wrong arguments for the stage {stage}",
-            found=", ".join([*unknown, *(f"no {name}" for name in missing)]),
+            found=", ".join(problems),
             expected=", ".join(names) or "none",
             hint="change the build script",
         )
@@ -242,7 +203,7 @@ def _check_names(
 def _made_from(
     stage: str, inputs: Inputs, given: Mapping[str, object], one: Callable[[object], Made | None]
 ) -> dict[str, Made | list[Made]]:
-    """Jobs, or datasets, among what is given."""
+    """Input jobs, or datasets, among the arguments."""
     found: dict[str, Made | list[Made]] = {}
     for name in given.keys() & inputs.names:
         of: Any = given[name]
@@ -252,7 +213,7 @@ def _made_from(
         each = list(of) if is_list and isinstance(of, list | tuple) else [of]
         made = [found for found in map(one, each) if found is not None]
         if len(made) != len(each) or (is_list and not isinstance(of, list | tuple)):
-            what = "what `run.build_job` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
+            what = "what `run.build` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
             raise InputError(
                 f"the stage {stage} is made from {'datasets' if one is _dataset else 'jobs'}",
                 field=name,
@@ -262,10 +223,6 @@ def _made_from(
             )
         found[name] = made if is_list else made[0]
     return found
-
-
-def _job(given: object) -> Built | None:
-    return given if isinstance(given, Built) else None
 
 
 def _dataset(given: object) -> BuiltDataset | None:
@@ -278,30 +235,22 @@ def _dataset(given: object) -> BuiltDataset | None:
 
 
 def _ids(made: Jobs) -> dict[str, JobIds]:
-    return {
-        name: [_id(each) for each in of] if isinstance(of, Sequence) else _id(of) for name, of in made.items()
-    }
+    def id_of(made: Made) -> str:
+        return made.id if isinstance(made, BuiltDataset) else made.job
+
+    return {name: [*map(id_of, of)] if isinstance(of, Sequence) else id_of(of) for name, of in made.items()}
 
 
 def _for_results(jobs: Jobs) -> list[str]:
-    """What reads the tables and objects of the jobs that it is made from, which no import says."""
+    """Modules that reading tables and objects of the inputs needs, which no import names."""
     made = _single(jobs)
     tables = libraries_of_tables() if any(each.has_tables for each in made) else []
     return [*tables, *sorted({name for each in made for name in each.modules})]
 
 
 def _single(jobs: Jobs) -> list[Built]:
-    """Jobs, those of lists and of datasets among them."""
-    made = [one for each in jobs.values() for one in (each if isinstance(each, Sequence) else [each])]
-    return [one.made if isinstance(one, BuiltDataset) else one for one in made]
-
-
-def _id(made: Made) -> str:
-    return made.id if isinstance(made, BuiltDataset) else made.job
-
-
-def _in_words(value: Plain) -> str:
-    return value if isinstance(value, str) else canonical(value)
+    """Flatten input jobs, including those of datasets."""
+    return [one.made if isinstance(one, BuiltDataset) else one for one in flat(jobs)]
 
 
 def _inside(options: Mapping[str, Plain], name: str) -> Plain:
@@ -309,3 +258,73 @@ def _inside(options: Mapping[str, Plain], name: str) -> Plain:
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
+
+
+PLAIN = {str, int, float, bool, NoneType}
+
+
+def files_of(arguments: object) -> dict[str, Path]:
+    """Paths of a job's files, by content."""
+    return {file.content: file.path for file in _files(arguments) if file.content}
+
+
+def options_of(arguments: object) -> list[tuple[str, Path]]:
+    """Paths of a job's files by option: first contents, then contents with names."""
+    return [*files_of(arguments).items(), *((file.option, file.path) for file in _files(arguments))]
+
+
+def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
+    """Files as stages receive them."""
+    above = [str(project_directory()), configuration().get("input_directory") or ""]
+    begin = [f"{os.path.abspath(folder)}/" for folder in above if folder]
+
+    def name(path: Path) -> str:
+        whole = os.path.abspath(path)
+        return next((whole.removeprefix(each) for each in begin if whole.startswith(each)), whole)
+
+    return [File(content, path, name(path)) for content, path in zip(contents, paths, strict=True)]
+
+
+def names_of(arguments: object) -> tuple[str, ...]:
+    """Names of a job's files."""
+    return tuple(file.path.name for file in _files(arguments))
+
+
+def unread_in(arguments: object) -> bool:
+    """True if a job has a file of unknown content."""
+    return any(not file.content for file in _files(arguments))
+
+
+def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:
+    """Say why a job rejected its input, with the current names of its files."""
+    record = open_any(rejected.path).record
+    known = [*record.get("located", {}).items()]
+    for job in above:
+        named = open_any(job.path).record["facts"].get("files", {})  # of a method of others, none
+        lists = named.values() if isinstance(named, dict) else ()
+        known += [(each["content"], each["name"]) for each in _entries(lists)]
+    now: dict[str, str] = {}
+    for content, old in known:
+        if content in files:
+            new = files[content]
+            now |= {old: str(new.absolute()) if "/" in old else new.name, Path(old).name: new.name}
+    return renamed(str(record["problem"]), now)
+
+
+def _files(value: object) -> Iterator[File]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, File):
+            yield each
+        elif isinstance(each, dict | list | tuple):
+            waiting += reversed(each.values() if isinstance(each, dict) else each)
+        elif type(each) not in PLAIN and isinstance(each, Mapping):
+            waiting += reversed(list(each.values()))
+
+
+def _entries(lists: Iterable[object]) -> Iterator[Mapping[str, str]]:
+    for each in lists:
+        for entry in each if isinstance(each, list) else ():
+            if isinstance(entry, dict) and {"name", "content"} <= entry.keys():
+                yield entry

@@ -11,26 +11,18 @@ from shortloop.base.errors import InputError
 
 __all__ = ["FAIL_FAST", "SELECTION", "Selection"]
 
-FAIL_FAST = "SHORTLOOP_FAIL_FAST"
-"""Variable that has a run start no job after one that failed."""
-SELECTION = "SHORTLOOP_SELECTION"
-"""Variable that tells a run, and a plan, what was asked for."""
+FAIL_FAST = "SHORTLOOP_FAIL_FAST"  # environment variable: start no job after a failed one
+SELECTION = "SHORTLOOP_SELECTION"  # environment variable with the selection of a run or plan
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What was asked for; nothing: the whole pipeline.
+    """Requested part of a pipeline; empty: all of it."""
 
-    until: the stage whose jobs are built, with all that they are made from.
-    only: the stage whose jobs alone are built.
-    partition: of that stage, only the jobs of this partition.
-    force: jobs and stages that are built though they are there.
-    """
-
-    until: str = ""
-    only: str = ""
-    partition: str = ""
-    force: tuple[str, ...] = ()
+    until: str = ""  # the stage whose jobs are built, with all that they are made from
+    only: str = ""  # the stage whose jobs alone are built
+    partition: str = ""  # of that stage, only the jobs of this partition
+    force: tuple[str, ...] = ()  # jobs and stages that are built though they are there
 
     def __post_init__(self) -> None:
         if self.until and self.only:
@@ -48,25 +40,25 @@ class Selection:
 
     @property
     def stage(self) -> str:
-        """The stage that is asked for; empty: all."""
+        """Selected stage; empty: all."""
         return self.until or self.only
 
     @property
     def words(self) -> str:
-        """As it is given on the command line; empty: the whole pipeline."""
+        """Command-line options of the selection."""
         named = [("--until", self.until), ("--only", self.only), ("--partition", self.partition)]
         given = [*named, *(("--force", each) for each in self.force)]
         return " ".join(f"{name} {value}" for name, value in given if value)
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Put it into the environment of a run, so that `given` finds it there."""
+        """Store the selection in the environment of a run, for `given`."""
         environ.pop(SELECTION, None)
         if self.words:
             environ[SELECTION] = json.dumps(asdict(self))
 
     @classmethod
     def given(cls, environ: Mapping[str, str] = os.environ) -> Selection:
-        """What this run was asked for."""
+        """Read the selection of this run."""
         text = environ.get(SELECTION)
         if not text:
             return cls()

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import project_directory
 from shortloop.settings.changes import changed_name, changed_text
-from shortloop.store.places import Places
+
+if TYPE_CHECKING:
+    from shortloop.store.index import Index
 
 __all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
 
@@ -27,18 +30,12 @@ EMBEDDED = ""
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """The file that settings with a name were read from.
+    """File of named settings."""
 
-    name: the name that the file gives them.
-    file: the file.
-    noun: what messages call the settings, e.g. ``"study"``.
-    embedded: the file that comes with the package, and is used where none is given.
-    """
-
-    name: str
+    name: str  # name in the file
     file: Path
-    noun: str
-    embedded: Path
+    noun: str  # what messages call the settings, e.g. ``"study"``
+    embedded: Path  # default file of the package
     text: str = field(init=False, default="", repr=False)
     """What was in the file, with surrogates for what is no text; with what a sweep changes."""
 
@@ -47,9 +44,9 @@ class SettingsFile:
             text = self.file.read_bytes().decode("utf-8", "surrogateescape")
             object.__setattr__(self, "text", changed_text(text))
 
-    def take_over(self, places: Places, environ: Mapping[str, str] = os.environ) -> str | None:
-        """Whether a run from this file may begin."""
-        noted = places.settings_file(self.name)
+    def take_over(self, index: Index, environ: Mapping[str, str] = os.environ) -> str | None:
+        """Check that this file may use its name; return a message if it was another file's."""
+        noted = index.settings_file(self.name)
         if noted is None or noted == self._noted(self.file):
             return None
         before = self._path(noted)
@@ -71,19 +68,19 @@ class SettingsFile:
         )
 
     def table(self, name: str) -> dict[str, object] | None:
-        """A table of the file."""
+        """Return a table of the file."""
         try:
             found = tomllib.loads(self.text.removeprefix("\ufeff")).get(name)
         except ValueError:  # whoever reads all of it says so
             return None
         return found if isinstance(found, dict) else None
 
-    def note(self, places: Places) -> None:
-        """Note that the name is this file's."""
-        places.put_settings_file(self.name, self._noted(self.file))
+    def note(self, index: Index) -> None:
+        """Record that the name belongs to this file."""
+        index.put_settings_file(self.name, self._noted(self.file))
 
     def _noted(self, file: Path) -> str:
-        """As a file is noted: what moves with the project stays the same."""
+        """Path as recorded: relative inside the project, so that both can be moved."""
         return EMBEDDED if os.path.realpath(file) == os.path.realpath(self.embedded) else _below_project(file)
 
     def _path(self, noted: str) -> Path:
@@ -93,10 +90,10 @@ class SettingsFile:
         return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)
 
 
-def names_of_file(places: Places, file: Path) -> set[str]:
-    """The settings that were run from a file."""
+def names_of_file(index: Index, file: Path) -> set[str]:
+    """Names of settings that were run from a file."""
     noted = _below_project(file)
-    names = {name for name in places.settings_names().values() if places.settings_file(name) == noted}
+    names = {name for name in index.settings_names().values() if index.settings_file(name) == noted}
     return {name for name in names if _has_name(file, name)} or names
 
 
@@ -107,7 +104,7 @@ def _below_project(file: Path) -> str:
 
 
 def _has_name(file: Path, name: str) -> bool:
-    """Whether a file of settings is there, and of a name."""
+    """True if a settings file exists and has a name."""
     try:
         own = str(tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("name"))
         return name in (own, changed_name(own))

@@ -37,10 +37,8 @@ __all__ = [
 
 CONFIGURATION = "accelerator.conf"
 OF_A_JOB = ("build", "launch", "prepare", "analysis", "synthesis")
-CELLS = "notebook_cells"
-"""The package of methods that stages of notebooks are."""
-FINISHED = "post.json"
-"""exax writes it last."""
+CELLS = "notebook_cells"  # package of methods made from notebook cells
+FINISHED = "post.json"  # exax writes it last
 SET_ASIDE = "post.damaged.json"
 """What that file is renamed to when a job is found damaged, so that nobody uses it any more."""
 DELETED = "post.deleted.json"
@@ -48,7 +46,7 @@ DELETED = "post.deleted.json"
 
 
 class Configuration(Protocol):
-    """exax's own reading of the project's accelerator.conf, as far as it is used here."""
+    """The part of exax's configuration that is used here."""
 
     workdirs: dict[str, str]
     target_workdir: str
@@ -64,13 +62,11 @@ class Configuration(Protocol):
     user_cwd: str
 
     def get(self, name: str) -> str | None:
-        """What need not be there, e.g. ``"input_directory"``."""
+        """Return an optional field, e.g. ``"input_directory"``."""
 
 
 def project_directory() -> Path:
-    """The folder of accelerator.conf: of the project that exax works for, in its processes; else the current
-    folder or one above it, else where the code is run from.
-    """
+    """Folder of accelerator.conf: exax's project in its processes, else here or above, else by code."""
     try:
         here = os.getcwd()
     except FileNotFoundError as error:
@@ -92,7 +88,7 @@ def configuration_file() -> Path:
 
 @contextmanager
 def in_project() -> Iterator[None]:
-    """Within the block, relative paths start at the project."""
+    """Make the project the current folder within the block."""
     before = os.getcwd()
     os.chdir(project_directory())
     try:
@@ -103,7 +99,7 @@ def in_project() -> Iterator[None]:
 
 
 def import_from_project() -> None:
-    """Have packages of the project found by their names, and before all others, as exax does."""
+    """Import packages of the project before all others, like exax."""
     folder = str(project_directory())
     sys.path[:] = [folder, *(each for each in sys.path if each != folder)]
 
@@ -121,30 +117,30 @@ def _configuration(file: Path) -> Configuration:
 
 
 def configuration() -> Configuration:
-    """exax's own reading of the project's accelerator.conf."""
+    """Read accelerator.conf with exax's own reader."""
     return _configuration(configuration_file())
 
 
 def running_configuration(what: str) -> Configuration | None:
-    """exax's configuration that this process goes by; to change it changes what exax does."""
+    """exax's live configuration of this process; changing it changes what exax does."""
     running = getattr(sys.modules.get("accelerator.g"), "running", None)
     return getattr(sys.modules.get("accelerator.shell"), "cfg", None) if running == what else None
 
 
 def user_directory() -> Path:
-    """The folder that a command was given in, where relative paths of its user start."""
+    """Folder in which the user gave the command."""
     running = running_configuration("build")
     return Path(running.user_cwd) if running is not None else Path.cwd()
 
 
 def runs_jobs() -> bool:
-    """Whether this is exax's process that loads methods and forks jobs."""
+    """True in exax's process that loads methods and forks jobs."""
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     return Path(main).parts[-2:] == ("accelerator", "runner.py")
 
 
 def job_directory(job: str) -> Path:
-    """The folder of a job."""
+    """Folder of a job."""
     workdir, _, number = job.rpartition("-")
     workdirs = configuration().workdirs
     if workdir not in workdirs or not number.isdecimal():
@@ -165,7 +161,7 @@ def job_directory(job: str) -> Path:
 
 
 def job_folders(workdirs: Mapping[str, Path]) -> Iterator[Path]:
-    """Folders of all jobs, finished or not, in the order of their numbers."""
+    """Folders of all jobs, finished or not, by number."""
     for name, workdir in workdirs.items():
         numbers = [
             int(number)
@@ -176,7 +172,7 @@ def job_folders(workdirs: Mapping[str, Path]) -> Iterator[Path]:
 
 
 def cache_directory(name: str) -> Path:
-    """A folder of this project for what can be computed again, made if needed and allowed."""
+    """A cache folder of this project, created if possible."""
     folder = project_directory() / "workdirs" / ".cache" / name
     with if_writable():
         folder.mkdir(parents=True, exist_ok=True)
@@ -184,7 +180,7 @@ def cache_directory(name: str) -> Path:
 
 
 def keep(file: Path, text: str) -> None:
-    """Replace a small text file of what can be computed again, unless that is not allowed here."""
+    """Replace a small cache file, unless it cannot be written."""
     if file.parent.is_dir():
         with if_writable():
             write_atomically(file, text)
@@ -198,7 +194,7 @@ def write_atomically(file: Path, text: str) -> None:
 
 
 def _possible_folders(here: str) -> Iterator[str]:
-    """Made one after the other, as this is asked for job by job, and the first is mostly right."""
+    """A generator, because this is called for each job, and the first folder is mostly right."""
     running = getattr(sys.modules.get("accelerator.g"), "running", "")
     if running in OF_A_JOB:  # the current folder is that of a job, which may lie in another project
         yield from filter(None, sys.path)

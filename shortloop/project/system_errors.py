@@ -14,8 +14,7 @@ from shortloop.base.errors import InputError, JobFailed
 
 __all__ = ["FULL", "READ_ONLY", "if_writable", "need_files", "system_error", "system_error_in", "unreadable"]
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Codes of errors that writing gives where there is no room."""
+FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of writing to a full disk
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 """Codes of errors that writing gives where it is not allowed."""
 MEMORY = (
@@ -65,14 +64,18 @@ OF_INDEX = {
 
 
 def system_error(error: BaseException) -> InputError | None:
-    """What the machine lacks or does not allow, if that is what an error came from."""
-    if _no_folder(error):
-        hint = "change to a folder that exists"
-        return InputError("the current folder was deleted", hint=hint)
-    for each in _chain(error):
-        said = _lack(each)
+    """Translate an error caused by missing resources or permissions; None for others."""
+    if isinstance(error, FileNotFoundError):
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            return InputError("the current folder was deleted", hint="change to a folder that exists")
+    cause: BaseException | None = error
+    while cause is not None:
+        said = _lack(cause)
         if said is not None:
-            return _told(each, *said)
+            return _told(cause, *said)
+        cause = cause.__cause__ or cause.__context__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
     if number in OTHERS:
         return _told(error, *OTHERS[number])
@@ -97,7 +100,7 @@ def system_error_in(traceback: str) -> InputError | None:
 
 
 def need_files(least: int) -> None:
-    """Check that this process may open enough files; a failure inside a library is hard to read."""
+    """Check the limit of open files; a failure inside a library is hard to read."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < least:
         problem, hint = LACKS[errno.EMFILE]
@@ -106,10 +109,7 @@ def need_files(least: int) -> None:
 
 @contextmanager
 def if_writable() -> Iterator[None]:
-    """Leave a write out where it cannot be: in a project of another user, on a disk only to be read, or full.
-
-    For what can be computed again, so that those who only look need not write.
-    """
+    """Skip a write to a full or read-only disk, or to another user's: for caches, which readers need not."""
     try:
         yield
     except OSError as error:
@@ -118,17 +118,11 @@ def if_writable() -> Iterator[None]:
 
 
 def unreadable(error: OSError, what: str) -> InputError:
-    """That a file cannot be read, and why."""
+    """Translate an error of reading a file."""
     hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
     if error.errno == errno.EISDIR:
         hint = "name one file; a table in several files must be joined into one first"
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _lack(error: BaseException) -> tuple[str, str] | None:
@@ -146,7 +140,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _no_more_files() -> tuple[str, str] | None:
-    """SQLite does not say why it cannot open one, or those beside it."""
+    """SQLite does not say why it cannot open a file, or those beside it."""
     opened: list[int] = []
     try:
         while len(opened) < FILES_OF_INDEX:
@@ -175,13 +169,3 @@ def _told(error: BaseException, problem: str, hint: str) -> InputError:
     lines = str(error).strip().splitlines()  # the last one of many says what happened
     found = getattr(error, "strerror", None) or (lines[-1] if lines else None)
     return InputError(problem, file=file, found=found, hint=hint)
-
-
-def _no_folder(error: BaseException) -> bool:
-    if not isinstance(error, FileNotFoundError):
-        return False
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return True
-    return False

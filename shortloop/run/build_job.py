@@ -17,20 +17,19 @@ from shortloop.exax import client
 from shortloop.exax.cost import Meter
 from shortloop.exax.evidence import Evidence, evidence_of, given_files
 from shortloop.exax.submission import JobIds, Urd
-from shortloop.keys.code import CODE_BESIDE, Code, code_beside, code_state, says_code
+from shortloop.keys.code import EXTRA_CODE, Code, code_state, declares_code, extra_code
 from shortloop.keys.file_state import CHANGED, at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import ASKED
+from shortloop.plan.planner import Lookup
 from shortloop.plan.request import Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
 from shortloop.stages.fields import BEFORE
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RECORD, RETRIED
 from shortloop.stages.results import Setup
-from shortloop.store.formats import is_outdated
-from shortloop.store.job_files import LOGS, content_of_job, hash_outputs, output_files
-from shortloop.store.manifest import MANIFEST, Cost, Manifest
+from shortloop.store.integrity import LOGS, content_of_job, hash_outputs, output_files
+from shortloop.store.manifest import MANIFEST, Cost, Manifest, is_outdated
 from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint
@@ -236,8 +235,8 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
 def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
     clear_checkpoint(folder)
     method = find_method(order.method)[1]
-    if order.modules or not says_code(method):
-        write_atomically(folder / CODE_BESIDE, code_beside(method, order.modules, order.parts.code))
+    if order.modules or not declares_code(method):
+        write_atomically(folder / EXTRA_CODE, extra_code(method, order.modules, order.parts.code))
     files = hash_outputs(folder, output_files(folder))
     rests_on = store.rests_on(folder, files)
     content, rejected = content_of_job(folder, files, rests_on)

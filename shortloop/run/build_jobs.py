@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shortloop.base.errors import InputError, JobFailed
-from shortloop.base.text import one_line
+from shortloop.base.text import counted, one_line, short_list
 from shortloop.engines.running import RunningEngine, running_engine
 from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
@@ -22,13 +22,10 @@ from shortloop.keys.code import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
-from shortloop.plan.explain.phrases import counted, short_list
-from shortloop.plan.lookup import Lookup, reused
-from shortloop.plan.namesakes import files_of, named_files, options_of, problem_of
-from shortloop.plan.part import Part, lacking
-from shortloop.plan.pipeline import Built, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.planner import Asked, Planner, asked_of_joblib
-from shortloop.plan.request import Request
+from shortloop.plan.part import Part, require_inputs
+from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
+from shortloop.plan.planner import Asked, Lookup, Planner, asked_of_joblib, reused
+from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selection import FAIL_FAST
 from shortloop.project.project import configuration, project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
@@ -41,9 +38,8 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RETRIED
-from shortloop.store.declarations import withdraw
-from shortloop.store.inputs import keep_hashes, point_to, register
-from shortloop.store.store import Store
+from shortloop.store.inputs import keep_hashes, note_locations, register
+from shortloop.store.store import Store, withdraw
 from shortloop.store.stored_job import StoredJob
 
 __all__ = ["Executor", "execute"]
@@ -113,28 +109,20 @@ class Executor(Run):
         ahead = (job.built for job in self.scheduler.jobs.values() if not job.seen)
         self.done += [built for built in ahead if built is not None]
 
-    def build(
-        self,
-        stage: str,
-        *,
-        partition: str | None = None,
-        modules: Sequence[str] = (),
-        datasets: Mapping[str, object] | None = None,
-        **arguments: object,
-    ) -> Built:
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
         """Find a job or build it; see `Run.build`."""
         number = len(self.jobs)
         with at_one_moment(self._seen):
-            wanted = self._lookup.request(stage, partition, modules, arguments, datasets)
+            wanted = self._lookup.request(stage, partition, call)
             if not self._part.has(number, stage, partition):
                 self.jobs.append(self._lookup.look(wanted))
                 self._lookup.places.pop(wanted.place, None)  # which stays as it was
                 return self.jobs[-1]
             parts = wanted.parts()
         if self._part.selection.only:
-            lacking(self._part.selection, wanted.above())
-        self._given = files_of(arguments)
-        asked = Asked(options_of(arguments), asked_of_joblib())
+            require_inputs(self._part.selection, wanted.above())
+        self._given = files_of(call.arguments)
+        asked = Asked(options_of(call.arguments), asked_of_joblib())
         job = self.scheduler.get(wanted, parts, number in self._part.forced, asked)
         built = job.built
         assert built is not None
@@ -195,7 +183,7 @@ class Executor(Run):
                 job.built = found
                 break
             preload.announce(wanted.stage, wanted.modules)
-            point_to(job.asked.files)  # where files of others have the same content
+            note_locations(job.asked.files)  # where files of others have the same content
             keep_hashes()  # which the job looks up
             order = order_for(self._lookup, wanted, parts, found is not None and job.forced, retried)
             made = self._tried(job, order)
@@ -366,7 +354,7 @@ def execute(
             keep_hashes()
             store.index.put_in_places(lookup.places)
         if part.is_whole:
-            store.index.ended(name, lookup.places)
+            store.index.finish_pipeline(name, lookup.places)
         run.jobs[:] = run.done  # what others see of this run
     return run, last
 

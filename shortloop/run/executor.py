@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import shortloop.run.progress  # noqa: F401  which keeps the terminal before exax puts another one in its place
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line, print_any_letter
+from shortloop.base.text import counted, one_line, print_any_letter
 from shortloop.exax import client
 from shortloop.exax.datasets import prepare_script
 from shortloop.exax.listener import answers, ask, slices_now, watched
@@ -19,11 +19,9 @@ from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.submission import Urd, of_server
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.plan.dry_run import DryRun
-from shortloop.plan.explain.phrases import counted
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Built, Pipeline, Run
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
@@ -31,8 +29,8 @@ from shortloop.run.runs import Recorder, recorded
 from shortloop.run.termination import explain_errors, print_error, signals_raise
 from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
 from shortloop.store.inputs import keep_hashes, register
-from shortloop.store.locks import only_run
 from shortloop.store.store import Store
+from shortloop.store.workdir import only_run
 
 __all__ = ["begin_run", "earlier_notes", "run_pipeline"]
 
@@ -139,7 +137,7 @@ def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
     keep_hashes()
     record.jobs = plan.jobs
     store.index.put_in_places(plan.lookup.places)
-    store.index.ended(plan.name, plan.lookup.places)
+    store.index.finish_pipeline(plan.name, plan.lookup.places)
     return plan.last
 
 
@@ -181,7 +179,7 @@ def begin_run(
         Store(slices_now) as store,
     ):
         _begin(store, settings)
-        store.index.begun(name, settings.name if settings else "")
+        store.index.start_pipeline(name, settings.name if settings else "")
         try:
             yield store, record
         except (KeyboardInterrupt, SystemExit):

@@ -13,7 +13,7 @@ from shortloop.plan.part import Part
 from shortloop.plan.pipeline import REUSE, Built, BuiltDataset
 from shortloop.plan.planner import Asked, Planner
 from shortloop.plan.request import Request, request
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 
 __all__ = ["Schedule"]
 
@@ -85,10 +85,8 @@ class Schedule:
     def real(self, number: int) -> tuple[Request, bool, Asked]:
         """Return a job with finished jobs in place of planned ones, if it is forced, and how it was asked."""
         wanted, call = self._plan.requests[number], self._plan.calls[number]
-        datasets, arguments = self._replaced(call.datasets), self._replaced(call.arguments)
-        found = request(
-            wanted.place.pipeline, wanted.stage, wanted.partition, arguments, call.modules, {}, datasets
-        )
+        call = call._replace(arguments=self._replaced(call.arguments), datasets=self._replaced(call.datasets))
+        found = request(wanted.place.pipeline, wanted.stage, wanted.partition, call, {})
         return replace(found, place=wanted.place), number in self._part.forced, self._plan.asked[number]
 
     def left(self) -> list[Request]:

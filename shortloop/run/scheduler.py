@@ -22,7 +22,7 @@ from shortloop.run.lock import Turn
 from shortloop.run.ready_jobs import Schedule
 from shortloop.stages.needs import Needs, needs_of
 from shortloop.stages.stage import Stage
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 from shortloop.units.messages import SLICES
 
 __all__ = ["Job", "JobNeeds", "Machine", "Scheduler"]

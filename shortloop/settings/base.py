@@ -15,7 +15,7 @@ __all__ = [
     "Settings",
     "StudySettings",
     "false_to_none",
-    "held_by_name",
+    "has_free_keys",
     "models_in",
     "tag_of",
 ]
@@ -54,11 +54,11 @@ def models_in(annotation: object) -> list[type[BaseModel]]:
     return [model for argument in get_args(annotation) for model in models_in(argument)]
 
 
-def held_by_name(annotation: object) -> bool:
+def has_free_keys(annotation: object) -> bool:
     """Whether a field is a table whose keys are names that the user chose."""
     origin = get_origin(annotation)
     if origin in (Annotated, Union, UnionType):
-        return any(held_by_name(argument) for argument in get_args(annotation))
+        return any(has_free_keys(argument) for argument in get_args(annotation))
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 

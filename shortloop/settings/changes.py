@@ -9,36 +9,40 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.settings.write import toml_text
 
-__all__ = ["CHANGES_VARIABLE", "Changes", "changed_name", "changed_text", "field_keys", "value_of"]
+__all__ = [
+    "CHANGES_VARIABLE",
+    "Changes",
+    "changed_name",
+    "changed_text",
+    "field_keys",
+    "toml_key",
+    "toml_text",
+    "toml_value",
+    "value_of",
+]
 
-CHANGES_VARIABLE = "SHORTLOOP_CHANGES"
-"""Variable that holds them, as JSON."""
+CHANGES_VARIABLE = "SHORTLOOP_CHANGES"  # environment variable with the changes, as JSON
 NAME = "name"
-NEED_QUOTES = frozenset("\"'[]{},\n")
-"""Letters that a text without quotes does not have."""
+NEED_QUOTES = frozenset("\"'[]{},\n")  # characters of text that must be quoted
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of one run.
+    """Changes of one run of a sweep."""
 
-    suffix: what follows the name of the settings.
-    fields: dotted name of each field, and its value as it is written, see `value_of`.
-    """
-
-    suffix: str
-    fields: tuple[tuple[str, str], ...]
+    suffix: str  # appended to the name of the settings
+    fields: tuple[tuple[str, str], ...]  # dotted name and written value of each, see `value_of`
 
     @classmethod
     def given(cls, environ: Mapping[str, str] | None = None) -> Changes | None:
-        """Those of this run."""
+        """Read the changes of this run."""
         text = (os.environ if environ is None else environ).get(CHANGES_VARIABLE)
         if not text:
             return None
@@ -46,11 +50,11 @@ class Changes:
         return cls(plain["suffix"], tuple((field, value) for field, value in plain["fields"]))
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Have a run that gets these variables make them."""
+        """Store the changes in the environment of a run."""
         environ[CHANGES_VARIABLE] = json.dumps({"suffix": self.suffix, "fields": self.fields})
 
     def applied(self, content: Mapping[str, object], file: Path | None = None) -> dict[str, object]:
-        """What is in a file, with them."""
+        """Apply the changes to the content of a file."""
         changed = dict(content)
         if isinstance(name := changed.get(NAME), str):
             changed[NAME] = f"{name}-{self.suffix}"
@@ -69,13 +73,13 @@ class Changes:
 
 
 def changed_name(name: str) -> str:
-    """The name of settings in this run."""
+    """Name of settings in this run."""
     changes = Changes.given()
     return name if changes is None else f"{name}-{changes.suffix}"
 
 
 def changed_text(text: str) -> str:
-    """What a settings file would hold if what this run changes were written there."""
+    """Text of a settings file with the changes of this run."""
     changes = Changes.given()
     if changes is None:
         return text
@@ -86,7 +90,7 @@ def changed_text(text: str) -> str:
 
 
 def field_keys(field: str) -> tuple[str, ...]:
-    """The keys that lead to a field."""
+    """Split a dotted field name into keys."""
     try:
         found: object = tomllib.loads(f"{field} = 0") if "\n" not in field else 0
     except tomllib.TOMLDecodeError:
@@ -103,7 +107,7 @@ def field_keys(field: str) -> tuple[str, ...]:
 
 
 def value_of(text: str) -> object:
-    """A value as a user writes it."""
+    """Parse a value as written by a user."""
     try:
         # Between brackets, so that it is one value, and no further line or comment.
         found = tomllib.loads(f"v = [{text}]")
@@ -119,3 +123,44 @@ def value_of(text: str) -> object:
             hint='put a text with such letters into quotes, as "a, b", and all into quotes of the shell',
         )
     return text
+
+
+BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+"""Letters that a key may have without quotes."""
+
+
+def toml_text(content: Mapping[str, object]) -> str:
+    """Write TOML; comments and the order of tables are lost."""
+    return "\n".join(_lines(content, ())) + "\n"
+
+
+def toml_value(value: object) -> str:
+    """Write a value in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    raise TypeError(f"TOML has no {type(value).__name__}")
+
+
+def toml_key(key: str) -> str:
+    """Write a key, quoted if needed."""
+    return key if key and BARE.issuperset(key) else toml_value(key)
+
+
+def _lines(table: Mapping[str, object], keys: tuple[str, ...]) -> list[str]:
+    """Write values before tables: after the head of a table, they would be inside it."""
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    own = [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items() if key not in inner]
+    lines = ["", f"[{'.'.join(map(toml_key, keys))}]", *own] if keys and (own or not inner) else own
+    for key, value in inner.items():
+        lines += _lines(value, (*keys, key))
+    return lines

@@ -11,14 +11,12 @@ from shortloop.base.errors import InputError
 __all__ = ["SETTINGS_VARIABLE", "STUDY_VARIABLE", "expand_path", "written_path"]
 
 BESIDE = 1  # folders upwards, of what lies beside the project
-SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"
-"""To every build script."""
-STUDY_VARIABLE = "STUDY"
-"""To those of analyses that come with this package."""
+SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"  # environment variable for all build scripts
+STUDY_VARIABLE = "STUDY"  # environment variable for the built-in analyses
 
 
 def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what: str) -> Path:
-    """A path with ``${NAME=default}`` and ``~`` expanded, relative to the settings file."""
+    """Expand ``${NAME=default}`` and ``~`` in a path relative to the settings file."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]  # set to nothing is not set
@@ -37,7 +35,7 @@ def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what:
 
 
 def written_path(place: Path, project: Path) -> str:
-    """How a settings file says where data are."""
+    """Write the path of data for a settings file."""
     near = os.path.relpath(place, project)
     far = Path(near).parts.count(os.pardir) > BESIDE or "${" in near
     return os.path.abspath(place) if far else near

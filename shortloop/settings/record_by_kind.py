@@ -38,14 +38,13 @@ class Tagged(Settings):
     ...     kind: Literal["gas"] = Field(description="a flame")
     """
 
-    tag: ClassVar[str] = ""
-    """Field that says which kind it is."""
+    tag: ClassVar[str] = ""  # field that names the kind
     group: ClassVar[str] = ""
     """Group of entry points that add kinds, of the kind's name; empty: nobody else can add one."""
 
     @classmethod
     def named(cls, name: str) -> type[Self]:
-        """The record of a kind."""
+        """Import the record of a kind."""
         base = cls.base()
         module = f"{base.__module__.rpartition('.')[0]}.{name.replace('-', '_')}"
         try:
@@ -62,12 +61,12 @@ class Tagged(Settings):
 
     @classmethod
     def base(cls) -> type[Tagged]:
-        """The record that sets `tag`."""
+        """The class that sets `tag`."""
         return next(each for each in cls.__mro__ if issubclass(each, Tagged) and "tag" in vars(each))
 
     @classmethod
     def offered(cls, name: str) -> type[Self] | None:
-        """The record of a kind that another package adds."""
+        """Load the record of a kind from an entry point."""
         point = entry_point(cls.group, name) if cls.group else None
         if point is None:
             return None
@@ -89,7 +88,7 @@ class Tagged(Settings):
         return record
 
     def modules(self) -> list[str]:
-        """Modules that are imported by name where the record is used: a job's key is to hold them."""
+        """Modules that are imported by name when the record is used, for the key of a job."""
         own, base = type(self).__module__, self.base()
         above = [
             each.__module__ for each in type(self).__mro__ if issubclass(each, base) and each is not base
@@ -114,7 +113,7 @@ class Tagged(Settings):
 
 
 def with_offered(model: type[M], content: Mapping[str, object] | None = None) -> type[M]:
-    """The record of a file, with the kinds of other packages that its content names; without content, all."""
+    """Add kinds of other packages to a record: those that the content names, or all."""
     more: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         if field.discriminator is None:

@@ -90,7 +90,7 @@ class _StateHasher(Hasher):
 
     def add_parts(self, kind: str, parts: Sequence[object]) -> None:
         if len(parts) > MANY and {*map(type, parts)} == {str}:
-            self.put(kind, repr([*map(self._anywhere, parts)]).encode(errors="surrogatepass"))
+            self.put(kind, repr([self._anywhere(str(part)) for part in parts]).encode(errors="surrogatepass"))
         else:
             super().add_parts(kind, parts)
 

@@ -62,7 +62,7 @@ EARLIER = "_earlier"
 """Option that the frame adds: ids of jobs that may have rows of the same units."""
 RETRIED = "_retried"
 """Option that the frame adds: id of a job of the same key, whose failed units are to be computed."""
-FORMAT = 4
+FORMAT = 5
 """Number of the format of records and manifests, raised with each change of these: jobs of another number
 are built again."""
 # Of exax, then of this package.

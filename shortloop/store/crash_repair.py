@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -16,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from shortloop.base.plain import Plain
 from shortloop.project.project import (
     DELETED,
     FINISHED,
@@ -27,6 +25,7 @@ from shortloop.project.project import (
     write_atomically,
 )
 from shortloop.store.notes import NOTED
+from shortloop.store.setup import json_object, setup_of
 
 __all__ = [
     "BROKEN",
@@ -41,25 +40,23 @@ __all__ = [
 ]
 
 OWNER = ".owner"
-BROKEN = "post.broken.json"
-"""What exax's note that a job is finished is renamed to when it cannot be read."""
-UNFINISHED = "unfinished"
-"""An empty file in the folder of a job that did not finish, once that was noticed."""
+BROKEN = "post.broken.json"  # new name of an unreadable post.json
+UNFINISHED = "unfinished"  # empty file that marks an unfinished job
 CHECKPOINTS = ".checkpoints"
 """Folder of a workdir with a folder for each job that was not finished, and keeps what its units gave."""
 LISTS = "urd.db"  # exax has no setting for that
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT", NOTED}
-PATIENCE = 1.0  # seconds that a server waits for a workdir, at which somebody may only be looking
+PATIENCE = 1.0  # seconds to wait for a workdir that is only being inspected
 PROJECT = ", project "
 
 _owned: list[IO[str]] = []
 
 
 def own(workdirs: Mapping[str, Path]) -> None:
-    """Make workdirs this process's own for as long as it lives; leave it if another server has one."""
+    """Lock workdirs for this process's lifetime; exit if another server holds one."""
     for name, workdir in workdirs.items():
         stream = (workdir / OWNER).open("a+", encoding="utf-8")
-        if not _taken(stream):
+        if not _is_locked(stream):
             stream.seek(0)
             print(
                 f"shortloop: the workdir {name} is in use by another exax server\n  folder: {workdir}\n"
@@ -76,7 +73,7 @@ def own(workdirs: Mapping[str, Path]) -> None:
 
 
 def foreign_server(workdir: Path) -> str:
-    """The exax server of another project that has a workdir, and may be running a job in it."""
+    """Describe the exax server of another project that holds a workdir and may run a job in it."""
     try:
         stream = (workdir / OWNER).open(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -86,57 +83,53 @@ def foreign_server(workdir: Path) -> str:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return ""
         except OSError:
-            said = stream.read().strip()
-    project = os.path.realpath(said.partition(PROJECT)[2])
-    return "" if project == os.path.realpath(project_directory()) else said or "one that does not say which"
+            owner = stream.read().strip()
+    project = os.path.realpath(owner.partition(PROJECT)[2])
+    return "" if project == os.path.realpath(project_directory()) else owner or "an unknown server"
 
 
 def mend(workdirs: Mapping[str, Path]) -> None:
-    """Take jobs out of use that would keep the server from starting, as a power cut cut their notes short."""
+    """Take jobs out of use whose files a power cut truncated: the server would not start with them."""
     found = []
     for folder in job_folders(workdirs):
         post = folder / FINISHED
         if not post.exists():
             continue
-        broken = [file.name for file in (post, folder / "setup.json") if not _whole(file)]
+        broken = [file.name for file in (post, folder / "setup.json") if not json_object(file)]
         if broken:
             post.replace(folder / BROKEN)
-            found.append(f"{folder.name} was cut short ({', '.join(broken)}) and is not used any more")
+            found.append(f"{folder.name} was truncated ({', '.join(broken)}) and is not used any more")
     if found:
         print("\n".join(found), flush=True)
-        write_atomically(_told(), "\n".join(found) + "\n")  # for who runs something next
+        write_atomically(_messages(), "\n".join(found) + "\n")
 
 
 def repair_lists(project: Path) -> list[str]:
-    """Drop lines of exax's lists of builds that a power cut or a full disk cut short.
-
-    Its server, which reads them before it reads anything else, would end.
-    """
+    """Drop lines of exax's build lists that a power cut or a full disk truncated: its server would exit."""
     found = []
     for file in (project / LISTS).glob("*/*.urd"):
         lines = file.read_bytes().splitlines(keepends=True)
         whole = [line for line in lines if _is_entry(line)]
         if len(whole) < len(lines):
-            found.append(f"{file}: lines that were cut short are dropped: {len(lines) - len(whole)}")
+            found.append(f"{file}: {len(lines) - len(whole)} truncated lines are dropped")
             write_atomically(file, b"".join(whole).decode())
     return found
 
 
 def tidy(workdirs: Mapping[str, Path]) -> list[str]:
-    """Delete what jobs left that did not finish, but for their settings and what they printed."""
+    """Delete the files of unfinished jobs, except settings and output."""
     found = []
-    if _told().is_file():
-        found = _told().read_text(encoding="utf-8").splitlines()
-        _told().unlink()
+    if _messages().is_file():
+        found = _messages().read_text(encoding="utf-8").splitlines()
+        _messages().unlink()
     own_alone = {name: workdir for name, workdir in workdirs.items() if not foreign_server(workdir)}
     for folder in job_folders(own_alone):
         if os.path.exists(folder / FINISHED):
             continue
         names = set(os.listdir(folder))
-        if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED}:
-            continue
-        setup = _read(folder / "setup.json")
-        if setup.get("is_build"):  # a build script has no files of its own, and may be running
+        setup = setup_of(folder)
+        # A build script has no files of its own, and may be running.
+        if names & {SET_ASIDE, BROKEN, UNFINISHED, DELETED} or setup.get("is_build"):
             continue
         (folder / UNFINISHED).touch()
         for name in names - KEPT:
@@ -153,7 +146,7 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
 
 
 def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
-    """How many units of jobs that were cut off are kept."""
+    """Count finished and all units of interrupted jobs."""
     above, found = workdir / CHECKPOINTS, {}
     for folder in above.iterdir() if above.is_dir() else ():
         with contextlib.suppress(OSError):
@@ -162,7 +155,7 @@ def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _taken(stream: IO[str]) -> bool:
+def _is_locked(stream: IO[str]) -> bool:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -174,12 +167,13 @@ def _taken(stream: IO[str]) -> bool:
             time.sleep(0.05)
 
 
-def _told() -> Path:
+def _messages() -> Path:
+    """File with messages of the server for the next run."""
     return cache_directory("jobs") / "mended.txt"
 
 
 def _is_entry(line: bytes) -> bool:
-    """Whether exax can read a line: an older one, what was added, or what was taken back."""
+    """True if exax can read a line: of the old format, an addition, or a truncation."""
     fields = line.split(b"\t")
     length = {b"add": (9, 10), b"truncate": (5,)}.get(fields[2], ()) if len(fields) > 2 else ()
     try:
@@ -187,15 +181,3 @@ def _is_entry(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return text.endswith("\n") and "\0" not in text and (len(fields) in length or text.startswith("3|"))
-
-
-def _whole(file: Path) -> bool:
-    return bool(_read(file))
-
-
-def _read(file: Path) -> dict[str, Plain]:
-    try:
-        loaded = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}

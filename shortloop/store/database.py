@@ -11,30 +11,27 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from shortloop.base.errors import InputError
 
 __all__ = ["BROKEN", "FAILURES", "MEMORY", "Database", "Values", "connect", "may_write"]
 
-Values = tuple[str | int | float | None, ...]
-"""What the question marks of a statement stand for."""
+Values = tuple[str | int | float | None, ...]  # what the question marks of a statement stand for
 BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 """Codes of another layout, a damaged file, a file of another kind."""
 FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading an index may raise; the message of the second may quote what is broken."""
-MEMORY = Path(":memory:")
-"""In place of a file: an empty index that nobody keeps."""
+MEMORY = Path(":memory:")  # in place of a file: an empty index that nobody keeps
+T = TypeVar("T")
 PATIENCE = 60.0  # seconds to wait for another program that holds the file
 
 
 class Database:
     """Tables in a file, or in memory if that may not be written.
 
-    file: the file; made if needed.
-    layout: script that makes the tables, in one transaction.
-    probes: statements that work if that is the layout of a file.
-    fill: gives statements, and the rows that each writes into a new file.
+    `layout` is the script that makes the tables, in one transaction; all `probes` can be executed if a file
+    has that layout. `fill` gives statements, and the rows that each writes into a new file.
     """
 
     def __init__(
@@ -46,10 +43,7 @@ class Database:
     ) -> None:
         self._lock = threading.RLock()
         self.kept = True  # else all that is noted is forgotten at the end
-        self._file = file
-        self._layout = layout
-        self._probes = probes
-        self._fill = fill
+        self._file, self._layout, self._probes, self._fill = file, layout, probes, fill
         try:
             self._open()
             if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
@@ -58,29 +52,31 @@ class Database:
             self._mend(error)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def read(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
-        """Rows that a statement selects."""
+        """Select rows."""
         with self._lock:
-            try:
-                return self._connection.execute(statement, values).fetchall()
-            except FAILURES as error:
-                self._mend(error)
-                return self._connection.execute(statement, values).fetchall()
+            return self._tried(lambda: self._connection.execute(statement, values).fetchall())
 
     def write(self, statement: str, rows: Iterable[Values]) -> None:
-        """Execute a statement for each of some rows, all or none."""
+        """Execute a statement for each row, all or none."""
         rows = list(rows)
+
+        def execute() -> None:
+            with self._connection:
+                self._connection.executemany(statement, rows)
+
         with self._lock:
-            try:
-                with self._connection:
-                    self._connection.executemany(statement, rows)
-            except FAILURES as error:
-                self._mend(error)
-                with self._connection:
-                    self._connection.executemany(statement, rows)
+            self._tried(execute)
+
+    def _tried(self, execute: Callable[[], T]) -> T:
+        try:
+            return execute()
+        except FAILURES as error:
+            self._mend(error)
+            return execute()
 
     def _open(self) -> None:
         if may_write(self._file):
@@ -114,13 +110,13 @@ class Database:
 
 
 def may_write(file: Path) -> bool:
-    """Whether an index can be kept in a file."""
+    """True if an index can be kept in a file."""
     there = os.access(file, os.R_OK | os.W_OK) or not os.path.lexists(file)
     return there and os.access(file.parent, os.W_OK | os.X_OK)
 
 
 def connect(file: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open an index."""
+    """Connect to an index; False if it is a copy in memory."""
     if file.exists() and not file.is_file():
         raise InputError("the job index is not a file", file=file, hint="move it away; it will be recreated")
     if may_write(file):

@@ -28,10 +28,7 @@ _mapped: list[tuple[float, frozenset[int]]] = [(-SCAN_EVERY, frozenset())]
 
 
 def mapped_for_writing(files: Mapping[int, Path]) -> set[int]:
-    """Which files, by their inodes, are mapped, shared and for writing, by a process that may be looked at.
-
-    There may be one too many, of another disk's file; none where the system does not say.
-    """
+    """Inodes of files that a visible process maps for writing; perhaps one too many, of another disk."""
     if len(files) <= FEW and all(map(_is_not_written, files.values())):
         return set()
     scanned, found = _mapped[0]
@@ -42,7 +39,7 @@ def mapped_for_writing(files: Mapping[int, Path]) -> set[int]:
 
 
 def _is_not_written(file: Path) -> bool:
-    """True if no process has a file open for writing, as one has that maps it; known without a search."""
+    """True if no process has a file open for writing or mapped, as found out without a search."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -63,7 +60,7 @@ def _is_not_written(file: Path) -> bool:
 
 @cache
 def _local_disks() -> set[int]:
-    """Devices whose file systems know of all who write to a file: not of other machines, not of layers."""
+    """List devices whose file systems know all writers: not of other machines, not overlays."""
     devices = set()
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/mountinfo").read_bytes().splitlines():

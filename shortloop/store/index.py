@@ -1,4 +1,4 @@
-"""Index of finished jobs by key, in each workdir.
+"""Index of finished jobs, by key and by place in a pipeline, in each workdir.
 
 The jobs' folders are authoritative: a deleted or damaged index is rebuilt from them.
 """
@@ -6,22 +6,20 @@ The jobs' folders are authoritative: a deleted or damaged index is rebuilt from 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.stages.records import FAILED_UNITS, FORMAT
 from shortloop.store.database import Database, Values
-from shortloop.store.job_files import States
+from shortloop.store.integrity import States
 from shortloop.store.manifest import Manifest
-from shortloop.store.places import BEGUN, Places, Purpose
-from shortloop.store.workdir import hidden_folder
+from shortloop.store.workdir import hidden_folder, project_at, project_name
 
-__all__ = ["Index", "Row"]
+__all__ = ["Index", "Place", "Purpose", "Row"]
 
-OF_FORMAT = f"jobs_of_format_{FORMAT}"
-"""An index of jobs of another format is one of another layout."""
+OF_FORMAT = f"jobs_of_format_{FORMAT}"  # an index of jobs of another format is one of another layout
 LAYOUT = f"""
 begin immediate;
 create table if not exists jobs (
@@ -69,39 +67,58 @@ select method, avg(seconds) from (
     select method, seconds, row_number() over (partition by method order by rowid desc) as age from jobs
 ) where age <= 40 group by method
 """
+PUT = "insert or replace into places values (?, ?, ?, ?, ?, ?)"
+HERE = "where (project, pipeline, stage, partition, sibling) is (?, ?, ?, ?, ?)"
+TAKE = f"delete from places {HERE}"
+BEGUN = """
+insert into pipelines values (?, ?, ?, 0)
+on conflict (project, name) do update set settings = excluded.settings
+"""
+ENDED = "insert into pipelines values (?, ?, '', 1) on conflict (project, name) do update set ended = 1"
+
+
+class Place(NamedTuple):
+    """Position of a job in a pipeline, whatever it is made of."""
+
+    pipeline: str
+    stage: str
+    partition: str | None  # None: all of the data
+    sibling: str  # difference to other jobs of the stage and partition
+
+
+class Purpose(NamedTuple):
+    """Pipeline that a job was built for."""
+
+    pipeline: str  # the pipeline's name: the build script and the name of its settings
+    project: str = ""  # folder of the project; empty: this one
+
+    def __str__(self) -> str:
+        return f"{self.pipeline} of {self.project}" if self.project else self.pipeline
 
 
 class Row(NamedTuple):
-    """A job as the index knows it.
-
-    seconds: how long it took.
-    rejected: whether it rejected its input.
-    states: states of its files when they were last known to be right; see `states_of`.
-    libraries: JSON: the libraries that it loaded, as they were installed.
-    """
+    """A job as stored in the index."""
 
     job: str
     key: str
     content: str
-    seconds: float
-    rejected: bool
+    seconds: float  # how long it took
+    rejected: bool  # True if it rejected its input
     partition: str | None
-    states: States
-    libraries: str
+    states: States  # states of its files when they were last known to be right; see `states_of`
+    libraries: str  # JSON: the libraries that it loaded, as they were installed
 
     @property
     def is_incomplete(self) -> bool:
-        """True if units of it failed, which it names in a file."""
+        """True if units of the job failed."""
         return any(state[0] == FAILED_UNITS for state in self.states)
 
 
-class Index(Places):
-    """The finished jobs of some workdirs, and which are in the places of pipelines; several processes and
-    threads may use it, of every project that has one of these workdirs.
+class Index:
+    """The finished jobs of some workdirs, and which are in the places of pipelines.
 
-    workdirs: folders of workdirs by name.
-    manifests: gives the manifests of all jobs of the workdir that it is told, from which the index is made;
-        of a job of another format only its id.
+    Several processes and threads may use it, of every project that has one of these workdirs. It is made from
+    `manifests`: those of all jobs of a workdir; of a job of another format only its id.
     """
 
     def __init__(
@@ -120,32 +137,34 @@ class Index(Places):
             pipelines = [(*pipeline, settings) for pipeline, settings in settings_of.items()]
             return [(INSERT, jobs), (DECLARED, declared), (BEGUN, pipelines), (OUTDATED, outdated)]
 
-        files = {
+        self._workdirs = workdirs
+        self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
+        self._folders: dict[tuple[str, str], str] = {}
+        self._files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
             for name, workdir in workdirs.items()
         }
-        super().__init__(workdirs, files)
 
     @property
     def kept(self) -> bool:
-        """Whether what is noted is kept; else it is forgotten at the end."""
+        """True if it is written to disk, and not forgotten at the end."""
         return all(file.kept for file in self._files.values())
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._files.values():
             file.close()
 
     def by_key(self, key: str) -> list[Row]:
-        """Jobs with a key, those without failed units first, and of these the newest."""
+        """List jobs with a key: those without failed units first, then the newest."""
         return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
 
     def by_id(self, job: str) -> list[Row]:
-        """A job."""
+        """Find a job by id."""
         return self._rows("job = ?", job)
 
     def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
-        """Jobs with a base: one of them first, then those of a partition, the newest first."""
+        """List jobs with a base: the given one first, then those of a partition, then the newest."""
         return self._rows(
             "base = ?1 or job in (select job from declared where base = ?1)",
             *(base, first, partition),
@@ -153,41 +172,41 @@ class Index(Places):
         )
 
     def by_declared(self, key: str) -> list[Row]:
-        """Jobs that count as made of what a key holds, as somebody has declared; the newest first."""
+        """List jobs with a key by a change declared harmless, the newest first."""
         return self._rows("job in (select job from declared where key = ?)", key)
 
     def insert(self, manifest: Manifest, states: States) -> None:
-        """Note a job; one that is known is replaced."""
+        """Insert or replace a job."""
         file = self._files[manifest.job.rpartition("-")[0]]
         file.write(INSERT, [_row(manifest, states)])
         if manifest.harmless:
             file.write(DECLARED, _declared_rows(manifest))
 
     def forget(self, job: str) -> None:
-        """Drop a job."""
+        """Delete a job from the index."""
         for file in self._files.values():
             file.write("delete from jobs where job = ?", [(job,)])
         self.forget_declared(job)
 
     def forget_declared(self, job: str) -> None:
-        """Drop what was declared of a job."""
+        """Delete the declarations of a job from the index."""
         for file in self._files.values():
             file.write("delete from declared where job = ?", [(job,)])
 
     def note_outdated(self, job: str) -> None:
-        """Drop a job that is of another format, and note that."""
+        """Delete a job of another format from the index, and record that."""
         self.forget(job)
         self._files[job.rpartition("-")[0]].write(OUTDATED, [(job,)])
 
     def take_outdated(self) -> list[str]:
-        """Jobs of another format that were found since this was last asked."""
+        """Return and clear the jobs of another format found since the last call."""
         found = [str(job) for (job,) in self._all("select job from outdated")]
         for file in self._files.values():
             file.write("delete from outdated where job = ?", [(job,) for job in found])
         return found
 
     def sizes(self) -> dict[str, tuple[Purpose, int]]:
-        """What every job was made for, and what it takes."""
+        """Map each job to its pipeline and its size in bytes."""
         select = "select job, pipeline, project, states from jobs"
         return {
             str(job): (
@@ -199,13 +218,105 @@ class Index(Places):
         }
 
     def of_method(self, method: str, partition: str | None) -> list[str]:
-        """Jobs of a method, the newest first."""
+        """List jobs of a method, the newest first."""
         select = "select job from jobs where method = ? and partition is ? order by rowid desc"
         return [str(job) for (job,) in self._all(select, method, partition)]
 
     def seconds(self) -> dict[str, float]:
-        """How long a job of each method takes, from the last ones."""
+        """Mean duration of the latest jobs of each method."""
         return {str(method).rpartition(".")[2]: float(mean) for method, mean in reversed(self._all(RECENT))}
+
+    def in_place(self, place: Place) -> str:
+        """Return the latest job in a place of this project, or an empty string."""
+        for file, name in self._noted(""):
+            for (job,) in file.read(f"select job from places {HERE}", name, *place):
+                return str(job)
+        return ""
+
+    def put_in_places(self, jobs: Mapping[Place, str]) -> None:
+        """Record the job in each place of a pipeline of this project."""
+        for name, file in self._files.items():
+            here = {place: job for place, job in jobs.items() if job.rpartition("-")[0] == name}
+            file.write(PUT, [(self._names[name], *place, job) for place, job in here.items()])
+            if len(self._files) > 1:
+                gone = jobs.keys() - here.keys()
+                file.write(TAKE, [(self._names[name], *place) for place in gone])
+
+    def places(self) -> dict[Place, str]:
+        """Map each place of this project's pipelines to its job."""
+        return {place: job for project, place, job in self.all_places() if not project}
+
+    def all_places(self) -> list[tuple[str, Place, str]]:
+        """List the places of every project that uses the workdirs, with their jobs."""
+        select = "select project, job, pipeline, stage, partition, sibling from places"
+        return [
+            (self.folder_of(name, project), Place(pipeline, stage, partition, sibling), job)
+            for name, file in self._files.items()
+            for project, job, pipeline, stage, partition, sibling in file.read(select)
+        ]
+
+    def start_pipeline(self, pipeline: str, settings: str) -> None:
+        """Record that a pipeline of this project starts."""
+        for file, name in self._noted(""):
+            file.write(BEGUN, [(name, pipeline, settings)])
+
+    def finish_pipeline(self, pipeline: str, places: Collection[Place], project: str = "") -> None:
+        """Record that a pipeline finished, and drop places that it no longer has."""
+        known = {place for of, place, _ in self.all_places() if (of, place.pipeline) == (project, pipeline)}
+        for file, name in self._noted(project):
+            file.write(TAKE, [(name, *place) for place in known.difference(places)])
+            file.write(ENDED, [(name, pipeline)])
+
+    def ended_pipelines(self) -> set[Purpose]:
+        """Return pipelines that finished, of every project that uses the workdirs."""
+        return {each for each, _, ended in self._pipelines() if ended}
+
+    def settings_names(self) -> dict[Purpose, str]:
+        """Map each pipeline of every project that uses the workdirs to the name of its settings."""
+        return {each: settings for each, settings, _ in self._pipelines() if settings}
+
+    def settings_file(self, name: str) -> str | None:
+        """Return the file that settings of this project were last read from."""
+        select = "select file from settings_files where project = ? and name = ?"
+        for file, project in self._noted(""):
+            for (found,) in file.read(select, project, name):
+                return str(found)
+        return None
+
+    def put_settings_file(self, name: str, path: str) -> None:
+        """Record the file that settings of this project are read from."""
+        for file, project in self._noted(""):
+            file.write("insert or replace into settings_files values (?, ?, ?)", [(project, name, path)])
+
+    def name_for(self, job: str) -> str:
+        """Name of this project in the workdir of a job."""
+        return self._names[job.rpartition("-")[0]]
+
+    def folder_of(self, workdir: str, project: str) -> str:
+        """Folder of a project; empty for this one."""
+        known = self._folders.get((workdir, project))
+        if known is None:  # of each of thousands of places
+            mine = project in ("", self._names[workdir])
+            known = "" if mine else str(project_at(self._workdirs[workdir], project))
+            self._folders[workdir, project] = known
+        return known
+
+    def _pipelines(self) -> Iterator[tuple[Purpose, str, bool]]:
+        for workdir, file in self._files.items():
+            select = "select project, name, settings, ended from pipelines"
+            for project, name, settings, ended in file.read(select):
+                purpose = Purpose(str(name), self.folder_of(workdir, str(project)))
+                yield purpose, str(settings), bool(ended)
+
+    def _noted(self, project: str) -> Iterator[tuple[Database, str]]:
+        """Yield each workdir that knows a project, with the project's name there."""
+        for workdir, file in self._files.items():
+            if not project:
+                yield file, self._names[workdir]
+            known = "select project from places union select project from pipelines"
+            for (name,) in file.read(known) if project else ():
+                if self.folder_of(workdir, str(name)) == project:
+                    yield file, str(name)
 
     def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
         columns = "job, key, content, seconds, rejected, partition, states, libraries"
@@ -222,18 +333,10 @@ class Index(Places):
 
 def _row(manifest: Manifest, states: States) -> Values:
     seconds = float(manifest.cost.get("seconds", 0))
-    what = (manifest.parts.method, manifest.partition, manifest.pipeline, manifest.project)
-    return (
-        manifest.job,
-        manifest.key,
-        manifest.base,
-        manifest.content,
-        *what,
-        seconds,
-        manifest.rejected,
-        json.dumps(states),
-        manifest.parts.libraries_text,
-    )
+    names = manifest.job, manifest.key, manifest.base, manifest.content, manifest.parts.method
+    purpose = manifest.partition, manifest.pipeline, manifest.project
+    states_text, libraries = json.dumps(states), manifest.parts.libraries_text
+    return (*names, *purpose, seconds, manifest.rejected, states_text, libraries)
 
 
 def _declared_rows(manifest: Manifest) -> list[Values]:

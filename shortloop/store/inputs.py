@@ -38,7 +38,7 @@ __all__ = [
     "last_place",
     "locate",
     "name_of",
-    "point_to",
+    "note_locations",
     "register",
 ]
 
@@ -56,11 +56,9 @@ def content_of(
     waiting: Waiting = nullcontext,
     came: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Content hash of each file.
+    """Hash each file, if its state changed since the last time, or a process may change it unseen.
 
-    A file is read only if its state changed since it was last hashed here, see `file_state`, or if a process
-    could change it and leave its state as it is; several are read at the same time. What is known when this
-    is interrupted is kept.
+    Files are read in parallel. Hashes known when this is interrupted are kept.
     """
     states = {file: _state(file) for file in files}
     mapped = mapped_for_writing({state[INODE]: file for file, (state, _) in states.items()})
@@ -70,10 +68,9 @@ def content_of(
 
 
 def known_content(files: Sequence[Path]) -> list[str]:
-    """Content hash of each file, as far as it is known without reading a file for the first time.
+    """Hash of each file, empty for one that was never read.
 
-    A file that was hashed when it had just changed is read once more: it may have changed again and look the
-    same.
+    A file hashed right after a change is read once more: it may have changed again, with the same state.
     """
     known = _read(_hashes())
 
@@ -91,7 +88,7 @@ def known_content(files: Sequence[Path]) -> list[str]:
 
 
 def name_of(content: str) -> str:
-    """Name of the file that a content was last found in; the start of the hash if nobody knows."""
+    """Name of the file in which a content was last found; else the start of the hash."""
     if " " in content:
         return Path(unquoted(content.partition(" ")[2])).name
     place = last_place(content)
@@ -99,7 +96,7 @@ def name_of(content: str) -> str:
 
 
 def last_place(content: str) -> Path | None:
-    """The file that a content was last found in, which may be another one now; None if nobody knows."""
+    """File in which a content was last found, which may have changed since; None if unknown."""
     try:
         return _noted(cache_directory("inputs") / content)
     except OSError:
@@ -112,14 +109,14 @@ def register(
     waiting: Waiting = nullcontext,
     came: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Hash files, as `content_of`, and note where each content was found, for `locate`."""
+    """Hash files like `content_of`, and record the location of each content for `locate`."""
     hashes = content_of(files, tell, waiting, came)
-    point_to(zip(hashes, files, strict=True))
+    note_locations(zip(hashes, files, strict=True))
     return hashes
 
 
-def point_to(files: Iterable[tuple[str, Path]]) -> None:
-    """Note where files are, for `locate`: of a content that lies in several places, this one."""
+def note_locations(files: Iterable[tuple[str, Path]]) -> None:
+    """Record the locations of files for `locate`; the last one of a content counts."""
     for option, file in files:
         place = _place(option)
         if not place.is_file() and " " in option:
@@ -131,7 +128,7 @@ def point_to(files: Iterable[tuple[str, Path]]) -> None:
 
 
 def locate(option: str) -> Path:
-    """The file of a content, or of a content with a name."""
+    """Find the file of a content, or of a content with a name, and check that it is unchanged."""
     place = _place(option)
     content = option.partition(" ")[0]
     if not place.is_file():
@@ -142,7 +139,7 @@ def locate(option: str) -> Path:
     state = _state(file)
     # Kept hashes are those of files that no process could change unseen when they were registered.
     known = _known_as({file: state}, _read(_hashes()))
-    found, settled = (known[file], True) if known else (_hashed(file, state[0]), False)
+    found, settled = (known[file], True) if known else (_hash_unchanged(file, state[0]), False)
     # Noted also if it is another file now: it may be put back before anybody looks again.
     note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
     if found != content:
@@ -152,7 +149,7 @@ def locate(option: str) -> Path:
 
 
 class Located(dict[str, Path]):
-    """Files by what options hold of them, each located when it is first asked for."""
+    """Files by option value, located on first access."""
 
     def __missing__(self, option: str) -> Path:
         self[option] = locate(option)
@@ -160,14 +157,14 @@ class Located(dict[str, Path]):
 
 
 def check_located() -> None:
-    """Check, as `locate`, that the files which this process has located are still what they were."""
+    """Check that the files which this process located are unchanged."""
     if _located:
         for content in sorted(_located.get(cache_directory("inputs"), ())):
             locate(content)
 
 
 def changed_unseen() -> list[tuple[Path, str]]:
-    """Read all files again whose content is known, and forget what is known of those that hold another.
+    """Read all known files again, and forget the hashes of those whose content differs.
 
     A file that is mapped for writing may change without a change of its times.
     """
@@ -188,7 +185,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
             return ""
         except OSError as error:
             return f"cannot be read: {error.strerror}"
-        return "" if same else "holds something else than when it was read, though its times are the same"
+        return "" if same else "changed since it was read, though its times are the same"
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
@@ -202,10 +199,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
 
 
 def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -> bool:
-    """True if a file that a job has located was never another one since.
-
-    `settled` says that any change shows in the state; else the file is read again.
-    """
+    """True if a located file never changed since; it is read unless `settled`, as any change then shows."""
     try:
         return file_state(Path(file))[0] == list(state) and (settled or hash_file(Path(file)) == content)
     except OSError:
@@ -213,12 +207,12 @@ def is_unchanged(file: str, content: str, state: Sequence[int], settled: bool) -
 
 
 def _hashes() -> Path:
-    """Where hashes are kept; its name says which, as a file of others must not be taken for one of these."""
+    """File of the known hashes; the name includes the algorithm, so that others are ignored."""
     return cache_directory("inputs") / "blake3.json"
 
 
 def _place(option: str) -> Path:
-    """Where it is noted where a file is."""
+    """File that holds the location of a content."""
     content, _, name = option.partition(" ")
     name = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16] if name else ""
     return cache_directory("inputs") / ".".join(filter(None, (content, name)))
@@ -248,7 +242,7 @@ def _content(
     waiting: Waiting,
     came: Callable[[], None],
 ) -> dict[Path, str]:
-    """Content hash of each file; of loose ones nothing that is known counts, and nothing is kept."""
+    """Hash each file; the hashes of `loose` ones are neither looked up nor kept."""
     store = _hashes()
     known = _read(store)
     found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
@@ -259,7 +253,7 @@ def _content(
         sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
         for file, content in _hash_all(sizes, tell, waiting):
             state, settled = states[file]
-            _check_still(file, state)
+            _check_unchanged(file, state)
             found[file] = content
             if file not in loose:
                 fresh[str(file)] = [*state, content if settled else YOUNG]
@@ -274,7 +268,7 @@ def _content(
 
 
 def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, object]) -> dict[Path, str]:
-    """Content of the files that are as they were when it was found."""
+    """Look up the hashes of unchanged files."""
     entries = {file: known.get(str(file)) for file in states}
     return {
         file: str(entry[-1])
@@ -283,13 +277,13 @@ def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, ob
     }
 
 
-def _hashed(file: Path, state: list[int]) -> str:
+def _hash_unchanged(file: Path, state: list[int]) -> str:
     ((_, content),) = _hash_all({file: state[SIZE]})
-    _check_still(file, state)
+    _check_unchanged(file, state)
     return content
 
 
-def _check_still(file: Path, state: list[int]) -> None:
+def _check_unchanged(file: Path, state: list[int]) -> None:
     if _state(file)[0] != state:
         hint = "wait until it is complete, and run again"
         raise InputError("a file changes while it is read", file=file, hint=hint)
@@ -310,7 +304,7 @@ def _unreadable(file: Path, error: OSError) -> InputError:
 
 
 def keep_hashes() -> None:
-    """Write the hashes that were found since the last time; thousands of files may be hashed one by one."""
+    """Write new hashes at once, because thousands of files may be hashed one by one."""
     for store, fresh in _fresh.items():
         if fresh:
             kept = {file: entry for file, entry in _read(store).items() if entry is not None}
@@ -322,7 +316,7 @@ atexit.register(keep_hashes)
 
 
 def _read(store: Path) -> Mapping[str, object]:
-    """Entries of all files; None stands for one that was taken out."""
+    """Read all entries; None stands for a removed one."""
     fresh = _fresh.get(store, {})
     try:
         found = os.stat(store)

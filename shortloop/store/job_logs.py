@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["WARNED", "is_first_of_job", "keep_logs", "put_logs_into"]
+__all__ = ["WARNED", "is_first_warning", "keep_logs", "set_log_folder"]
 
 FORMAT = "%(asctime)s.%(msecs)03d %(levelname)s %(name)s: %(message)s"
 WARNED = re.compile("\x1e([^\x1f]*)\x1f([^\x1e]*)\x1e")
@@ -24,8 +24,8 @@ _seen: set[str] = set()
 
 
 def keep_logs(folder: Path | None = None) -> None:
-    """From now on, log records from INFO on are printed, and warnings once per job and place."""
-    put_logs_into(folder)
+    """Print log records from INFO on, and warnings once per job and place."""
+    set_log_folder(folder)
     warnings.showwarning = _show
     # Not a handler of the root: `basicConfig` of a stage would do nothing.
     logging.lastResort = _Records(logging.INFO)
@@ -35,21 +35,21 @@ def keep_logs(folder: Path | None = None) -> None:
         root.addHandler = _add_handler  # type: ignore[method-assign,assignment]
 
 
-def put_logs_into(folder: Path | None) -> None:
-    """From now on, the job is the one in a folder."""
+def set_log_folder(folder: Path | None) -> None:
+    """Set the folder of the current job."""
     global _folder
     _folder = None if folder is None else f"{folder}/OUTPUT"
 
 
 class _Level(int):
-    """A level that can be told from the same one set by a stage."""
+    """A level that differs from an equal one set by a stage."""
 
 
 _OURS = _Level(logging.INFO)
 
 
 def _add_handler(handler: logging.Handler) -> None:
-    """To the root: whoever has a handler of their own has Python's level as well."""
+    """Restore Python's default level of the root logger for users with handlers of their own."""
     root = logging.getLogger()
     del root.addHandler
     if root.level is _OURS:
@@ -58,7 +58,7 @@ def _add_handler(handler: logging.Handler) -> None:
 
 
 class _Records(logging.Handler):
-    """Prints records, each line of a minor one with what tells it from a print."""
+    """Prints records; each line of a minor one is marked, to differ from a print."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
@@ -75,8 +75,8 @@ class _Records(logging.Handler):
             self.handleError(record)
 
 
-def is_first_of_job(place: str, folder: str) -> bool:
-    """Whether no process of a job, which prints into this folder, has shown a warning of this place."""
+def is_first_warning(place: str, folder: str) -> bool:
+    """True if no process of the job has shown the warning of this place yet."""
     try:
         with open(os.open(f"{folder}/{SHOWN}", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o666), "r+b") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
@@ -97,7 +97,7 @@ def _show(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """In place of ``warnings.showwarning``."""
+    """Replacement of ``warnings.showwarning``."""
     stream = sys.stderr if file is None else file
     if stream is None:
         return
@@ -109,7 +109,7 @@ def _show(
         _seen.add(place)
         if _folder is None:
             text = f"\x1e{place}\x1f{text}\x1e"
-        elif not is_first_of_job(place, _folder):
+        elif not is_first_warning(place, _folder):
             return
     with contextlib.suppress(OSError):
         stream.write(text)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
+from shortloop.base.extras import need
 from shortloop.project.project import project_directory
-from shortloop.stages.records import FAILED_UNITS
-from shortloop.stages.results import Result
-from shortloop.store.labelled import array_frame, dataset
+from shortloop.stages.records import FAILED_UNITS, axes_of
+from shortloop.stages.results import Result, upstream
 from shortloop.store.manifest import read_manifest
 from shortloop.store.workdir import project_at
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import xarray as xr
 
-__all__ = ["LoadedJob"]
+    from shortloop.base.plain import Plain
+    from shortloop.stages.records import Described, Record
+
+__all__ = ["Dimensions", "LoadedJob", "array_frame", "dataset", "dimensions", "facts_as_json"]
 
 
 class LoadedJob(Result):
@@ -82,9 +89,7 @@ class LoadedJob(Result):
             if type(error) is not InputError or not self.arrays:
                 raise
             raise InputError(
-                error.problem,
-                found=error.found,
-                expected=f"one of {', '.join([*self.tables, *self.arrays])}",
+                error.problem, found=error.found, expected=f"one of {', '.join([*self.tables, *self.arrays])}"
             ) from None
 
     def _allow(self, pickle: Path) -> None:
@@ -103,3 +108,148 @@ class LoadedJob(Result):
             return ""
         whose = f", of {project_at(workdir, of)}" if of else ""
         return f"it lies in {workdir}{whose}, and not in this project, {project}"
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """Names of the axes of all arrays of a job, valid for xarray."""
+
+    of: Mapping[str, tuple[str, ...]]  # those of each array
+    coordinates: Mapping[str, str]  # by axis: the array or fact that holds its coordinates
+
+
+def dimensions(record: Record) -> Dimensions:
+    """Name the axes of all arrays of a job."""
+    arrays, said = record["arrays"], record.get("coordinates", {})
+    lengths: dict[str, set[int]] = {}
+    for each in arrays.values():
+        for axis, length in zip(axes_of(each), each["shape"], strict=True):
+            lengths.setdefault(axis, set()).add(length)
+    along = {
+        axis: source
+        for axis, known in lengths.items()
+        if (source := said.get(axis) or _of_its_name(axis, record)) is not None and len(known) == 1
+    }
+    taken: dict[str, tuple[str, str, int]] = {}  # which axis each name is the name of
+    of: dict[str, tuple[str, ...]] = {}
+    coordinates: dict[str, str] = {}
+    for array, each in arrays.items():
+        axes, names = axes_of(each), []
+        for place, axis in enumerate(axes):
+            again = axes[:place].count(axis) if axis else 0  # as of a covariance
+            owner = array if not axis or len(lengths[axis]) > 1 else ""
+            text = axis or f"axis {place}"
+            name = along[axis] if not again and along.get(axis) in arrays else _name(text, owner, again)
+            this = (text, owner, again)
+            # An array may be called as an axis only if it says what stands along it.
+            while (name in arrays and along.get(axis) != name) or taken.setdefault(name, this) != this:
+                name += "_"
+            if axis in along:
+                coordinates[name] = along[axis]
+            names.append(name)
+        of[array] = tuple(names)
+    return Dimensions(of, coordinates)
+
+
+def dataset(result: Result) -> xr.Dataset:
+    """Give all arrays of a job."""
+    need("xarray", ["xarray"])
+    import numpy as np
+    import xarray as xr
+
+    named = dimensions(result.record)
+    variables = {
+        name: (named.of[name], np.asarray(values), _said_of(result.record["arrays"][name]))
+        for name, values in result.arrays.items()
+    }
+    along = {
+        name: (name, _places(result, source))
+        for name, source in named.coordinates.items()
+        if name not in variables
+    }
+    return xr.Dataset(variables, along, _attributes(result))
+
+
+def array_frame(result: Result, array: str) -> pd.DataFrame:
+    """Give an array of a job as a table: a row for each of its values."""
+    need("tables", ["pandas"])
+    import numpy as np
+    import pandas as pd
+
+    named, values = dimensions(result.record), np.asarray(result.arrays[array])
+    levels = [
+        _places(result, named.coordinates[name]) if name in named.coordinates else np.arange(length)
+        for name, length in zip(named.of[array], values.shape, strict=True)
+    ]
+    frame = pd.DataFrame({array: values.reshape(-1)})
+    if len(levels) == 1:
+        frame.index = pd.Index(levels[0], name=named.of[array][0])
+    elif levels:
+        frame.index = pd.MultiIndex.from_product(levels, names=named.of[array])
+    return frame
+
+
+def facts_as_json(record: Record) -> dict[str, Plain]:
+    """Give the facts of a job as JSON has them; of an object, its description."""
+    return record["facts"] | {name: each["text"] for name, each in record.get("objects", {}).items()}
+
+
+def _of_its_name(axis: str, record: Record) -> str | None:
+    """Find the array that has the name of its one axis."""
+    name = _name(axis)
+    array = record["arrays"].get(name)
+    return name if array is not None and axis and axes_of(array) == (axis,) else None
+
+
+def _name(text: str, owner: str = "", again: int = 0) -> str:
+    said = f"{text} of {owner}" if owner else text
+    return (re.sub(r"\W+", "_", said).strip("_") or "axis") + (f"_{again + 1}" if again else "")
+
+
+def _places(result: Result, source: str) -> np.ndarray:
+    """Give the coordinates along an axis: numbers, or texts."""
+    import numpy as np
+
+    if source in result.arrays:
+        return np.asarray(result.arrays[source])
+    said = result.record["facts"][source]
+    places = [", ".join(map(str, each)) if isinstance(each, list) else each for each in said]
+    are_numbers = all(isinstance(each, int | float) and abs(each) < 2**63 for each in places)
+    return np.array(places if are_numbers else ["" if each is None else str(each) for each in places])
+
+
+def _said_of(array: Described) -> dict[str, str]:
+    said = {"long_name": array["description"], "units": array["unit"]}
+    return {name: text for name, text in said.items() if text}
+
+
+def _attributes(result: Result) -> dict[str, str]:
+    """Describe a job and all that it was made from, as texts, which all files can keep."""
+    told = set(result.record.get("coordinates", {}).values())
+    jobs = [
+        {
+            "job": each.job,
+            "stage": each.stage,
+            "partition": each.partition,
+            "options": {name: option for name, option in each.options.items() if name != "partition"},
+            "inputs": each.inputs,
+            "versions": dict(each.record["versions"]),
+        }
+        for each in upstream(result)
+    ]
+    found = {
+        "job": result.job,
+        "stage": result.stage,
+        "partition": result.partition or "",
+        "made": result.made.isoformat(timespec="seconds"),
+        "problem": result.problem or "",
+        "facts": _json(
+            {name: fact for name, fact in facts_as_json(result.record).items() if name not in told}
+        ),
+        "provenance": _json(jobs),
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _json(plain: object) -> str:
+    return json.dumps(plain, ensure_ascii=False) if plain else ""

@@ -49,7 +49,7 @@ def load(job: str, trusted: bool = False) -> LoadedJob:
 
 
 def look_up(job: str) -> Result:
-    """Load a job as `load` does, or one of a method that others wrote, which leaves files and no record."""
+    """Load a job like `load`, or a job of a foreign method, which leaves files and no record."""
     folder = job_directory(str(job))
     if (folder / FINISHED).is_file() and not (folder / RECORD).exists():
         manifest = read_manifest(folder)
@@ -59,10 +59,7 @@ def look_up(job: str) -> Result:
 
 
 def open_any(folder: Path) -> Result:
-    """Load the finished job in a folder.
-
-    Of a method that others wrote, there are the files that it told exax of.
-    """
+    """Load the finished job in a folder; of a foreign method, the files that it registered with exax."""
     if (folder / RECORD).exists():
         return open_job(folder)
     bare = bare_result(folder, here())
@@ -70,7 +67,7 @@ def open_any(folder: Path) -> Result:
 
 
 def _registered(folder: Path) -> list[str]:
-    """Files that a job told exax of; what it has pickled is for Python alone."""
+    """Files that a job registered with exax, except pickles."""
     try:
         names = json.loads((folder / FINISHED).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -79,7 +76,7 @@ def _registered(folder: Path) -> list[str]:
 
 
 def here() -> Where:
-    """Where input files and jobs of this project are."""
+    """Locations of this project's input files and jobs."""
     return Where(Located(), {name: Path(folder) for name, folder in configuration().workdirs.items()})
 
 

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.stages.records import FORMAT
+from shortloop.stages.records import FORMAT, RECORD
 from shortloop.stages.tables import is_table_file
-from shortloop.store.harmless import Change, Harmless
 from shortloop.store.notes import NOTED
 
 __all__ = [
     "MANIFEST",
     "OTHER_FORMAT",
+    "Change",
     "Cost",
+    "Harmless",
     "Manifest",
     "NotOnDisk",
+    "is_outdated",
     "manifest_problem",
     "read_manifest",
     "write_manifest",
@@ -31,83 +35,60 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
-Cost = dict[str, float]
-"""What a job took: a number by what it is of."""
+Cost = dict[str, float]  # what a job took: a number by what it is of
 
 
 class NotOnDisk(OSError):
-    """What a job left could not be put on disk; the system says so once, and may then forget what it was."""
+    """Results could not be flushed to disk; the system reports that once, and may then drop the data."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a finished job.
-
-    job: job id.
-    key: its key.
-    parts: what the key was made of.
-    content: hash of what it left; jobs that left the same are interchangeable.
-    files: size in bytes and BLAKE3 of each file.
-    base: its key without the option in which it can grow, or what all its units hang on; empty: nothing of it
-        can be taken over.
-    units: names of the options and inputs that all its units read, if others can take over its units.
-    partition: which part of the data; None: all.
-    rejected: whether it rejected its input.
-    pipeline: what it was built for: the build script and the name of its settings.
-    settings: name of the settings; empty if they have none.
-    reason: why it was built.
-    previous: the job in its place before; empty if there was none.
-    cost: ``seconds`` that it took, ``bytes`` that it left, and what `shortloop.exax.cost.Meter`
-        measured.
-    opened: files of the project or its input that it read, and that its key does not know.
-    project: the project that it was built for, as its workdir calls it; empty if that is not known.
-    harmless: changes since then for which it is not built again, as somebody has declared.
-    rests_on: of a job with exax's datasets: the jobs that these name, with their content; the job itself is
-        among them, with none. Empty: it has no datasets.
-    """
+    """Everything known about a finished job."""
 
     job: str
     key: str
-    parts: Parts
-    content: str
-    files: dict[str, tuple[int, str]]
-    base: str = ""
-    units: list[str] = field(default_factory=list)
-    partition: str | None = None
-    rejected: bool = False
-    pipeline: str = ""
-    settings: str = ""
-    reason: str = ""
-    previous: str = ""
-    cost: Cost = field(default_factory=dict)
-    opened: list[str] = field(default_factory=list)
-    project: str = ""
-    harmless: list[Harmless] = field(default_factory=list)
+    parts: Parts  # what the key was made of
+    content: str  # hash of the results; jobs with equal results are interchangeable
+    files: dict[str, tuple[int, str]]  # size in bytes and BLAKE3 of each file
+    base: str = ""  # key without the option in which it can grow, or key of all its units; empty: neither
+    units: list[str] = field(default_factory=list)  # fields that all units read, if others can take them over
+    partition: str | None = None  # None: all of the data
+    rejected: bool = False  # True if it rejected its input
+    pipeline: str = ""  # build script and name of the settings
+    settings: str = ""  # name of the settings; empty if they have none
+    reason: str = ""  # why it was built
+    previous: str = ""  # previous job in its place; empty: none
+    cost: Cost = field(default_factory=dict)  # ``seconds``, ``bytes``, and what `exax.cost` measured
+    opened: list[str] = field(default_factory=list)  # project and input files that it read, but not its key
+    project: str = ""  # project that it was built for, as its workdir calls it; empty: unknown
+    harmless: list[Harmless] = field(default_factory=list)  # later changes that need no rebuild
+    # With datasets: content of the jobs whose datasets it needs; itself is among them, without content.
     rests_on: dict[str, str] = field(default_factory=dict)
 
     @property
     def grows(self) -> str:
-        """The option in which it can grow; empty if there is none."""
+        """Option in which the job can grow; empty: none."""
         names = self.parts.options if self.base else ()
         return next((name for name in names if self.parts.key(without=name) == self.base), "")
 
     @property
     def has_tables(self) -> bool:
-        """Whether it left tables."""
+        """True if the job left tables."""
         return any(map(is_table_file, self.files))
 
     def why_harmless(self, key: str) -> list[str]:
-        """Why it counts as the job of another key, with the libraries as they are installed."""
+        """Reasons why the job has another key, if its libraries are still installed."""
         states = [(each.applied(self.parts), each.why) for each in self.harmless]
         return [why for parts, why in states if parts.key() == key and parts.is_installed]
 
     def libraries_as_declared(self) -> str | None:
-        """Its libraries with a change that was declared harmless, if they are installed so."""
+        """Libraries after a change declared harmless, if they are installed like that."""
         states = (each.applied(self.parts) for each in self.harmless)
         return next((parts.libraries_text for parts in states if parts.is_installed), None)
 
     def declared(self) -> list[tuple[str, str, Harmless]]:
-        """What it counts as, beside what it was made of."""
+        """Keys and bases that the job has by declarations."""
         states = [(each.applied(self.parts), each) for each in self.harmless]
         return [(parts.key(), self._base_of(parts), each) for parts, each in states]
 
@@ -119,7 +100,7 @@ class Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put all of a job on disk, and then its manifest."""
+    """Flush all of a job to disk, then write its manifest."""
     try:
         for name in {*manifest.files, *(str(Path(name).parent) for name in manifest.files)}:
             _sync(folder / name)
@@ -127,14 +108,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
     plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
     plain["harmless"] = [vars(each) for each in manifest.harmless]
-    for name in ("harmless", "rests_on"):  # versions of Shortloop that do not know of it can read all others
-        if not plain[name]:
-            del plain[name]
     part = folder / f".{MANIFEST}.{os.getpid()}"
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(value)}"
-        for name, value in (plain | {"hash": digest(plain)}).items()
-    )
+    lines = (f'"{name}": {json.dumps(value)}' for name, value in (plain | {"hash": digest(plain)}).items())
     with part.open("w", encoding="utf-8") as stream:
         stream.write("{" + ",\n".join(lines) + "}\n")
         stream.flush()
@@ -146,13 +121,13 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a job."""
+    """Read the manifest of a job; None if it cannot be used."""
     found = _read(folder)
     return found if isinstance(found, Manifest) else None
 
 
 def manifest_problem(folder: Path) -> str | None:
-    """Why a job has no manifest that can be used."""
+    """Say why a job has no usable manifest."""
     found = _read(folder)
     return None if isinstance(found, Manifest) else found
 
@@ -162,12 +137,12 @@ def _read(folder: Path) -> Manifest | str:
         plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         noted = plain.pop("hash", None)
         whole = noted == digest(plain)
-        number = plain.pop("format", 0)  # there was none at first
-        if type(number) is int and number != FORMAT and (number or whole):
+        number = plain.pop("format")
+        if type(number) is int and number != FORMAT:
             return OTHER_FORMAT
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
-        plain["harmless"] = [_harmless(**each) for each in plain.pop("harmless", [])]
+        plain["harmless"] = [_harmless(**each) for each in plain["harmless"]]
         manifest = Manifest(**plain)
         manifest.declared()  # which fails of another job's
         key = manifest.parts.key()
@@ -179,15 +154,11 @@ def _read(folder: Path) -> Manifest | str:
         return f"{MANIFEST} is damaged"
     if manifest.job != folder.name:
         return f"{MANIFEST} is that of {manifest.job}"
-    return (
-        manifest
-        if manifest.key == key
-        else f"{MANIFEST} has another key than what it says the job was made of"
-    )
+    return manifest if manifest.key == key else f"{MANIFEST} has another key than its parts"
 
 
 def _harmless(why: str, when: float, what: str, code: Change, versions: Change) -> Harmless:
-    """One as it was read, if it is well-formed."""
+    """Validate a declaration as read."""
     pairs = [pair for given in (code, versions) for pair in given.values()]
     hashes = [each for pair in pairs for each in pair if each is not None]
     if not all(isinstance(each, str) for each in (why, what, *hashes)) or not isinstance(when, int | float):
@@ -212,3 +183,62 @@ def _sync(file: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+Change = dict[str, list[str | None]]  # by name what it was and what it is; None where it was or is not there
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """A change since the job was built, declared to leave its result unchanged."""
+
+    why: str  # the reason, as it was given
+    when: float  # seconds since 1970
+    what: str  # what changed, in a line
+    code: Change  # hashes of modules
+    versions: Change  # versions of Python and of libraries
+
+    @classmethod
+    def between(cls, made_of: Parts, now: Parts, why: str, what: str) -> Harmless:
+        """Compare the parts of a key with the current ones."""
+        code, versions = _change(made_of.code, now.code), _change(made_of.versions, now.versions)
+        return cls(why, round(time.time(), 3), what, code, versions)
+
+    @property
+    def line(self) -> str:
+        """Describe it in a line, without hashes and versions."""
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
+        return f"declared harmless on {day}: {self.why} ({self.what})"
+
+    def applied(self, made_of: Parts) -> Parts:
+        """Parts of the key after the change."""
+        code, versions = _applied(made_of.code, self.code), _applied(made_of.versions, self.versions)
+        return replace(made_of, code=code, versions=versions)
+
+
+def _change(old: Mapping[str, str], new: Mapping[str, str]) -> Change:
+    names = sorted({*old, *new})
+    return {name: [old.get(name), new.get(name)] for name in names if old.get(name) != new.get(name)}
+
+
+def _applied(old: Mapping[str, str], change: Change) -> dict[str, str]:
+    found = dict(old)
+    for name, (before, after) in change.items():
+        if found.pop(name, None) != before:
+            raise ValueError(f"{name} was not {before}")
+        if after is not None:
+            found[name] = after
+    return found
+
+
+def is_outdated(folder: Path) -> bool:
+    """True if a job is stored in the format of another version of Shortloop."""
+    problem = manifest_problem(folder)
+    if problem == OTHER_FORMAT or not (folder / MANIFEST).exists():
+        return problem == OTHER_FORMAT
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    is_record = isinstance(record, dict) and {"stage", "arrays"} <= record.keys()  # else damaged, or not ours
+    return bool(is_record and record.get("format") != FORMAT)

@@ -8,10 +8,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-__all__ = ["NOTED", "Note", "are_taken", "hold_notes", "note", "notes_of", "put_notes", "take_notes"]
+__all__ = [
+    "NOTED",
+    "Note",
+    "buffer_notes",
+    "in_job_process",
+    "note",
+    "read_notes",
+    "take_notes",
+    "write_notes",
+]
 
-NOTED = ".notes"
-"""File in the folder of a job, until it is recorded."""
+NOTED = ".notes"  # file in the folder of a job, until it is recorded
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
 
 _file = ""
@@ -19,60 +27,48 @@ _held: int | None = None  # file in memory, for notes of a job whose folder is n
 
 
 class Note(TypedDict, total=False):
-    """A line of notes, which says one of these things.
+    """A line of notes: one of these facts."""
 
-    loaded: file and content of modules that were loaded, by name.
-    versions: of Python, and of libraries that were loaded, as they were then; empty of one that is not
-        installed.
-    where: the machine and the environment that these versions are of.
-    opened: a file that was opened, or a folder that was listed, with a slash at its end.
-    imported: true if a module of the user's own did so while it was imported.
-    located: a registered file that was looked up.
-    content: its content, then.
-    state: state of the file that was opened or looked up.
-    settled: whether that state tells it from any other.
-    """
-
-    loaded: Mapping[str, tuple[str, str]]
-    versions: Mapping[str, str]
-    where: str
-    opened: str
-    imported: bool
-    located: str
+    loaded: Mapping[str, tuple[str, str]]  # file and content of modules that were loaded, by name
+    versions: Mapping[str, str]  # of Python and of loaded libraries; empty: not installed
+    where: str  # the machine and the environment that these versions are of
+    opened: str  # a file that was opened, or a folder that was listed, with a slash at its end
+    imported: bool  # true if a module of the user's own did so while it was imported
+    located: str  # a registered file that was looked up
     content: str
-    state: Sequence[int]
-    settled: bool
+    state: Sequence[int]  # state of the file that was opened or looked up
+    settled: bool  # whether that state tells it from any other
 
 
-def are_taken() -> bool:
+def in_job_process() -> bool:
     """True in the processes of a job."""
     return bool(_file)
 
 
-def hold_notes() -> None:
-    """From now on, this process, which must start no others, notes what it does for a job to come."""
+def buffer_notes() -> None:
+    """Collect notes in memory for a job to come; this process must not start others."""
     global _file, _held
     _held = os.memfd_create(NOTED)
     _file = os.environ[VARIABLE] = f"/proc/self/fd/{_held}"  # all that is loaded of this package finds it
 
 
 def take_notes(folder: Path) -> None:
-    """From now on, this process and those that it starts note what they do."""
+    """Write notes of this process and its children to the job's folder from now on."""
     global _file, _held
     _file = os.environ[VARIABLE] = str(folder / NOTED)
     if _held is not None:
-        put_notes(os.pread(_held, os.fstat(_held).st_size, 0))
+        write_notes(os.pread(_held, os.fstat(_held).st_size, 0))
         os.close(_held)
         _held = None
 
 
 def note(**what: Unpack[Note]) -> None:
-    """Note something, in a process of a job; elsewhere nothing is done."""
-    put_notes(json.dumps(what).encode() + b"\n")
+    """Write a note, in a process of a job; elsewhere do nothing."""
+    write_notes(json.dumps(what).encode() + b"\n")
 
 
-def put_notes(lines: bytes) -> None:
-    """Take over what a process of the job noted elsewhere."""
+def write_notes(lines: bytes) -> None:
+    """Append notes that a process of the job took elsewhere."""
     file = _file or os.environ.get(VARIABLE)
     if file and lines:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
@@ -83,8 +79,8 @@ def put_notes(lines: bytes) -> None:
             os.close(descriptor)
 
 
-def notes_of(folder: Path) -> list[Note] | None:
-    """What was noted of a job."""
+def read_notes(folder: Path) -> list[Note] | None:
+    """Read the notes of a job."""
     try:
         lines = (folder / NOTED).read_text(encoding="utf-8").splitlines()
         found: list[Note] = [json.loads(line) for line in lines]

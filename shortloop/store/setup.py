@@ -1,22 +1,33 @@
-"""exax's own record of a job, read tolerantly."""
+"""exax's own record of a job: its sources and its slices."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from shortloop.base.plain import Plain
-from shortloop.stages.results import Setup
+from shortloop.project.project import configuration
 
-__all__ = ["setup_of", "sources_of"]
+if TYPE_CHECKING:  # a server asks for slices, and nothing else
+    from shortloop.base.plain import Plain
+    from shortloop.stages.results import Setup
+
+__all__ = ["Slices", "holds_slices", "json_object", "setup_of", "slices_configured", "sources_of", "wanted"]
 
 
 def setup_of(folder: Path) -> Setup:
-    """exax's own record of a job."""
+    """Read exax's own record of a job; empty if it cannot be read."""
+    return cast("Setup", json_object(f"{folder}/setup.json"))  # a `Path` takes its time for thousands
+
+
+def json_object(file: str | Path) -> dict[str, Any]:
+    """Read an object from a JSON file; empty if it cannot be read."""
     try:
-        with open(f"{folder}/setup.json", encoding="utf-8") as stream:  # paths take their time for thousands
-            loaded: Setup = json.load(stream)
+        with open(file, encoding="utf-8") as stream:
+            loaded = json.load(stream)
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
@@ -53,3 +64,51 @@ def _jobs_in(value: Plain) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _jobs_in(each)
+
+
+class Slices:
+    """Finds jobs whose files are split by another than the current number of slices."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._ask = now  # only if a job holds slices
+        self.others: dict[str, tuple[str, int]] = {}  # by key: such a job, and its number
+
+    def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
+        """True if a job can be used with the current number of slices."""
+        slices = _slices_of(folder, names or os.listdir(folder))
+        if not slices or slices == self.now:
+            return True
+        self.others[key] = (folder.name, slices)
+        return False
+
+    @cached_property
+    def now(self) -> int:
+        """Current number of slices."""
+        return self._ask()
+
+
+def wanted(setting: int) -> int:
+    """Number of slices of a server with this setting."""
+    cores = len(os.sched_getaffinity(0))
+    return min(setting, cores) if setting > 0 else cores
+
+
+def slices_configured() -> int:
+    """Number of slices that a new server would have."""
+    return wanted(configuration().slices)
+
+
+def holds_slices(names: Collection[str], slices: int) -> bool:
+    """True if files depend on the number of slices: exax's datasets, and what each slice saved."""
+    present = set(names)
+    first = [name[:-1] for name in present if name.endswith(".0")]
+    saved = any(all(f"{name}{number}" in present for number in range(slices)) for name in first)
+    return saved or any(name.split("/")[0] == "DS" for name in present)
+
+
+def _slices_of(folder: Path, names: Collection[str]) -> int:
+    """Number of slices that a job's files are split by; 0: none."""
+    if not any(name.endswith(".0") or name.startswith("DS") for name in names):
+        return 0
+    slices = int(json.loads((folder / "setup.json").read_text(encoding="utf-8"))["slices"])
+    return slices if holds_slices(names, slices) else 0

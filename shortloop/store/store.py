@@ -43,35 +43,44 @@ from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuratio
 from shortloop.project.system_errors import if_writable
 from shortloop.stages.tables import is_table_file
 from shortloop.store.crash_repair import tidy
-from shortloop.store.dataset_chain import Rests
-from shortloop.store.formats import is_outdated
-from shortloop.store.index import Index, Row
-from shortloop.store.integrity import damage
-from shortloop.store.job_files import states_of
-from shortloop.store.manifest import MANIFEST, Manifest, manifest_problem, read_manifest
-from shortloop.store.places import Purpose
-from shortloop.store.slices import Slices, slices_configured
-from shortloop.store.stored_job import StoredJob, modules_of_objects
-from shortloop.store.writer import Writer
+from shortloop.store.index import Index, Purpose, Row
+from shortloop.store.integrity import (
+    content_of_job,
+    damage,
+    hash_outputs,
+    is_description,
+    jobs_named,
+    output_files,
+    states_of,
+)
+from shortloop.store.manifest import (
+    MANIFEST,
+    Harmless,
+    Manifest,
+    is_outdated,
+    manifest_problem,
+    read_manifest,
+    write_manifest,
+)
+from shortloop.store.setup import Slices, slices_configured
+from shortloop.store.stored_job import StoredJob, Writer, modules_of_objects
 
-__all__ = ["Store"]
+__all__ = ["Dependencies", "Store", "declare", "withdraw"]
 
 
 class Store:
-    """The finished jobs of the project's workdirs, whichever project made them; a context manager, as
-    manifests are written in the background.
+    """The finished jobs of the project's workdirs, whichever project made them.
 
-    slices: gives the number of slices that jobs have now. Default: that of a server that would be started.
+    A context manager, because manifests are written in the background. `slices` gives the number of slices
+    that jobs have now. Default: that of a server that would be started.
     """
 
     def __init__(self, slices: Callable[[], int] = slices_configured) -> None:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
-        self.damaged: dict[str, tuple[str, str]] = {}
-        """By key: a job that was set aside, and what was wrong with it."""
-        self.outdated: set[str] = set()
-        """Keys of jobs whose libraries are installed otherwise now."""
+        self.damaged: dict[str, tuple[str, str]] = {}  # by key: a job that was set aside, and its problem
+        self.outdated: set[str] = set()  # keys of jobs whose libraries are installed differently now
         self.slices = Slices(slices)
-        self._rests = Rests(self.folder, self.by_id)
+        self._dependencies = Dependencies(self.folder, self.by_id)
         self._whole: dict[str, StoredJob] = {}
         self.index = Index(self._workdirs, self._manifests)
         self._writer = Writer(self.index)
@@ -90,7 +99,7 @@ class Store:
             self.index.close()
 
     def tidy(self) -> list[str]:
-        """Clean up after jobs that did not finish; see `shortloop.store.crash_repair.tidy`."""
+        """Clean up after unfinished jobs; see `shortloop.store.crash_repair.tidy`."""
         found = tidy(self._workdirs)
         outdated = len(self.index.take_outdated())
         if outdated:
@@ -100,7 +109,7 @@ class Store:
         return found
 
     def find(self, key: str) -> StoredJob | None:
-        """The newest whole job with a key; damaged ones are set aside."""
+        """Find the newest intact job with a key; set damaged ones aside."""
         if key not in self._whole:
             rows = self.index.by_key(key)
             current = [row for row in rows if not differing(row.libraries)]
@@ -115,7 +124,7 @@ class Store:
     def find_alike(
         self, base: str, first: str = "", partition: str | None = None, most: int = -1
     ) -> list[StoredJob]:
-        """Whole jobs with a base: one of them first, then those of a partition, the newest first."""
+        """List intact jobs with a base: the given one first, then those of a partition, then the newest."""
         added = self._writer.added(base)
         rows = self.index.by_base(base, first, partition, most)
         known = {row.job for row in rows}
@@ -126,50 +135,49 @@ class Store:
         return sorted(found, key=lambda each: (each.job != first, each.partition != partition))
 
     def by_id(self, job: str) -> StoredJob | None:
-        """A whole job by its id, whatever libraries it loaded."""
+        """Find an intact job by id, whatever libraries it loaded."""
         return next(filter(None, map(self._check, self.index.by_id(job))), None)
 
     def add(self, folder: Path, manifest: Manifest) -> StoredJob:
-        """Record a job of this project, in the background, and find it from now on."""
+        """Record a job of this project in the background; `find` knows it from now on."""
         settings = self.index.settings_names().get(Purpose(manifest.pipeline), "")
         manifest = replace(manifest, project=self.index.name_for(manifest.job), settings=settings)
         found = StoredJob.from_manifest(folder, manifest)
         self._writer.add(folder, manifest, found)
         self._whole[manifest.key] = found
-        self._rests.note(found.job, found.content)
+        self._dependencies.note(found.job, found.content)
         return found
 
     def written(self) -> None:
-        """Wait until the manifests of all jobs that were added are written."""
+        """Wait until the manifests of all added jobs are written."""
         self._writer.wait()
 
     def note(self, folder: Path, manifest: Manifest) -> StoredJob:
-        """Find a job that is recorded, and known to be whole, from now on."""
+        """Index a recorded job known to be intact."""
         self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
         found = StoredJob.from_manifest(folder, manifest)
         self._whole[manifest.key] = found
         return found
 
     def rests_on(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
-        """What a job rests on, for its manifest."""
-        return self._rests.of(folder, names)
+        """Content of the jobs whose datasets a job needs, for its manifest."""
+        return self._dependencies.of(folder, names)
 
     def whole(self, folder: Path) -> Manifest | None:
-        """The manifest of a job, if all is as it was recorded."""
+        """Read the manifest of a job, if the job is intact."""
         manifest = read_manifest(folder)
         if manifest is None or not (folder / FINISHED).is_file() or is_outdated(folder):
             return None
-        if self._rests.broken(folder, manifest.files):
-            return None
-        return manifest if damage(folder, manifest) is None else None
+        is_broken = self._dependencies.broken(folder, manifest.files) or damage(folder, manifest) is not None
+        return None if is_broken else manifest
 
     def folder(self, job: str) -> Path | None:
-        """The folder of a job of this project."""
+        """Folder of a job of this project."""
         above = self._workdirs.get(job.rpartition("-")[0])
         return None if above is None else above / job
 
     def manifest_of(self, job: str) -> Manifest | None:
-        """The manifest of a job."""
+        """Read the manifest of a job by id."""
         folder = self.folder(job)
         return None if folder is None else read_manifest(folder)
 
@@ -190,7 +198,7 @@ class Store:
                     yield folder.name
 
     def _declared(self, key: str) -> StoredJob | None:
-        """A whole job that has a key as somebody declared its changes harmless."""
+        """Find an intact job with this key by a change declared harmless."""
         for row in self.index.by_declared(key):
             manifest = self.manifest_of(row.job)
             why = manifest.why_harmless(key) if manifest else []
@@ -209,30 +217,27 @@ class Store:
         folder = self.folder(row.job)
         if folder is None:
             return None
-        try:
-            same = states_of(folder, [str(state[0]) for state in row.states]) == row.states != []
-        except OSError:
-            same = False
-        has_tables = any(is_table_file(str(state[0])) for state in row.states)
-        how = row.rejected, has_tables, "", row.libraries, row.partition, row.is_incomplete
-        found = StoredJob(row.job, folder, row.content, row.seconds, *how)
-        found = replace(found, modules=modules_of_objects(folder, (str(state[0]) for state in row.states)))
-        if not same:
-            looked = self._look_again(folder, row)
-            if looked is None:
-                return None
-            found = looked
         names = [str(state[0]) for state in row.states]
-        if not self.slices.are_as_now(folder, row.key, names):
+        try:
+            is_unchanged = states_of(folder, names) == row.states != []
+        except OSError:
+            is_unchanged = False
+        found = self._as_indexed(folder, row, names) if is_unchanged else self._verified(folder, row)
+        if found is None or not self.slices.are_as_now(folder, row.key, names):
             return None
-        if broken := self._rests.broken(folder, names):
-            self.damaged.setdefault(row.key, (row.job, f"{broken}, which it rests on, is not what it was"))
+        if broken := self._dependencies.broken(folder, names):
+            self.damaged.setdefault(row.key, (row.job, f"{broken}, which it needs, is not what it was"))
             return None
-        self._rests.note(found.job, found.content)
+        self._dependencies.note(found.job, found.content)
         return found
 
+    def _as_indexed(self, folder: Path, row: Row, names: list[str]) -> StoredJob:
+        has_tables, modules = any(map(is_table_file, names)), modules_of_objects(folder, names)
+        how = row.rejected, has_tables, "", row.libraries, row.partition, row.is_incomplete
+        return StoredJob(row.job, folder, row.content, row.seconds, *how, modules)
+
     def _current(self, row: Row) -> StoredJob | None:
-        """A whole job whose libraries are as they were, but for changes that were declared harmless."""
+        """Check a job if its libraries are as they were, except for changes declared harmless."""
         if not differing(row.libraries):
             return self._check(row)
         manifest = self.manifest_of(row.job)
@@ -240,8 +245,8 @@ class Store:
         found = self._check(row) if libraries else None
         return found and replace(found, libraries=str(libraries))
 
-    def _look_again(self, folder: Path, row: Row) -> StoredJob | None:
-        """A job whose files changed in some way, if it still holds what it held."""
+    def _verified(self, folder: Path, row: Row) -> StoredJob | None:
+        """Read a job whose files changed state, and use it if their content is as recorded."""
         if not folder.is_dir():  # somebody deleted it, and may have meant to
             self.index.forget(row.job)
             self.damaged[row.key] = (row.job, "its folder is gone")
@@ -272,8 +277,89 @@ class Store:
 
 
 def _is_same_job(folder: Path, row: Row) -> bool:
-    """Whether a folder is the one that the index knows, and not one of the same name."""
+    """True if the index knows this folder, and not another one of the same name."""
     try:
         return states_of(folder, ["setup.json"])[0] in row.states
     except OSError:
         return True
+
+
+class Dependencies:
+    """Content of jobs that hold datasets of other jobs; None for damaged ones."""
+
+    def __init__(
+        self, folder: Callable[[str], Path | None], whole: Callable[[str], StoredJob | None]
+    ) -> None:
+        self._folder, self._whole = folder, whole
+        self._contents: dict[str, str | None] = {}
+
+    def note(self, job: str, content: str) -> None:
+        """Record that a job is intact."""
+        self._contents[job] = content
+
+    def of(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
+        """Content of the jobs whose datasets a job needs, for its manifest; of itself none."""
+        named = sorted(jobs_named(folder, names))
+        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
+
+    def broken(self, folder: Path, names: Iterable[str]) -> str:
+        """The first job with datasets that another one needs, and whose content is not what it was."""
+        names = list(names)
+        if names and not any(map(is_description, names)):
+            return ""
+        for job, content in self._named(folder).items():
+            if job != folder.name and (not content or self._content(job) != content):
+                return job
+        return ""
+
+    def _named(self, folder: Path | None) -> dict[str, str]:
+        manifest = None if folder is None else read_manifest(folder)
+        return {} if manifest is None else manifest.rests_on
+
+    def _content(self, job: str) -> str | None:
+        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
+        waiting = [job]
+        while waiting:
+            each = waiting.pop()
+            if each not in above and each not in self._contents:
+                above[each] = None
+                waiting += self._named(self._folder(each))
+        for each in reversed(above):
+            if each not in self._contents:
+                self._contents[each] = self._content_now(each)
+        return self._contents[job]
+
+    def _content_now(self, job: str) -> str | None:
+        found = self._whole(job)
+        if found is not None:
+            return found.content
+        folder = self._folder(job)
+        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
+            return None
+        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
+        return content_of_job(folder, files, self.of(folder, files))[0]
+
+
+def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:
+    """Keep with a job that a change is harmless, so that it is found by the key after the change."""
+    manifest = store.manifest_of(job.job)
+    if manifest is not None:
+        _rewrite(store, job.path, replace(manifest, harmless=[*manifest.harmless, harmless]))
+
+
+def withdraw(store: Store, job: str, key: str) -> bool:
+    """Withdraw the declaration by which a job has a key."""
+    folder, manifest = store.folder(job), store.manifest_of(job)
+    if folder is None or manifest is None:
+        return False
+    kept = [each for of, _, each in manifest.declared() if of != key]
+    if len(kept) == len(manifest.harmless):
+        return False
+    _rewrite(store, folder, replace(manifest, harmless=kept))
+    return True
+
+
+def _rewrite(store: Store, folder: Path, manifest: Manifest) -> None:
+    write_manifest(folder, manifest)
+    store.index.forget_declared(manifest.job)
+    store.note(folder, manifest)

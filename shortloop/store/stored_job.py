@@ -1,52 +1,48 @@
-"""A finished, usable job."""
+"""A finished job, and the background writer of manifests."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import queue
+import sqlite3
+import threading
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from shortloop.keys.own_code import is_own
+from shortloop.keys.own_code import is_own_module
+from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.stages.records import FAILED_UNITS, OBJECT, RECORD
-from shortloop.store.manifest import Manifest
+from shortloop.store.index import Index
+from shortloop.store.integrity import states_of
+from shortloop.store.manifest import MANIFEST, Manifest, NotOnDisk, write_manifest
 
-__all__ = ["StoredJob", "modules_of_objects"]
+__all__ = ["StoredJob", "Writer", "modules_of_objects"]
+
+WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 
 @dataclass(frozen=True)
 class StoredJob:
-    """A finished job that is whole.
-
-    job: job id.
-    path: its folder.
-    content: hash of what it left.
-    seconds: how long it took.
-    rejected: whether it rejected its input.
-    has_tables: whether it left tables.
-    harmless: why it is used though its code or versions changed, as somebody has declared; empty: they did
-        not.
-    partition: which part of the data it is of; None: all.
-    incomplete: true if units of it failed, which the next run computes again.
-    """
+    """An intact finished job."""
 
     job: str
     path: Path
-    content: str
-    seconds: float
-    rejected: bool
-    has_tables: bool
-    harmless: str = ""
+    content: str  # hash of the results
+    seconds: float  # how long it took
+    rejected: bool  # True if it rejected its input
+    has_tables: bool  # True if it left tables
+    harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
     libraries: str = "{}"
-    partition: str | None = None
-    incomplete: bool = False
+    partition: str | None = None  # partition; None: all of the data
+    incomplete: bool = False  # True if units failed, which the next run retries
     modules: tuple[str, ...] = ()
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
-        """A job by its manifest."""
+        """Build the record of a job from its manifest."""
         seconds = float(manifest.cost.get("seconds", 0))
         how = manifest.rejected, manifest.has_tables, "", manifest.parts.libraries_text, manifest.partition
         is_incomplete, modules = FAILED_UNITS in manifest.files, modules_of_objects(folder, manifest.files)
@@ -54,21 +50,64 @@ class StoredJob:
 
 
 def modules_of_objects(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
-    """What reading the objects of a job imports: modules of one's own, and libraries by their first names."""
+    """Modules that reading the objects of a job imports: own ones, and top names of libraries."""
     if not any(name.endswith(OBJECT) for name in files):
         return ()
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         names = {name for each in record.get("objects", {}).values() for name in each["modules"]}
-        return tuple(sorted({name if _is_own(name) else name.partition(".")[0] for name in names}))
+        return tuple(sorted({name if is_own_module(name) else name.partition(".")[0] for name in names}))
     return ()
 
 
-def _is_own(module: str) -> bool:
-    """True of modules of one's own, also of those that are gone."""
-    with suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec(module.partition(".")[0])
-        if spec is not None:
-            places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
-            return all(is_own(each) for each in places if each)
-    return True
+class Writer:
+    """Writes manifests, and knows the jobs that the index does not know yet."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
+        self._failed: list[Exception] = []
+        self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
+        self._thread: threading.Thread | None = None
+
+    def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
+        """Write the manifest of a job, and index it after those that were added before."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, daemon=True)
+            self._thread.start()
+        written = self._disk.submit(write_manifest, folder, manifest)
+        self._added.append((manifest.base, job))
+        self._waiting.put((folder, manifest, written))
+
+    def added(self, base: str) -> list[StoredJob]:
+        """Jobs with a base that the index does not know yet, the newest first."""
+        return [job for of, job in reversed([*self._added]) if base and of == base]
+
+    def wait(self) -> None:
+        """Wait until all manifests are written."""
+        self._waiting.join()
+
+    def close(self) -> None:
+        """Wait until all manifests are written, and end."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        self._disk.shutdown()
+        if self._failed:
+            raise self._failed[0]
+
+    def _write(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            folder, manifest, written = item
+            try:
+                written.result()  # the index has jobs in their order
+                self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+            except (OSError, sqlite3.Error) as error:
+                self._failed.append(error)
+                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                    (folder / FINISHED).replace(folder / SET_ASIDE)
+            finally:
+                del self._added[0]
+                self._waiting.task_done()

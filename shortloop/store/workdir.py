@@ -1,30 +1,39 @@
-"""A workdir and the projects that share it."""
+"""A workdir: the projects that share it, and its lock.
+
+One run at a time holds the lock: exax serves one client, and a second run would end the job of the first.
+"""
 
 from __future__ import annotations
 
 import errno
+import fcntl
+import json
 import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from shortloop.base.errors import InputError
-from shortloop.project.project import CONFIGURATION, configuration, project_directory
-from shortloop.project.system_errors import READ_ONLY
+from shortloop.base.text import one_line
+from shortloop.project.project import CONFIGURATION, cache_directory, configuration, project_directory
+from shortloop.project.system_errors import FULL, READ_ONLY, if_writable
 
-__all__ = ["HIDDEN", "hidden_folder", "is_gone", "project_at", "project_name"]
+__all__ = ["HELD", "HIDDEN", "hidden_folder", "is_gone", "only_run", "project_at", "project_name"]
 
-HIDDEN = ".shortloop"
-"""Folder of a workdir; exax only looks at names of jobs."""
+HIDDEN = ".shortloop"  # folder of a workdir; exax only looks at names of jobs
 
 
 def hidden_folder(workdir: Path) -> Path:
-    """The folder of a workdir for what is noted of its jobs, made if needed."""
+    """Folder for the index and the lock of a workdir, created if needed."""
     folder = workdir / HIDDEN
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # that is told from other errors, and by itself
+        if error.errno in FULL:  # which has a message of its own
             raise
-        if error.errno in READ_ONLY and workdir.is_dir():  # then it is only read
+        if error.errno in READ_ONLY and workdir.is_dir():
             return folder
         raise InputError(
             f"the workdir cannot be used ({error.strerror})",
@@ -35,18 +44,18 @@ def hidden_folder(workdir: Path) -> Path:
 
 
 def project_name(workdir: Path) -> str:
-    """What a workdir calls this project, so that both may be moved together."""
+    """Name of this project in a workdir: relative if both can be moved together."""
     inside, project = os.path.realpath(workdir), os.path.realpath(project_directory())
     return os.path.relpath(project, inside) if Path(inside).is_relative_to(project) else project
 
 
 def project_at(workdir: Path, name: str) -> Path:
-    """The folder of a project."""
+    """Folder of a project by its name in a workdir."""
     return Path(os.path.normpath(os.path.join(os.path.realpath(workdir), name)))
 
 
 def is_gone(project: str) -> bool:
-    """Whether another project uses no workdir of this one any more."""
+    """True if another project no longer uses any workdir of this one."""
     from accelerator.configfile import load_config
 
     file = os.path.join(project, CONFIGURATION)
@@ -57,3 +66,65 @@ def is_gone(project: str) -> bool:
     except Exception:  # exax fails in many ways at what it cannot read
         return False
     return not set(used).intersection(configuration().workdirs.values())
+
+
+HELD = "SHORTLOOP_RUN"  # variable that says to a child process that its parent holds the lock for it
+LOCK = "run.lock"
+
+
+@contextmanager
+def only_run(what: str, wait: bool = True) -> Iterator[None]:
+    """Lock the project and its workdirs; wait for another process, perhaps of a project that shares one.
+
+    The system unlocks them when the process ends, however it ends.
+    """
+    if os.environ.get(HELD) == str(os.getppid()):
+        yield
+        return
+    project = os.path.realpath(project_directory())
+    # Everybody takes workdirs in the same order, so that no two wait for each other.
+    workdirs = sorted({os.path.realpath(workdir) for workdir in configuration().workdirs.values()})
+    mine = {"what": what, "project": project, "pid": os.getpid(), "since": time.strftime("%H:%M:%S")}
+    with ExitStack() as held:
+        for folder in (cache_directory("jobs"), *(hidden_folder(Path(each)) for each in workdirs)):
+            stream = held.enter_context(_open(folder / LOCK))
+            _lock(stream, wait, project)
+            with if_writable():  # on a full disk, jobs can still be deleted
+                stream.truncate(0)
+                os.write(stream.fileno(), json.dumps(mine).encode())
+        yield
+
+
+def _open(file: Path) -> IO[str]:
+    try:
+        return file.open("a+", encoding="utf-8")
+    except OSError as error:
+        if error.errno not in (*READ_ONLY, errno.ENOENT):  # its folder is not there as it may not be made
+            raise
+        raise InputError(
+            "this command cannot write to the project",
+            file=file,
+            found=error.strerror,
+            hint="run the command as the project's owner, or in a copy",
+        ) from None
+
+
+def _lock(stream: IO[str], wait: bool, project: str) -> None:
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.seek(0)
+        holder = _told(stream.read(), project)
+        if not wait:
+            raise InputError("a run is in progress", found=holder, hint="wait until it has ended") from None
+        print(one_line(f"waiting for another run to end: {holder}"), flush=True)
+        fcntl.flock(stream, fcntl.LOCK_EX)
+
+
+def _told(text: str, project: str) -> str:
+    try:
+        holder = json.loads(text)
+        of = "" if holder["project"] == project else f" of the project {holder['project']}"
+        return f"{holder['what']}{of}, process {holder['pid']}, since {holder['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "a process that does not say which"

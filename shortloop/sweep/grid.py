@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shortloop.base.errors import InputError
-from shortloop.settings.changes import Changes, field_keys, value_of
-from shortloop.settings.write import toml_key, toml_value
+from shortloop.settings.changes import Changes, field_keys, toml_key, toml_value, value_of
 
 __all__ = ["Axis", "Combination", "Grid", "parse_grid", "shown_value"]
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.base.text import one_line
-from shortloop.plan.explain.phrases import counted
+from shortloop.base.text import counted, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,15 +15,14 @@ from shortloop.base.errors import InputError
 from shortloop.exax.forked import Forked, fork_ax
 from shortloop.exax.server import Server, running_server
 from shortloop.keys.code import at_one_moment, code_state
-from shortloop.keys.methods import find_method, module_of
-from shortloop.plan.build_scripts import find_script
-from shortloop.plan.lookup import DECLARED
+from shortloop.keys.methods import find_method, find_script, module_of
+from shortloop.plan.planner import DECLARED
 from shortloop.plan.request import MODULES
 from shortloop.project.project import configuration_file, job_directory
 from shortloop.report.deliver import SUMMARY_VARIABLE
 from shortloop.run.runs import JobOfRun, RunRecord, read_runs, run_numbers
-from shortloop.store.locks import HELD
 from shortloop.store.manifest import read_manifest
+from shortloop.store.workdir import HELD
 from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress

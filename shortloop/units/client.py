@@ -19,7 +19,7 @@ from shortloop.base.plain import Plain
 from shortloop.keys.code import Code
 from shortloop.keys.hashing import digest
 from shortloop.stages.threads import Pool
-from shortloop.store.notes import put_notes
+from shortloop.store.notes import write_notes
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
 from shortloop.units.process_ends import unit_lost
@@ -173,7 +173,7 @@ class Computing:
             self._hosts[facts["host"]] += 1
             for library, code in facts["kernels"].items():
                 self._kernels[library][code] = None
-        put_notes(done["notes"])
+        write_notes(done["notes"])
         self.threads += done["threads"]
         self._cpu_seconds += done["cpu_seconds"]
         if done["printed"]:

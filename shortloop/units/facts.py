@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from shortloop.base.errors import TransientError
+from shortloop.keys.code import python_here
 from shortloop.keys.hashing import hash_file
 from shortloop.keys.installed import version_of
-from shortloop.keys.interpreter import python_here
 from shortloop.keys.own_code import PACKAGE
 from shortloop.stages.threads import found_pools
 

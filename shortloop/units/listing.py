@@ -20,7 +20,7 @@ from shortloop.project.project import CONFIGURATION, cache_directory, configurat
 from shortloop.stages.records import RECORD
 from shortloop.stages.results import bare_result
 from shortloop.store.inputs import locate
-from shortloop.store.job_files import hash_outputs, output_files
+from shortloop.store.integrity import hash_outputs, output_files
 from shortloop.store.lookup import here
 from shortloop.store.manifest import read_manifest
 from shortloop.units.messages import JobWork

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
-from shortloop.store.job_logs import WARNED, is_first_of_job
+from shortloop.store.job_logs import WARNED, is_first_warning
 
 if TYPE_CHECKING:
     from shortloop.stages.stage import Stage
@@ -140,6 +140,6 @@ def _without_known_warnings(text: str) -> str:
     folder = os.path.abspath(FOLDER)
 
     def shown(match: re.Match[str]) -> str:
-        return match[2] if is_first_of_job(match[1], folder) else ""
+        return match[2] if is_first_warning(match[1], folder) else ""
 
     return WARNED.sub(shown, text)

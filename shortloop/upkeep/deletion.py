@@ -17,22 +17,20 @@ from shortloop.exax.client import is_idle
 from shortloop.exax.listener import answers
 from shortloop.project.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.store.crash_repair import CHECKPOINTS, foreign_server
-from shortloop.store.formats import BEFORE
-from shortloop.store.locks import only_run
+from shortloop.store.index import Purpose
 from shortloop.store.manifest import MANIFEST
-from shortloop.store.places import Purpose
 from shortloop.store.store import Store
-from shortloop.store.workdir import is_gone
+from shortloop.store.workdir import is_gone, only_run
 from shortloop.upkeep.inventory import Entry
 
 __all__ = ["delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
 
-KEPT = {"setup.json", MANIFEST, *BEFORE, DELETED}
+KEPT = {"setup.json", MANIFEST, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
 
 
 def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
-    """Jobs to delete, the oldest first."""
+    """Select jobs to delete, the oldest first."""
     entries = list(entries)
     latest = time.time() - (older or 0)
     found = sorted((each for each in entries if _loses_nothing(each)), key=lambda each: each.made)
@@ -50,7 +48,7 @@ def to_delete(entries: Iterable[Entry], older: float | None = None, total: int |
 
 
 def delete(store: Store, entries: Iterable[Entry]) -> int:
-    """Delete the results of jobs. No run may be in progress, see `idle_project`."""
+    """Delete the results of jobs while `idle_project` is held; return the freed bytes."""
     freed = 0
     for each in entries:
         # In this order nobody uses a job of which some is gone, wherever this is interrupted.
@@ -77,9 +75,7 @@ def delete(store: Store, entries: Iterable[Entry]) -> int:
 
 
 def old_parts() -> list[Path]:
-    """Files that were begun, and not finished when their process was cut off: in the project's cache, and
-    arrays of jobs that nobody started again.
-    """
+    """Abandoned temporary files: in the project's cache, and checkpoints of jobs."""
     cache = cache_directory("jobs").parent
     before = time.time() - OLD_PARTS
     found = [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
@@ -92,7 +88,7 @@ def old_parts() -> list[Path]:
 
 
 def pipelines_of(store: Store, settings: str) -> list[Purpose]:
-    """Pipelines that were run with settings of a name, by this project and by those that are gone."""
+    """Pipelines that were run with named settings, by this project and by deleted ones."""
     names = store.index.settings_names()
     placed = {Purpose(place.pipeline, project) for project, place, _ in store.index.all_places()}
     known = sorted(placed | store.index.ended_pipelines())
@@ -107,16 +103,14 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
     if not found:
         ours = [each.pipeline for each in known if not each.project or is_gone(each.project)]
         raise InputError(
-            "no run with settings of this name",
-            found=settings,
-            expected=" or ".join(ours) or "none was",
+            "no run with settings of this name", found=settings, expected=" or ".join(ours) or "none was"
         )
     return found
 
 
 @contextmanager
 def idle_project() -> Iterator[None]:
-    """Hold the project and its workdirs so that no run begins."""
+    """Lock the project and its workdirs, so that no run starts."""
     with only_run("deleting jobs", wait=False):
         if answers() and not is_idle():
             raise InputError(
@@ -135,8 +129,7 @@ def idle_project() -> Iterator[None]:
 
 
 def _loses_nothing(each: Entry) -> bool:
-    """Whether it is superseded, of another format, was found damaged or did not finish, or its deletion was
-    cut off. The job of a build script that has not ended may be running."""
+    """True if a job may be deleted, or its deletion was interrupted; running build scripts are kept."""
     if each.state == "deleted":
         return any(file.name not in KEPT for file in each.folder.iterdir())
     if each.state == "unfinished":

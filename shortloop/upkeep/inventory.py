@@ -1,22 +1,43 @@
-"""Inventory of all jobs: state, size, and whether they are needed."""
+"""Inventory of all jobs: state, size, whether they are needed, and whether they are intact."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from shortloop.base.errors import InputError
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
+from shortloop.stages.records import RECORD
 from shortloop.store.crash_repair import BROKEN
-from shortloop.store.formats import BEFORE, is_outdated
-from shortloop.store.manifest import MANIFEST, read_manifest
-from shortloop.store.places import Purpose
+from shortloop.store.index import Place, Purpose
+from shortloop.store.inputs import changed_unseen, locate
+from shortloop.store.integrity import added_files, damage
+from shortloop.store.manifest import (
+    MANIFEST,
+    OTHER_FORMAT,
+    Manifest,
+    is_outdated,
+    manifest_problem,
+    read_manifest,
+)
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
-__all__ = ["STATES", "Entry", "entry_of", "inventory", "needed"]
+__all__ = [
+    "STATES",
+    "Entry",
+    "Problem",
+    "check_all",
+    "check_inputs",
+    "entry_of",
+    "inventory",
+    "missing",
+    "needed",
+]
 
 STATES = {
     "current": "in the latest run of a pipeline",
@@ -33,38 +54,24 @@ STATES = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A job, as a list shows it.
-
-    job: job id.
-    folder: its folder.
-    stage: its method; of a build script its name.
-    partition: which part of the data; empty: all.
-    pipelines: whose last run it is part of; else what it was built for.
-    made: when it was begun, seconds since 1970; 0 if that is not known.
-    seconds: how long it took.
-    size: Bytes.
-    state: one of `STATES`.
-    sources: jobs that it was made from.
-    parent: job of the build script that built it.
-    script: whether it is the job of a build script.
-    """
+    """A job in a list."""
 
     job: str
     folder: Path
-    stage: str = "?"
-    partition: str = ""
-    pipelines: tuple[Purpose, ...] = ()
-    made: float = 0.0
-    seconds: float = 0.0
-    size: int = 0
-    state: str = "unfinished"
-    sources: tuple[str, ...] = ()
-    parent: str = ""
-    script: bool = False
+    stage: str = "?"  # method, or name of a build script
+    partition: str = ""  # empty: all of the data
+    pipelines: tuple[Purpose, ...] = ()  # pipelines whose last run uses it, else the one it was built for
+    made: float = 0.0  # start, seconds since 1970; 0: unknown
+    seconds: float = 0.0  # how long it took
+    size: int = 0  # bytes
+    state: str = "unfinished"  # one of `STATES`
+    sources: tuple[str, ...] = ()  # inputs
+    parent: str = ""  # job of the build script that built it
+    script: bool = False  # True for the job of a build script
 
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
-    """All jobs, by workdir and number, whichever project made them."""
+    """List all jobs by workdir and number, whichever project built them."""
     workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
     of_job: dict[str, list[Purpose]] = {}
     for project, place, job in store.index.all_places():
@@ -86,7 +93,7 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
 
 
 def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Purpose]) -> set[str]:
-    """Jobs that something still rests on."""
+    """Jobs that current or unrecorded ones depend on."""
     known = {each.job: each for each in entries}
     ended = set(ended)
     unknown = {
@@ -106,7 +113,7 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Pur
 
 
 def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose, int] | None) -> Entry:
-    """What a folder of a job says."""
+    """Describe the job in a folder."""
     made_for, size = indexed or (Purpose(""), 0)
     try:
         names = set(os.listdir(str(folder)))
@@ -119,7 +126,7 @@ def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose,
         state = "deleted"
     elif FINISHED not in names:
         state = "damaged" if names & {SET_ASIDE, BROKEN} else "unfinished"
-    elif indexed is None and names.intersection((MANIFEST, *BEFORE)) and is_outdated(folder):
+    elif indexed is None and MANIFEST in names and is_outdated(folder):
         state = "outdated"
     elif current:
         state = "current"
@@ -150,3 +157,102 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += os.lstat(f"{above}/{name}").st_size
     return total
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem of a job."""
+
+    job: str
+    stage: str  # whose result it is
+    partition: str
+    what: str
+    damaged: bool = True  # else it only has no manifest, or an additional file
+    key: str = ""  # its key; empty if that is not known
+
+
+def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
+    """Read all bytes of all recorded jobs."""
+    found = []
+    for each in entries:
+        problem = _check(each)
+        if problem is not None:
+            found.append(problem)
+        tell(each)
+    return found
+
+
+def check_inputs() -> list[Problem]:
+    """Read all known input files again; the next run re-reads those that changed."""
+    return [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]
+
+
+def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
+    """Indexed jobs whose folders are gone."""
+    there = {each.job for each in entries}
+    places = {job: place for _, place, job in store.index.all_places()}
+    found = []
+    for job in sorted(store.index.sizes().keys() - there):
+        place = places.get(job, Place("", "?", None, ""))
+        found.append(Problem(job, place.stage, place.partition or "", "its folder is gone"))
+    return found
+
+
+def _check(each: Entry) -> Problem | None:
+    if each.script or each.state in ("deleted", "outdated"):
+        return None
+    if each.state == "unreadable":
+        return _problem(each, "its folder may not be read here")
+    if each.state == "unfinished":
+        return _problem(each, "did not finish, or is still running", damaged=False)
+    if each.state == "damaged":
+        return _problem(each, "was set aside", damaged=False)
+    manifest = read_manifest(each.folder)
+    if manifest is None:
+        if is_outdated(each.folder):  # and something needs it
+            return _problem(each, OTHER_FORMAT, damaged=False)
+        if (each.folder / MANIFEST).exists():
+            return _problem(each, str(manifest_problem(each.folder)))
+        return _problem(each, "is not recorded", damaged=False)
+    if not (each.folder / FINISHED).is_file():
+        return None  # it was deleted while this went on
+    what = damage(each.folder, manifest)
+    if what is None and is_outdated(each.folder):
+        return _problem(each, f"its record {OTHER_FORMAT}", damaged=False)
+    what = what or _elsewhere(each, manifest) or _outside(each, manifest)
+    if what is not None:
+        return _problem(each, what, key=manifest.key)
+    added = added_files(each.folder, manifest)
+    words = f"has {'a file' if len(added) == 1 else 'files'} that it did not write: {', '.join(added)}"
+    return _problem(each, words, damaged=False) if added else None
+
+
+def _elsewhere(each: Entry, manifest: Manifest) -> str | None:
+    """Problem of the jobs that its datasets need; their data is read where they are checked."""
+    for job, content in manifest.rests_on.items():
+        above = configuration().workdirs.get(job.rpartition("-")[0])
+        folder = each.folder if above is None else Path(above) / job
+        other = read_manifest(folder)
+        if not (folder / FINISHED).is_file():
+            return f"rests on {job}, which is gone"
+        if job != each.job and other is not None and other.content != content:
+            return f"rests on {job}, which is another one now"
+    return None
+
+
+def _outside(each: Entry, manifest: Manifest) -> str | None:
+    """Problem of input files that hold data of a job."""
+    if RECORD not in manifest.files:
+        return None
+    record = json.loads((each.folder / RECORD).read_text(encoding="utf-8"))
+    for array in record["arrays"].values():
+        if "outside" in array:
+            try:
+                locate(array["outside"]["content"])
+            except InputError as error:
+                return f"{array['outside']['name']}, which holds its data: {error.problem}"
+    return None
+
+
+def _problem(each: Entry, what: str, damaged: bool = True, key: str = "") -> Problem:
+    return Problem(each.job, each.stage, each.partition, what, damaged, key)

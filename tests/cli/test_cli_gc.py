@@ -9,7 +9,7 @@ from toy_jobs import ToyJobs, is_deleted, toy_project
 
 from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
-from shortloop.store.locks import only_run
+from shortloop.store.workdir import only_run
 
 DAY = 86_400
 

@@ -8,9 +8,8 @@ from jobs_project import empty_project
 from shortloop.cli import plan as room
 from shortloop.plan import dry_run
 from shortloop.plan.dry_run import DryRun
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.store.store import Store
 
 project = pytest.fixture(autouse=True)(empty_project)

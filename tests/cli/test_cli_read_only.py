@@ -112,7 +112,7 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
     elif state == "cut off":  # the process that wrote it was killed, so that some is not in it yet
         code = (
             "import os; from shortloop.store.store import Store; s = Store();"
-            "from shortloop.store.places import Place;"
+            "from shortloop.store.index import Place;"
             "s.index.put_in_places({Place('x small', 'a', 'A', '1'): 'main-1'}); os._exit(0)"
         )
         assert shortloop(folder, "-c", code).returncode == 0

@@ -77,7 +77,7 @@ def test_an_input_file_that_changed_unnoticed_is_named(
     store.write_text(json.dumps({str(file): [*entry[:-1], "0" * 64]}), encoding="utf-8")
     assert verify_jobs(False) == 1
     said = capsys.readouterr().out
-    assert f"{file} holds something else than when it was read" in said
+    assert f"{file} changed since it was read" in said
     assert "1 input file changed unnoticed: the next run reads" in said
     assert "all are as they were recorded" in said
     assert verify_jobs(False) == 0

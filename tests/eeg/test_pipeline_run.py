@@ -16,7 +16,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
-from shortloop.plan.lookup import Lookup
+from shortloop.plan.planner import Lookup
 from shortloop.run.build_jobs import Executor
 from shortloop.run.progress import Progress
 from shortloop.store.store import Store

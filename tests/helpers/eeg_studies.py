@@ -8,8 +8,7 @@ from build_scripts.build_pipeline import pipeline
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
-from shortloop.plan.lookup import Lookup
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.store.store import Store
 
 STUDY = """\

@@ -20,9 +20,9 @@ from blake3 import blake3
 
 from shortloop.exax.method import STAGE
 from shortloop.keys.hashing import canonical
-from shortloop.keys.typed_options import plain
-from shortloop.plan.namesakes import options_of
-from shortloop.plan.pipeline import Built, Run
+from shortloop.keys.options import plain
+from shortloop.plan.pipeline import Built, Call, Run
+from shortloop.plan.request import options_of
 from shortloop.stages.fields import REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units
 from shortloop.stages.inputs import File
@@ -68,9 +68,8 @@ class InProcess(Run):
         """Where files are, by what options hold of them."""
         self._where = Where({**self._where.files, **dict(options_of(given))}, self._where.workdirs)
 
-    def build(
-        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **arguments: Any
-    ) -> Built:
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        arguments: dict[str, Any] = {**call.arguments}
         kind = stage_of(stage)
         fields = fields_of(kind)
         named = {*fields.jobs}

@@ -12,7 +12,7 @@ from jobs_project import make_job
 from shortloop.keys.key import Parts
 from shortloop.stages.records import FORMAT
 from shortloop.stages.results import Result
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.integrity import content_of_job, hash_outputs, output_files
 from shortloop.store.manifest import Manifest, write_manifest
 
 

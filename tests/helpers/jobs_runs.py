@@ -6,9 +6,8 @@ from pathlib import Path
 
 from jobs_exax import Exax
 
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import Pipeline
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.run.build_jobs import Executor
 from shortloop.run.progress import Event, Listener
 from shortloop.store.store import Store

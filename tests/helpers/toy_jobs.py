@@ -18,10 +18,9 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.project.project import DELETED, FINISHED
 from shortloop.stages.records import FORMAT, RECORD
-from shortloop.store.formats import BEFORE
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files, states_of
+from shortloop.store.index import Place
+from shortloop.store.integrity import content_of_job, hash_outputs, output_files, states_of
 from shortloop.store.manifest import MANIFEST, Manifest, write_manifest
-from shortloop.store.places import Place
 from shortloop.store.store import Store
 
 PIPELINE = "build_toy small"
@@ -124,7 +123,7 @@ class ToyJobs:
         )
         self.places[Place(pipeline, method, partition, "1")] = job
         with Store() as store:
-            store.index.begun(pipeline, settings)
+            store.index.start_pipeline(pipeline, settings)
             manifest = replace(manifest, project=store.index.name_for(job))
             write_manifest(folder, manifest)
             store.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
@@ -134,7 +133,7 @@ class ToyJobs:
         """The last jobs made are those of the last run."""
         with Store() as store:
             store.index.put_in_places(self.places)
-            store.index.ended(pipeline, self.places)
+            store.index.finish_pipeline(pipeline, self.places)
 
     def unrecorded(self, *, finished: bool, script: bool = False) -> str:
         """A job that exax knows, and nobody recorded; perhaps of a build script."""
@@ -232,21 +231,16 @@ def _each(made: Manifest | list[Manifest], what: str) -> Any:
 def make_outdated(folder: Path, how: str) -> None:
     """Make a job one that another version of Shortloop kept, and that is whole to that version.
 
-    `how` is "before" (there were no numbers, and a manifest had another name), or which of "manifest" and
-    "record" has another number.
+    `how` says which of "manifest" and "record" has another number.
     """
     plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     del plain["hash"]
     if how == "manifest":
         plain["format"] = FORMAT + 1
-    elif how == "record":
-        record["format"] = FORMAT + 1
     else:
-        del plain["format"], record["format"]
+        record["format"] = FORMAT + 1
     (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
     plain["files"] = files = hash_outputs(folder, output_files(folder))
     plain["content"], _ = content_of_job(folder, files)
     (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
-    if how == "before":
-        (folder / MANIFEST).rename(folder / BEFORE[0])

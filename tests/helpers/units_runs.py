@@ -16,13 +16,12 @@ from jobs_project import write
 from jobs_runs import Runs
 
 from shortloop.exax import method as method_module
-from shortloop.plan.lookup import Lookup
-from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.pipeline import Built, Call, Run
+from shortloop.plan.planner import Lookup
 from shortloop.stages.function import UnitsStage
 from shortloop.stages.results import Result
-from shortloop.store.declarations import declare
-from shortloop.store.harmless import Harmless
-from shortloop.store.store import Store
+from shortloop.store.manifest import Harmless
+from shortloop.store.store import Store, declare
 
 METHOD = '''\
 """Powers of numbers that are given by name; each is a unit."""
@@ -110,7 +109,7 @@ class UnitsRuns(Runs):
         """The edit does not change what the job left that was in the place of this one before."""
         with Store() as store:
             lookup = Lookup(store, self.name)
-            wanted = lookup.request("fit", asked.pop("partition", None), (), asked)
+            wanted = lookup.request("fit", asked.pop("partition", None), Call(asked))
             before = lookup.before(wanted)
             assert before is not None
             found = store.find(before.key)

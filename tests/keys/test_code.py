@@ -21,7 +21,7 @@ from shortloop.exax.evidence import watchers
 from shortloop.keys import closure as rooms
 from shortloop.keys import code
 from shortloop.keys.closure import closure
-from shortloop.keys.code import says_code
+from shortloop.keys.code import declares_code
 from shortloop.keys.installed import version_of
 
 project = pytest.fixture(empty_project)
@@ -151,7 +151,7 @@ def test_libraries_that_types_of_options_are_made_of_count(package: Path) -> Non
     ],
 )
 def test_a_method_that_is_made_of_a_stage_says_its_code(package: Path, code: str, expected: bool) -> None:
-    assert says_code(write(package, "methods/a_try.py", code)) is expected
+    assert declares_code(write(package, "methods/a_try.py", code)) is expected
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from jobs_project import ROOT
 
-PROGRAM = "from shortloop.keys.interpreter import python_here; print(python_here())"
+PROGRAM = "from shortloop.keys.code import python_here; print(python_here())"
 STARTS = f"""
 import subprocess, sys
-from shortloop.keys.interpreter import hand_down
-hand_down()
+from shortloop.keys.code import pass_on_options
+pass_on_options()
 subprocess.run([sys.executable, "-c", {PROGRAM!r}], check=True)
 """
 

@@ -21,8 +21,7 @@ from typing_extensions import TypedDict
 
 from shortloop.base.errors import InputError
 from shortloop.keys.hashing import canonical
-from shortloop.keys.options import check_options
-from shortloop.keys.typed_options import annotations_of, settled
+from shortloop.keys.options import annotations_of, check_options, plain_of
 from shortloop.stages.fields import _validated, typed_options
 from shortloop.stages.stage import Stage
 
@@ -81,7 +80,7 @@ def stage_of(hint: object, default: object = ...) -> type[Stage]:
 
 def sent(hint: object, value: object) -> Any:
     """What goes to the job, as text."""
-    plain = settled(annotations_of(stage_of(hint))["v"], value)
+    plain = plain_of(annotations_of(stage_of(hint))["v"], value)
     check_options("asked", {"v": plain})
     return json.loads(json.dumps(plain))
 
@@ -278,7 +277,7 @@ numbers = st.integers(-5, 5) | st.floats(-5, 5) | st.booleans() | st.text(max_si
 def test_the_default_decides_nothing(value: Any, default: Any) -> None:
     hint = int | float | bool | str | None
     asked = stage_of(hint, default)
-    plain = settled(annotations_of(asked)["v"], value)
+    plain = plain_of(annotations_of(asked)["v"], value)
     assert alike(typed_options(asked, {"v": plain}, {})["v"], value)
     assert canonical(plain) == canonical(value)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from live_project import EmptyProject
 
-from shortloop.keys.code import CODE_BESIDE
+from shortloop.keys.code import EXTRA_CODE
 
 MB = 2**20
 
@@ -116,6 +116,6 @@ def test_bytes_are_those_that_were_written(folders: dict[str, Path]) -> None:
 
 def test_the_note_on_progress_is_gone_when_the_job_is_done(folders: dict[str, Path]) -> None:
     left = [path.name for folder in folders.values() for path in folder.iterdir()]
-    assert {name for name in left if name.startswith(".")} <= {CODE_BESIDE}
+    assert {name for name in left if name.startswith(".")} <= {EXTRA_CODE}
     post = json.loads((folders["units"] / "post.json").read_text(encoding="utf-8"))
     assert post["files"] == ["file", "record.json"]

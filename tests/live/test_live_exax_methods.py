@@ -133,7 +133,7 @@ def test_datasets_that_lie_in_a_job_that_is_not_whole_are_written_again(
     assert found["more"] == before["more"]
     # The chain names it, and so does what keeps a column of it; hashed copies name none.
     assert found["built"] == [*STEPS[:3], "dataset_filter_columns"], said
-    assert f"{folder.name}, which it rests on, is not what it was" in said
+    assert f"{folder.name}, which it needs, is not what it was" in said
     assert project.go()[0] == found | {"built": []}
 
 

@@ -181,7 +181,7 @@ def test_a_unit_that_takes_too_long_is_ended(project: FailingProject, engine: st
     said = "TimeoutError: took over 1.5 s"
     assert project.loaded("fit").errors == {"g1": said, "g2": said}
     planned = project.shortloop("plan", "x").stdout
-    assert "reused 1 × fit: units of it failed, and are computed again" in planned
+    assert "reused 1 × fit: its failed units are retried" in planned
     assert "all 4 jobs are cached; failed units of 1 would be computed again" in planned
     project.mend()
     project.give("fit", timeout="5 min", retries=1)

@@ -84,6 +84,7 @@ SCRIPT = """\
 import json
 from pathlib import Path
 
+from methods.a_fit import fit
 from shortloop import pipeline
 
 ASKED = Path(__file__).parents[1] / "asked.json"
@@ -93,8 +94,8 @@ ASKED = Path(__file__).parents[1] / "asked.json"
 def main(run):
     asked = json.loads(ASKED.read_text())
     panel = run.build("panel", file=run.file("panel.csv"))
-    fit = run.build("fit", panel=panel, **asked)
-    return run.build("kinds", fit=fit, words={"a": [1, 2]})
+    fitted = run.build(fit, panel=panel, **asked)
+    return run.build("kinds", fit=fitted, words={"a": [1, 2]})
 """
 FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
 

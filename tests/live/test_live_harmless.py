@@ -74,7 +74,7 @@ def test_what_is_no_change_of_code_is_refused(project: BootstrapProject) -> None
 
 def test_while_a_run_is_in_progress(project: BootstrapProject) -> None:
     code = (
-        "from shortloop.store.locks import only_run\nimport subprocess, sys\nwith only_run('a run'):"
+        "from shortloop.store.workdir import only_run\nimport subprocess, sys\nwith only_run('a run'):"
         "\n    c = [sys.executable, '-m', 'shortloop', 'harmless', 'bootstrap', 'x', 'bootstrap']"
         "\n    sys.exit(subprocess.run(c).returncode)"
     )

@@ -13,7 +13,7 @@ import pytest
 from live_project import PATIENCE, LiveProject
 from PIL import Image
 
-from shortloop.keys.code import CODE_BESIDE
+from shortloop.keys.code import EXTRA_CODE
 
 pytestmark = pytest.mark.live
 
@@ -153,7 +153,7 @@ def test_what_went_into_the_key_lies_with_the_job(finished: LiveProject) -> None
         texts = {Path(m.name).name: archive.extractfile(m).read().decode() for m in archive}  # type: ignore[union-attr]
     (code,) = [text for name, text in texts.items() if name.endswith(".txt")]
     assert "# module shortloop.eeg.decoding.train" in code
-    beside = (finished.result("train", "A") / CODE_BESIDE).read_text(encoding="utf-8")
+    beside = (finished.result("train", "A") / EXTRA_CODE).read_text(encoding="utf-8")
     assert "# module shortloop.eeg.decoding.solvers.svm" in beside  # which is imported by name
     assert f"# python {platform.python_version()}" in code
     assert "# module shortloop.eeg.group.statistics" not in code

@@ -123,7 +123,7 @@ def test_a_run_that_builds_nothing_asks_exax_for_nothing(project: Reusing) -> No
 
 HOLD = """\
 import sys
-from shortloop.store.locks import only_run
+from shortloop.store.workdir import only_run
 with only_run("another"):
     print("held", flush=True)
     sys.stdin.readline()

@@ -122,7 +122,7 @@ def test_both_build_what_changed_for_both_once(project: SharingProject) -> None:
     project.go("a")
     project.go("b")
     (project.folder / "panel.csv").write_text("1,2,3,4\n", encoding="utf-8")
-    assert "if its files, which are not read yet, hold something else" in project.says("plan", "b")
+    assert "if the content of its unread files changed" in project.says("plan", "b")
     assert [stage for stage, _ in reasons(project.go("b"))] == ["panel", "fit"]
     assert project.go("a") == []
     said = project.says("why", "panel")

@@ -268,8 +268,8 @@ def test_notes_that_a_power_cut_cut_short_do_not_keep_the_server_from_starting(t
     toy.start_server()
     built, said = toy.chain()
     assert len(built) == 2
-    assert f"{first.name} was cut short (post.json)" in said
-    assert f"{second.name} was cut short (setup.json)" in said
+    assert f"{first.name} was truncated (post.json)" in said
+    assert f"{second.name} was truncated (setup.json)" in said
 
 
 def test_a_second_server_on_the_same_workdir_is_refused(toy: ToyProject) -> None:

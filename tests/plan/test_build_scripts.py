@@ -11,8 +11,7 @@ from jobs_project import CONFIGURATION, empty_project, write
 
 from shortloop.base.errors import InputError
 from shortloop.keys import methods
-from shortloop.plan import build_scripts
-from shortloop.plan.build_scripts import chosen_script, find_script
+from shortloop.keys.methods import chosen_script, find_script
 
 
 @pytest.fixture
@@ -25,9 +24,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("sl_one", "sl_two"):
         write(folder, f"{name}/__init__.py", "")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    methods.look_again()
+    methods.forget_methods()
     yield folder
-    methods.look_again()
+    methods.forget_methods()
     sys.path_importer_cache.clear()
 
 
@@ -55,7 +54,7 @@ def test_a_project_that_is_reached_by_a_link_has_its_scripts(
 ) -> None:
     write(project, "sl_one/build_mine.py", "")
     (tmp_path / "link").symlink_to(project)
-    monkeypatch.setattr(build_scripts, "project_directory", lambda: tmp_path / "link")
+    monkeypatch.setattr(methods, "project_directory", lambda: tmp_path / "link")
     assert chosen_script(None) == "build_mine"
 
 

@@ -23,18 +23,15 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.causes import explain
 from shortloop.plan.harmless import Declared, declare_harmless
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import BUILD, REUSE
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
 from shortloop.run.build_jobs import Executor
-from shortloop.store.harmless import Harmless
-from shortloop.store.manifest import MANIFEST, manifest_problem, read_manifest
-from shortloop.store.places import Place
+from shortloop.store.index import Place
+from shortloop.store.manifest import MANIFEST, Harmless, manifest_problem, read_manifest
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import inventory
-from shortloop.upkeep.verification import check_all
+from shortloop.upkeep.inventory import check_all, inventory
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)

@@ -9,10 +9,10 @@ import pytest
 from jobs_project import empty_project, own_package, write
 from jobs_runs import Runs
 
-from shortloop.plan.lookup import Lookup
-from shortloop.plan.pipeline import REUSE, Built
+from shortloop.plan.pipeline import REUSE, Built, Call
+from shortloop.plan.planner import Lookup
 from shortloop.plan.request import Request
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -31,7 +31,7 @@ def lookup(package: Path) -> Iterator[Lookup]:
 
 
 def asked(lookup: Lookup, **arguments: object) -> Request:
-    return lookup.request("toy", "A", (), arguments)
+    return lookup.request("toy", "A", Call(arguments))
 
 
 def test_a_job_that_is_there(lookup: Lookup) -> None:

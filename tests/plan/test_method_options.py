@@ -10,9 +10,9 @@ import pytest
 from jobs_project import empty_project, own_package, write
 
 from shortloop.base.errors import InputError
-from shortloop.plan.method_options import PLANNED
-from shortloop.plan.pipeline import Built
+from shortloop.plan.pipeline import Built, Call
 from shortloop.plan.request import Request, request
+from shortloop.plan.signature import PLANNED
 from shortloop.stages.inputs import File
 
 project = pytest.fixture(empty_project)
@@ -59,7 +59,7 @@ def method(package: Path) -> Path:
 
 
 def asked(datasets: dict[str, Any] | None = None, **arguments: Any) -> Request:
-    return request("p", "theirs", None, {"name": "a", "number": 1, **arguments}, (), {}, datasets)
+    return request("p", "theirs", None, Call({"name": "a", "number": 1, **arguments}, (), datasets or {}), {})
 
 
 def one(**option: Any) -> tuple[Any, Any]:
@@ -116,7 +116,7 @@ def test_a_file_is_its_path_for_exax_and_its_content_for_the_key(project: Path) 
 def test_a_method_that_finds_files_by_content_is_given_that(package: Path) -> None:
     head = "from shortloop.keys.code import code_of\ndepend_extra = code_of(__file__)\n"
     write(package, "methods/a_ours.py", f"{head}options = {{'file': None}}\n\n\ndef synthesis(): ...\n")
-    wanted = request("p", "ours", None, {"file": File(CONTENT, Path("data.csv"))}, (), {})
+    wanted = request("p", "ours", None, Call({"file": File(CONTENT, Path("data.csv"))}), {})
     assert wanted.sent == wanted.options == {"file": CONTENT}
 
 
@@ -168,7 +168,7 @@ def test_what_exax_or_a_key_cannot_take_is_refused(
 
 def test_what_is_required_and_not_given_is_named() -> None:
     with pytest.raises(InputError, match="number"):
-        request("p", "theirs", None, {"name": "a"}, (), {})
+        request("p", "theirs", None, Call({"name": "a"}), {})
 
 
 def test_a_name_is_no_path_where_no_file_is_asked_for(package: Path, method: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_dataset_may_have_the_name_of_a_job_or_an_option() -> None:
         ({}, {"first": [Built("main-1", "a", None)]}, "made from datasets"),
         ({}, {"first": (Built("main-1", "a", None), "")}, "made from datasets"),
         ({}, {"frist": Built("main-1", "a", None)}, "frist"),
-        ({"many": []}, {"many": []}, "given a dataset twice"),
+        ({"many": []}, {"many": []}, "many twice"),
     ],
 )
 def test_what_is_no_dataset_is_refused(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from jobs_project import empty_project
 
-from shortloop.plan.namesakes import files_of, problem_of
 from shortloop.plan.pipeline import Built
+from shortloop.plan.request import files_of, problem_of
 from shortloop.stages.inputs import File
 from shortloop.stages.records import FORMAT
-from shortloop.store.inputs import last_place, locate, name_of, point_to, register
+from shortloop.store.inputs import last_place, locate, name_of, note_locations, register
 
 project = pytest.fixture(empty_project)
 
@@ -67,7 +67,7 @@ def test_a_content_is_where_it_was_pointed_to(project: Path) -> None:
     content, same = register([project / "a", project / "b"])
     assert content == same
     assert last_place(content) == project / "b"
-    point_to([(content, project / "a")])
+    note_locations([(content, project / "a")])
     assert locate(content) == last_place(content) == project / "a"
     assert name_of(content) == "a"
     assert last_place("0" * 64) is None

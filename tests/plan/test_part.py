@@ -10,10 +10,9 @@ from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
 
 from shortloop.base.errors import InputError
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import ASKED, Part, choose
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
 from shortloop.run.build_jobs import Executor
 from shortloop.store.store import Store
@@ -131,7 +130,7 @@ def test_any_part_of_any_graph(package: Path) -> None:
                 n: job for n, job in before.items() if n not in wanted
             }
         with Store() as store:
-            store.index.ended("graph", ())
+            store.index.finish_pipeline("graph", ())
 
 
 def test_one_stage_alone(graph: Graph) -> None:

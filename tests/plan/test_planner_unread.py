@@ -14,12 +14,11 @@ from jobs_recorded import recorded_job
 
 from shortloop.keys import hashing
 from shortloop.keys.key import parts_of
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
+from shortloop.store.index import Place
 from shortloop.store.inputs import content_of, known_content, name_of, register
 from shortloop.store.manifest import write_manifest
-from shortloop.store.places import Place
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -117,9 +116,9 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     for pipeline in ("p", "another"):
         assert planned([""], pipeline) == (
             PERHAPS,
-            "if its files, which are not read yet, hold something else",
+            "if the content of its unread files changed",
         )
     file.write_text("two!", encoding="utf-8")
     (changed,) = register([file])
     assert planned([changed]) == (BUILD, "file a.npz was changed")
-    assert planned([*contents, ""]) == (BUILD, "a file more")
+    assert planned([*contents, ""]) == (BUILD, "one more file")

@@ -12,11 +12,11 @@ from jobs_project import empty_project, own_package, write
 from pydantic import BaseModel
 
 from shortloop.base.errors import InputError
-from shortloop.keys.typed_options import plain
-from shortloop.plan.pipeline import Built
+from shortloop.keys.options import plain
+from shortloop.plan.pipeline import Built, Call
 from shortloop.plan.request import Request, request
 from shortloop.stages.inputs import File
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -84,7 +84,7 @@ def asked(
     seen: dict[Place, int] | None = None,
     **arguments: Any,
 ) -> Request:
-    return request("chain", stage, partition, arguments, modules, {} if seen is None else seen)
+    return request("chain", stage, partition, Call(arguments, modules), {} if seen is None else seen)
 
 
 def test_the_stage_says_which_argument_is_what(methods: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_is_no_job_is_refused(methods: Path, wrong: object) -> None:
     with pytest.raises(InputError, match="the stage fit is made from jobs") as caught:
         asked(spec=SPEC, panel=wrong, others=[])
     assert caught.value.field == "panel"
-    assert caught.value.expected == "what `run.build_job` gave, one job"
+    assert caught.value.expected == "what `run.build` gave, one job"
 
 
 @pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], PANEL, {"a": PANEL}, [[PANEL]]])

@@ -16,10 +16,9 @@ from toy_jobs import make_outdated
 
 from shortloop.base.errors import InputError
 from shortloop.exax import client
-from shortloop.plan.explain.code_changes import code_now, kept_code
-from shortloop.plan.lookup import Lookup
+from shortloop.plan.explain.reasons import code_now, stored_code
 from shortloop.plan.pipeline import Built
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.run.build_jobs import Executor
 from shortloop.store.manifest import MANIFEST, read_manifest
@@ -72,9 +71,9 @@ def test_code_that_exax_does_not_keep_is_kept_with_the_job(toy: Toy) -> None:
     write(toy.project, "shortloop/named.py", "import shortloop.a, shortloop.below  # a comment\n")
     write(toy.project, "shortloop/below.py", "def low(x):\n    return x\n")
     with_them, without = toy.build(modules=["shortloop.named"]), toy.build()
-    its_own = kept_code(without.path)  # it does not say its code, with `code_of`
+    its_own = stored_code(without.path)  # it does not say its code, with `code_of`
     assert its_own.keys() == {"methods.a_toy", "shortloop.a"}
-    assert kept_code(with_them.path) == its_own | {
+    assert stored_code(with_them.path) == its_own | {
         "shortloop.below": "def low(x):\n    return x",
         "shortloop.named": "import shortloop.a, shortloop.below",
     }
@@ -151,7 +150,7 @@ def test_not_if_it_was_recorded_and_damaged_since(toy: Toy) -> None:
     assert toy.build().job != first.job
 
 
-@pytest.mark.parametrize("how", ["before", "manifest", "record"])
+@pytest.mark.parametrize("how", ["manifest", "record"])
 def test_not_if_another_version_kept_it_in_another_format(toy: Toy, how: str) -> None:
     """Though exax still hands it out, and all else of it fits."""
     first = toy.build()

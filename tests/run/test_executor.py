@@ -10,9 +10,8 @@ from jobs_runs import Runs
 
 from shortloop.base.errors import InputError
 from shortloop.exax.patches import preload
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.pipeline import REUSE, Built, Run
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.run.progress import Ended, Event, Progress, Reading, Started
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import content_of, locate

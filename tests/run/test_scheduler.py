@@ -15,10 +15,9 @@ from jobs_project import empty_project, own_package, write
 
 from shortloop.base.errors import InputError
 from shortloop.keys import hashing
-from shortloop.plan.lookup import Lookup
 from shortloop.plan.part import Part
 from shortloop.plan.pipeline import Built, Pipeline, Run
-from shortloop.plan.planner import Asked, Planner
+from shortloop.plan.planner import Asked, Lookup, Planner
 from shortloop.plan.request import request
 from shortloop.run.build_jobs import Executor
 from shortloop.run.lock import Turn

@@ -21,10 +21,12 @@ from shortloop.settings.changes import (
     changed_name,
     changed_text,
     field_keys,
+    toml_key,
+    toml_text,
+    toml_value,
     value_of,
 )
 from shortloop.settings.read import read_settings
-from shortloop.settings.write import toml_key, toml_text, toml_value
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = (

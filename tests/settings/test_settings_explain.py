@@ -8,7 +8,7 @@ import pytest
 from settings_toy import read
 
 from shortloop.base.errors import InputError
-from shortloop.settings.explain import WrongSettings
+from shortloop.settings.read import WrongSettings
 
 NAME = 'name = "soup"\n'
 

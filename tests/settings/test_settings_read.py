@@ -9,9 +9,8 @@ import pytest
 from settings_toy import Electric, Gas, Recipe, read
 
 from shortloop.base.errors import InputError
-from shortloop.settings.explain import documented_fields
 from shortloop.settings.paths import expand_path
-from shortloop.settings.read import read_settings, settings_path
+from shortloop.settings.read import documented_fields, read_settings, settings_path
 
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from shortloop.stages.results import open_result
 from shortloop.stages.rows import take_rows
 from shortloop.stages.stage import Job, Values
 from shortloop.stages.task import Task
-from shortloop.store.labelled import dimensions
+from shortloop.store.loaded import dimensions
 
 
 def everything(

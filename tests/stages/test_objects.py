@@ -23,7 +23,7 @@ from shortloop.stages.results import Result, Where, open_result
 from shortloop.stages.rows import pack, stacked, unpack
 from shortloop.stages.stage import Finished, Outputs, Stage
 from shortloop.stages.task import Task
-from shortloop.store.labelled import said_facts
+from shortloop.store.loaded import facts_as_json
 
 
 class Ends(Stage):
@@ -73,7 +73,7 @@ def test_facts_that_are_objects_come_back_beside_plain_ones(tmp_path: Path) -> N
 def test_where_facts_are_shown_an_object_is_its_repr(tmp_path: Path) -> None:
     """As in `summary.json` and in attributes of xarray."""
     found = left(tmp_path / "main-1", {"n": 1, "model": MODEL})
-    assert said_facts(found.record) == {"n": 1, "model": "LinearRegression()"}
+    assert facts_as_json(found.record) == {"n": 1, "model": "LinearRegression()"}
 
 
 def test_plain_facts_are_no_objects(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_job_whose_notes_were_cut_short_is_taken_out_of_use(
     text = (folder / name).read_bytes()
     (folder / name).write_bytes(DAMAGE[damage](text))
     mend(workdirs)
-    assert f"main-2 was cut short ({name})" in capsys.readouterr().out
+    assert f"main-2 was truncated ({name})" in capsys.readouterr().out
     assert not (folder / FINISHED).exists()
     assert (folder / BROKEN).exists()
     assert (folder / "x.npy").read_bytes() == b"a result"  # nothing is deleted
@@ -53,7 +53,7 @@ def test_a_job_whose_notes_were_cut_short_is_taken_out_of_use(
         assert (other / FINISHED).exists()
     told = tidy(workdirs)  # who runs something next is told once
     assert len(told) == 1
-    assert told[0].startswith("main-2 was cut short")
+    assert told[0].startswith("main-2 was truncated")
     assert tidy(workdirs) == []
     assert (folder / "x.npy").exists()
 

@@ -8,8 +8,8 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import parts_with
 
-from shortloop.store.dataset_chain import Rests
 from shortloop.store.manifest import Manifest, write_manifest
+from shortloop.store.store import Dependencies
 from shortloop.store.stored_job import StoredJob
 
 project = pytest.fixture(empty_project)
@@ -33,10 +33,10 @@ class Chain:
 
     def broken(self, job: str) -> str:
         """As a run that only begins finds it."""
-        rests = Rests(lambda each: self.folder / each, lambda each: self._whole(rests, each))
+        rests = Dependencies(lambda each: self.folder / each, lambda each: self._whole(rests, each))
         return rests.broken(self.folder / job, [DESCRIPTION])
 
-    def _whole(self, rests: Rests, job: str) -> StoredJob | None:
+    def _whole(self, rests: Dependencies, job: str) -> StoredJob | None:
         if job in self.lost or rests.broken(self.folder / job, [DESCRIPTION]):
             return None
         return StoredJob(job, self.folder / job, f"c{job.partition('-')[2]}", 0.0, False, False)
@@ -56,6 +56,6 @@ def test_one_that_is_lost_breaks_all_after_it(project: Path) -> None:
 def test_files_that_are_no_datasets_rest_on_nothing(project: Path) -> None:
     chain = Chain(project, 2)
     chain.lost.add("main-0")
-    rests = Rests(lambda each: chain.folder / each, lambda each: None)
+    rests = Dependencies(lambda each: chain.folder / each, lambda each: None)
     assert rests.broken(chain.folder / "main-1", ["x.npy"]) == ""
     assert rests.broken(chain.folder / "main-1", []) == "main-0"  # not known: its manifest says

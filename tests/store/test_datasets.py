@@ -11,8 +11,7 @@ import pytest
 from accelerator.dataset import DatasetColumn
 from accelerator.extras import DotDict
 
-from shortloop.store.datasets import dataset_content, jobs_named
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.integrity import content_of_job, dataset_content, hash_outputs, jobs_named, output_files
 
 CONTENTS = {"main-1": "c1", "main-2": "c2"}
 

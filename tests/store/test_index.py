@@ -15,8 +15,7 @@ from jobs_project import ROOT, empty_project
 from jobs_recorded import parts_with, recorded_job
 
 from shortloop.store.database import Database
-from shortloop.store.index import LAYOUT, OF_FORMAT, PROBES
-from shortloop.store.places import Place
+from shortloop.store.index import LAYOUT, OF_FORMAT, PROBES, Place
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -161,7 +160,7 @@ def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) ->
 
 
 OPEN_MANY = """
-from shortloop.store.places import Place
+from shortloop.store.index import Place
 from shortloop.store.store import Store
 for _ in range(20):
     Store().close()

@@ -48,9 +48,7 @@ def test_a_file_that_was_changed_through_a_map(files: list[Path], monkeypatch: p
         if file_state(files[1])[0] != state:
             pytest.skip("this file system notices it")
         assert content_of(files) == before  # as nothing says that it changed
-        assert changed_unseen() == [
-            (files[1], "holds something else than when it was read, though its times are the same")
-        ]
+        assert changed_unseen() == [(files[1], "changed since it was read, though its times are the same")]
         assert known_content(files) == [before[0], "", before[2]]
         with pytest.raises(InputError, match="a file changed"):
             locate(before[1])

@@ -13,8 +13,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import parts_with, recorded_job
 
-from shortloop.store.integrity import added_files, damage
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.integrity import added_files, content_of_job, damage, hash_outputs, output_files
 from shortloop.store.manifest import Manifest, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)
@@ -52,20 +51,20 @@ def test_a_job_as_it_was_recorded(folder: Path) -> None:
 
 
 def test_another_content(folder: Path) -> None:
-    assert forge(folder, content="0" * 40) == "its manifest names another content than its files have"
+    assert forge(folder, content="0" * 40) == "its manifest has another content hash than its files"
 
 
 def test_another_result_with_its_hash_and_not_its_content(folder: Path) -> None:
     (folder / "x.npy").write_bytes(b"better results")
     rewrite_manifest(folder)
-    assert damage(folder, manifest_of(folder)) == "its manifest names another content than its files have"
+    assert damage(folder, manifest_of(folder)) == "its manifest has another content hash than its files"
 
 
 def test_a_result_that_the_manifest_leaves_out(folder: Path) -> None:
     """It would not be checked any more."""
     files = {name: found for name, found in manifest_of(folder).files.items() if name != "x.npy"}
     content, _ = content_of_job(folder, files)
-    assert forge(folder, files=files, content=content) == "has a file that it did not leave: x.npy"
+    assert forge(folder, files=files, content=content) == "has a result file that it did not write: x.npy"
 
 
 @pytest.mark.parametrize(("problem", "rejected"), [(None, True), ("bad", False)])
@@ -171,4 +170,4 @@ def test_what_nobody_reads_does_no_damage(folder: Path, change: Callable[[Path],
 def test_a_file_that_would_be_taken_for_a_result_is_damage(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_bytes(b"x")
-    assert damage(folder, manifest_of(folder)) == f"has a file that it did not leave: {name}"
+    assert damage(folder, manifest_of(folder)) == f"has a result file that it did not write: {name}"

@@ -81,7 +81,7 @@ def test_axes_have_names_and_what_stands_along_them(job: LoadedJob) -> None:
 def test_it_is_in_no_key(file: Path) -> None:
     """A job would be built again for a newer xarray, which computed nothing of it."""
     modules, libraries = closure(file)
-    assert not {"shortloop.store.labelled", "shortloop.store.loaded"} & modules.keys()
+    assert not {"shortloop.store.loaded"} & modules.keys()
     assert "xarray" not in libraries
 
 

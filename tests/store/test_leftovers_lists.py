@@ -47,7 +47,7 @@ def test_lists_of_older_versions_are_left_alone(lists: Path) -> None:
 @pytest.mark.parametrize("length", [1, 2, 30, 60, len(LINES[3]) - 1])
 def test_a_last_line_that_was_cut_short_is_dropped(lists: Path, length: int) -> None:
     lists.write_text("".join(LINES[:3]) + LINES[3][:length], encoding="utf-8")
-    assert repair_lists(lists.parents[2]) == [f"{lists}: lines that were cut short are dropped: 1"]
+    assert repair_lists(lists.parents[2]) == [f"{lists}: 1 truncated lines are dropped"]
     assert lists.read_text(encoding="utf-8") == "".join(LINES[:3])
     assert set(lists_of(lists)["tester/built"]) == {"2026-01-01T00:00:00"}
 

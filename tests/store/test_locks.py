@@ -14,13 +14,13 @@ import pytest
 from jobs_project import ROOT, empty_project
 
 from shortloop.base.errors import InputError
-from shortloop.store.locks import HELD, only_run
+from shortloop.store.workdir import HELD, only_run
 
 project = pytest.fixture(empty_project)
 
 HOLD = """
 import sys
-from shortloop.store.locks import only_run
+from shortloop.store.workdir import only_run
 with only_run(sys.argv[1]):
     print("has it", flush=True)
     sys.stdin.read()
@@ -134,7 +134,7 @@ def test_a_workdir_has_one_run_of_whichever_project(project: Path) -> None:
 
 TAKE_MANY = """
 import sys
-from shortloop.store.locks import only_run
+from shortloop.store.workdir import only_run
 for _ in range(30):
     with only_run("one of many"):
         pass

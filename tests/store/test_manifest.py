@@ -19,8 +19,7 @@ from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.store.integrity import damage
-from shortloop.store.job_files import hash_outputs, output_files, states_of
+from shortloop.store.integrity import damage, hash_outputs, output_files, states_of
 from shortloop.store.manifest import MANIFEST, manifest_problem, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)
@@ -170,7 +169,7 @@ def test_a_manifest_of_another_job_or_key_is_none(folder: Path) -> None:
         (replace(manifest, job="main-4"), "manifest.json is that of main-4"),
         (
             replace(manifest, key="0" * 40),
-            "manifest.json has another key than what it says the job was made of",
+            "manifest.json has another key than its parts",
         ),
         (replace(manifest, parts=parts_with(options={"number": 2})), "another key"),
     ]:

@@ -10,7 +10,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import finished_job
 
-from shortloop.store.job_files import content_of_job, hash_outputs, output_files
+from shortloop.store.integrity import content_of_job, hash_outputs, output_files
 
 project = pytest.fixture(empty_project)
 

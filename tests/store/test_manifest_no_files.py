@@ -12,8 +12,7 @@ from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for
 
 from shortloop.base.errors import InputError
-from shortloop.store.integrity import damage
-from shortloop.store.job_files import hash_outputs, output_files
+from shortloop.store.integrity import damage, hash_outputs, output_files
 from shortloop.store.manifest import write_manifest
 
 project = pytest.fixture(empty_project)

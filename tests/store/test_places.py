@@ -10,7 +10,7 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for
 
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -25,7 +25,7 @@ def test_a_pipeline_that_ends_keeps_the_places_it_still_has(project: Path) -> No
         assert index.in_place(first) == ""
         index.put_in_places({first: "main-1", second: "main-2", other: "main-3"})
         index.put_in_places({second: "main-4"})
-        index.ended("p", [second])
+        index.finish_pipeline("p", [second])
         assert index.places() == {second: "main-4", other: "main-3"}
         assert index.in_place(first) == ""
         assert index.ended_pipelines() == {Purpose("p")}
@@ -47,18 +47,18 @@ def test_a_pipeline_that_ends_drops_no_place_of_another(project: Path, name: str
     jobs = {Place(each, "toy", "A", "1"): f"main-{number}" for number, each in enumerate(NAMES)}
     with Store() as store:
         store.index.put_in_places(jobs)
-        store.index.ended(name, [])
+        store.index.finish_pipeline(name, [])
         assert store.index.places() == {place: job for place, job in jobs.items() if place.pipeline != name}
         assert store.index.ended_pipelines() == {Purpose(name)}
 
 
 def test_the_study_of_a_pipeline_is_noted_beside_it(project: Path) -> None:
     with Store() as store:
-        store.index.begun("build my small study", "my small study")
-        store.index.begun("chain", "")
+        store.index.start_pipeline("build my small study", "my small study")
+        store.index.start_pipeline("chain", "")
         assert store.index.settings_names() == {Purpose("build my small study"): "my small study"}
-        store.index.ended("build my small study", [])
-        store.index.begun("build my small study", "my small study")
+        store.index.finish_pipeline("build my small study", [])
+        store.index.start_pipeline("build my small study", "my small study")
         assert store.index.ended_pipelines() == {Purpose("build my small study")}
         assert store.index.settings_names() == {Purpose("build my small study"): "my small study"}
 
@@ -66,7 +66,7 @@ def test_the_study_of_a_pipeline_is_noted_beside_it(project: Path) -> None:
 def test_a_lost_index_knows_the_studies_again_from_the_manifests(project: Path) -> None:
     folder = finished_job(project, "main-1")
     with Store() as store:
-        store.index.begun("build s", "s")
+        store.index.start_pipeline("build s", "s")
         store.add(folder, replace(manifest_for(folder), pipeline="build s"))
     for file in project.rglob("*.sqlite*"):
         file.unlink()

@@ -11,7 +11,7 @@ from jobs_project import empty_project
 
 from shortloop.exax import listener
 from shortloop.exax.listener import slices_now
-from shortloop.store.slices import Slices, holds_slices, wanted
+from shortloop.store.setup import Slices, holds_slices, wanted
 
 
 @pytest.mark.parametrize(("setting", "number"), [(-1, 3), (0, 3), (1, 1), (2, 2), (3, 3), (1000, 3)])

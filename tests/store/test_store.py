@@ -16,7 +16,7 @@ from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.store import store as room
-from shortloop.store import writer
+from shortloop.store import stored_job
 from shortloop.store.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from shortloop.store.store import Store
 
@@ -146,7 +146,7 @@ def test_a_manifest_of_another_key_that_was_made_to_fit(folder: Path) -> None:
     with Store() as store:
         assert store.find(KEY) is None
         assert reason_to_build(store, ONE, None, {}).endswith(
-            "its manifest names another content than its files have"
+            "its manifest has another content hash than its files"
         )
 
 
@@ -222,7 +222,7 @@ def test_several_are_put_on_disk_at_a_time_and_the_index_has_them_in_their_order
         if folder.name == "main-2":
             second_is_written.set()
 
-    monkeypatch.setattr(writer, "write_manifest", write)
+    monkeypatch.setattr(stored_job, "write_manifest", write)
     with Store() as store:
         for folder in folders:
             store.add(folder, manifest_for(folder, ONE))
@@ -262,7 +262,7 @@ def test_jobs_alike_are_found_before_they_are_on_disk(project: Path, monkeypatch
         assert go_on.wait(10)
         write_manifest(folder, manifest)
 
-    monkeypatch.setattr(writer, "write_manifest", write)
+    monkeypatch.setattr(stored_job, "write_manifest", write)
     base = ONE.key(without="number")
     with Store() as store:
         for name, parts in (("main-1", ONE), ("main-2", TWO), ("main-3", parts_with())):

@@ -18,16 +18,21 @@ from shortloop.keys.hashing import digest
 from shortloop.project.project import FINISHED
 from shortloop.stages.records import FORMAT, RECORD
 from shortloop.stages.results import Result
-from shortloop.store.formats import BEFORE, is_outdated
 from shortloop.store.lookup import load
-from shortloop.store.manifest import MANIFEST, OTHER_FORMAT, manifest_problem, read_manifest
+from shortloop.store.manifest import (
+    MANIFEST,
+    OTHER_FORMAT,
+    is_outdated,
+    manifest_problem,
+    read_manifest,
+)
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
 
 ONE = parts_with(options={"number": 1})
 SAID = "kept in another format, by another version of Shortloop, and not used: what is needed is built again"
-HOW = pytest.mark.parametrize("how", ["before", "manifest", "record"])
+HOW = pytest.mark.parametrize("how", ["manifest", "record"])
 
 
 def ancestor_of(folder: Path) -> Result | None:
@@ -79,9 +84,9 @@ def test_one_that_the_index_knew_by_that_name_is_not_used(folder: Path, how: str
 
 
 def test_a_run_says_so_once(project: Path) -> None:
-    for number, how in enumerate(["before", "manifest", "before"]):
+    for number in range(3):
         recorded_job(project, f"main-{number}", ONE)
-        make_outdated(project / f"workdirs/main/main-{number}", how)
+        make_outdated(project / f"workdirs/main/main-{number}", "manifest")
     recorded_job(project, "main-7", ONE)
     Store().close()  # whoever asked first, the run is told
     with Store() as store:
@@ -99,7 +104,7 @@ def test_a_run_says_so_once(project: Path) -> None:
 
 def test_an_unfinished_or_unrecorded_job_is_not_counted(project: Path) -> None:
     recorded_job(project, "main-1", ONE)
-    make_outdated(project / "workdirs/main/main-1", "before")
+    make_outdated(project / "workdirs/main/main-1", "manifest")
     (project / "workdirs/main/main-1" / FINISHED).unlink()
     finished_job(project, "main-2")
     with Store() as store:
@@ -124,14 +129,13 @@ def test_what_is_no_number_is_damage(folder: Path, number: object) -> None:
 
 
 def test_a_number_that_is_lost_is_damage(folder: Path) -> None:
-    """As its hash says; of a manifest of before there were numbers it agrees."""
     plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     del plain["format"]
     (folder / MANIFEST).write_text(json.dumps(plain), encoding="utf-8")
     assert manifest_problem(folder) == f"{MANIFEST} is damaged"
     del plain["hash"]
     (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
-    assert manifest_problem(folder) == OTHER_FORMAT
+    assert manifest_problem(folder) == f"{MANIFEST} is damaged"
 
 
 def test_a_damaged_record_is_not_taken_for_one_of_another_format(folder: Path) -> None:
@@ -144,18 +148,12 @@ def test_a_damaged_record_is_not_taken_for_one_of_another_format(folder: Path) -
         assert store.damaged[ONE.key()][0] == "main-1"
 
 
-def test_a_manifest_of_now_counts_beside_one_of_before(folder: Path) -> None:
-    (folder / BEFORE[0]).write_text("{}", encoding="utf-8")
-    assert not is_outdated(folder)
-
-
-@pytest.mark.parametrize("how", ["before", "record"])
-def test_its_record_is_not_read(folder: Path, how: str) -> None:
-    make_outdated(folder, how)
+def test_its_record_is_not_read(folder: Path) -> None:
+    make_outdated(folder, "record")
     with pytest.raises(InputError, match="format of another version") as caught:
         load("main-1")
     assert caught.value.file == str(folder / RECORD)
-    assert caught.value.found == ("no format number" if how == "before" else f"format {FORMAT + 1}")
+    assert caught.value.found == f"format {FORMAT + 1}"
     assert caught.value.expected == f"format {FORMAT}"
     ancestor = ancestor_of(folder)  # by what exax knows of it
     assert ancestor is not None
@@ -163,7 +161,7 @@ def test_its_record_is_not_read(folder: Path, how: str) -> None:
 
 
 def test_a_job_that_is_built_again_is_kept_in_the_format_of_now(project: Path, folder: Path) -> None:
-    make_outdated(folder, "before")
+    make_outdated(folder, "manifest")
     again = finished_job(project, "main-2")
     with Store() as store:
         store.add(again, manifest_for(again, ONE))

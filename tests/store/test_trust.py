@@ -144,7 +144,6 @@ def delete(folder: Path) -> None:
         (manifest_that_is_not_true, ASIDE),
         (fill_again, FORGOTTEN),
         (fill_again_and_record, FORGOTTEN),
-        (outdate("before"), FORGOTTEN),
         (outdate("manifest"), FORGOTTEN),
         (outdate("record"), FORGOTTEN),
         (shutil.rmtree, FORGOTTEN._replace(mark="", forced=True)),

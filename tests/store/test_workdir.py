@@ -12,7 +12,7 @@ from jobs_recorded import manifest_for, parts_with, recorded_job
 from shortloop.base.errors import InputError
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.project.project import DELETED, FINISHED, job_folders
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import HIDDEN, hidden_folder, project_at, project_name
 
@@ -83,7 +83,7 @@ def test_places_of_several_workdirs(project: Path) -> None:
         assert store.index.in_place(first) == "other-2"
         assert store.index.places() == {first: "other-2", second: "other-1"}
         assert len(store.index.all_places()) == 2
-        store.index.ended("chain", [first])
+        store.index.finish_pipeline("chain", [first])
         assert store.index.places() == {first: "other-2"}
         assert store.index.ended_pipelines() == {Purpose("chain")}
         store.index.put_settings_file("s", "s.toml")

@@ -13,8 +13,7 @@ from pydantic import TypeAdapter
 
 from shortloop.base.errors import InputError
 from shortloop.settings.base import Name
-from shortloop.settings.changes import value_of
-from shortloop.settings.write import toml_key, toml_value
+from shortloop.settings.changes import toml_key, toml_value, value_of
 from shortloop.sweep.grid import parse_grid
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)

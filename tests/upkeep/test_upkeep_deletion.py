@@ -13,10 +13,10 @@ from toy_jobs import ToyJobs, is_deleted, toy_project
 from shortloop.base.errors import InputError
 from shortloop.project.project import DELETED, FINISHED
 from shortloop.store.crash_repair import tidy
-from shortloop.store.locks import only_run
+from shortloop.store.index import Purpose
 from shortloop.store.manifest import read_manifest
-from shortloop.store.places import Purpose
 from shortloop.store.store import Store
+from shortloop.store.workdir import only_run
 from shortloop.upkeep import deletion
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import Entry, inventory
@@ -186,8 +186,8 @@ def test_nothing_is_deleted_while_the_server_builds(jobs: ToyJobs, monkeypatch: 
 
 def test_a_study_is_meant_by_its_name_or_its_pipelines(jobs: ToyJobs) -> None:
     with Store() as store:
-        store.index.begun("ridge small", "small")
-        store.index.ended("ridge small", [])
+        store.index.start_pipeline("ridge small", "small")
+        store.index.finish_pipeline("ridge small", [])
         assert pipelines_of(store, "small") == [Purpose("build_toy small"), Purpose("ridge small")]
         assert pipelines_of(store, "ridge small") == [Purpose("ridge small")]
         with pytest.raises(InputError, match="build_toy small or ridge small"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import PIPELINE, ToyJobs, toy_project
 
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
@@ -134,7 +134,7 @@ def test_a_job_of_two_pipelines_is_current_while_one_has_it(jobs: ToyJobs) -> No
     jobs.ended()
     with Store() as store:
         store.index.put_in_places({(place := Place("ridge small", "scores", "A", "1")): "main-0"})
-        store.index.ended("ridge small", [place])
+        store.index.finish_pipeline("ridge small", [place])
     assert entries()["main-0"].pipelines == (
         Purpose("build_toy small"),
         Purpose("ridge small"),

@@ -14,10 +14,9 @@ from shortloop.cli.show import show_job
 from shortloop.cli.verify import verify_jobs
 from shortloop.cli.why import print_why
 from shortloop.project.project import DELETED
-from shortloop.store.formats import BEFORE
+from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import STATES, inventory
-from shortloop.upkeep.verification import check_all
+from shortloop.upkeep.inventory import STATES, check_all, inventory
 
 
 @pytest.fixture
@@ -26,9 +25,9 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
     monkeypatch.chdir(toy_project(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
     made = ToyJobs(tmp_path)
-    for how in ("before", "manifest"):
+    for number in range(2):
         made.make()
-        make_outdated(made.folder(f"main-{made.number - 1}"), how)
+        make_outdated(made.folder(f"main-{number}"), "manifest")
     for file in (tmp_path / "workdirs/main/.shortloop").iterdir():
         file.unlink()
     made.places.clear()
@@ -77,7 +76,7 @@ def test_it_is_deleted_as_one_that_nothing_rests_on(
     assert f"outdated: {STATES['outdated']}" in said
     collect_garbage(True, None, None, None)
     assert states() == {"main-0": "deleted", "main-1": "deleted", "main-2": "current"}
-    assert {file.name for file in jobs.folder("main-0").iterdir()} == {"setup.json", BEFORE[0], DELETED}
+    assert {file.name for file in jobs.folder("main-0").iterdir()} == {"setup.json", MANIFEST, DELETED}
     capsys.readouterr()
     collect_garbage(True, None, None, None)
     assert "deleted 0 jobs" in capsys.readouterr().out

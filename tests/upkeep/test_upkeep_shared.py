@@ -15,11 +15,10 @@ from toy_jobs import PIPELINE, ToyJobs, beside, is_deleted, toy_project
 from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
-from shortloop.store.places import Place, Purpose
+from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of
-from shortloop.upkeep.inventory import inventory
-from shortloop.upkeep.verification import check_all, missing
+from shortloop.upkeep.inventory import check_all, inventory, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,7 +99,7 @@ def test_a_place_of_one_is_no_place_of_the_other(
         assert store.index.in_place(place) == ""
         assert store.index.places() == {}
         store.index.put_in_places({place: "main-0"})
-        store.index.ended(PIPELINE, [])
+        store.index.finish_pipeline(PIPELINE, [])
     monkeypatch.chdir(other)
     with Store() as store:
         assert store.index.places() == {place: "main-1"}

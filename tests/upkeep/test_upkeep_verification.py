@@ -11,8 +11,7 @@ from toy_jobs import ToyJobs, toy_project
 from shortloop.store.inputs import register
 from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import inventory
-from shortloop.upkeep.verification import Problem, check_all, missing
+from shortloop.upkeep.inventory import Problem, check_all, inventory, missing
 
 
 @pytest.fixture
@@ -81,17 +80,17 @@ def test_a_file_that_a_job_did_not_leave_is_told(jobs: ToyJobs) -> None:
     (found,) = problems()
     assert (found.job, found.what, found.damaged) == (
         "main-1",
-        "has a file that it did not leave: notes.txt",
+        "has a file that it did not write: notes.txt",
         False,
     )
     (jobs.folder("main-1") / "below").mkdir()
     (jobs.folder("main-1") / "below/more.txt").touch()
-    assert problems()[0].what == "has files that it did not leave: below/more.txt, notes.txt"
+    assert problems()[0].what == "has files that it did not write: below/more.txt, notes.txt"
 
 
 def test_an_array_that_a_job_did_not_leave_is_damage(jobs: ToyJobs) -> None:
     (jobs.folder("main-1") / "weights.npy").write_bytes(b"x")
-    assert damaged() == {"main-1": "has a file that it did not leave: weights.npy"}
+    assert damaged() == {"main-1": "has a result file that it did not write: weights.npy"}
 
 
 def test_a_job_that_is_gone_is_missing(jobs: ToyJobs) -> None:

@@ -31,7 +31,7 @@ from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.hashing import digest
 from shortloop.keys.installed import as_installed, required_by
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.keys.source import hash_of, read_source, said_by
+from shortloop.keys.source import hash_of, normalised_hash, read_source
 from shortloop.project.project import cache_directory
 
 __all__ = ["ByClosure", "load_compiled"]
@@ -161,7 +161,7 @@ def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[
     for module, each in modules.items():
         found = hash_of(read_source(each, module).text)
         content = contents.get(str(each))
-        code[module] = found if content is None else said_by(content) or content
+        code[module] = found if content is None else normalised_hash(content) or content
     waiting, versions = [*libraries], dict[str, str]()
     while waiting:  # a function may inline those of libraries beneath others
         library = waiting.pop()

@@ -22,7 +22,7 @@ from typing import Any
 
 from shortloop.base.plain import Plain
 from shortloop.exax.patches.loading import Loaded, loaded_modules
-from shortloop.keys.code import MADE_OF_STAGE, code_state, says_code
+from shortloop.keys.code import MADE_OF_STAGE, code_state, declares_code
 from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.hashing import hash_file
 from shortloop.keys.methods import find_method
@@ -69,7 +69,7 @@ def announce(method: str, modules: Sequence[str] = ()) -> None:
     if (method, tuple(modules)) in _announced_here:
         return
     _, file = find_method(method)
-    if says_code(file):
+    if declares_code(file):
         known, own = code_state(file, modules).modules, code_state(file).modules
         entry: dict[str, Plain] = {"method": method, "named": list(modules)}
         entry |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}

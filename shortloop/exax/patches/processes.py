@@ -82,7 +82,7 @@ def prepare_server() -> None:
     from shortloop.exax.patches.parallel_jobs import build_side_by_side
     from shortloop.exax.patches.spare_processes import reap_later
     from shortloop.store.crash_repair import mend, own, repair_lists
-    from shortloop.store.slices import wanted
+    from shortloop.store.setup import wanted
 
     cfg.slices = wanted(cfg.slices)
     workdirs = {name: Path(folder) for name, folder in cfg.workdirs.items()}

@@ -30,14 +30,13 @@ from shortloop.exax.patches.loading import forget_modules, load_from_source, loa
 from shortloop.exax.patches.preload import modules_beside
 from shortloop.exax.patches.spare_processes import Spares
 from shortloop.exax.readers import watch_readers
-from shortloop.keys.code import modules_as_loaded
+from shortloop.keys.code import modules_when_loaded, python_here
 from shortloop.keys.file_state import file_state
-from shortloop.keys.interpreter import python_here
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.project.project import CONFIGURATION, configuration, project_directory
 from shortloop.stages.references import matching
-from shortloop.store.job_logs import keep_logs, put_logs_into
-from shortloop.store.notes import NOTED, hold_notes, note, take_notes
+from shortloop.store.job_logs import keep_logs, set_log_folder
+from shortloop.store.notes import NOTED, buffer_notes, note, take_notes
 
 __all__ = ["begin_job", "watch_jobs", "watch_program", "watch_units"]
 
@@ -80,7 +79,7 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
     """
     take_notes(folder)
     if _is_prepared:
-        put_logs_into(folder)
+        set_log_folder(folder)
         return
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     method = f"{setup['package']}.a_{setup['method']}"
@@ -97,7 +96,7 @@ def prepare_job(
     """
     global _is_prepared
     if folder is None:
-        hold_notes()
+        buffer_notes()
         _is_prepared = True
     package, _, stem = method.rpartition(".")
     before = set(loaded_modules())
@@ -106,7 +105,7 @@ def prepare_job(
     with contextlib.suppress(Exception):  # exax imports it again, and says why it cannot be
         importlib.import_module(method)
     file = getattr(sys.modules.get(method), "__file__", None)
-    imports = {method, *(modules_as_loaded(Path(file).resolve()) if file else ())}
+    imports = {method, *(modules_when_loaded(Path(file).resolve()) if file else ())}
     imports |= modules_beside(stem.removeprefix("a_"), named)
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
     forget_modules(before - imports - above)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shortloop.plan.explain.phrases import short_list
+from shortloop.base.text import short_list
 from shortloop.stages.records import RECORD
 from shortloop.stages.results import Result
-from shortloop.store.job_files import NOTES
+from shortloop.store.integrity import NOTES
 from shortloop.store.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -21,23 +21,17 @@ NAMED = 6  # in a line
 
 
 class ArrayDifference(NamedTuple):
-    """How an array differs between two jobs.
-
-    name: name of the array.
-    first, second: shape and type in each job; empty where it is not there.
-    differ: how many values are not the same; None if shapes differ.
-    largest: largest difference between two numbers; None if there is none to tell.
-    """
+    """How an array differs between two jobs."""
 
     name: str
-    first: str
+    first: str  # shape and type in each job; empty where it is not there
     second: str
-    differ: int | None
-    largest: float | None
+    differ: int | None  # how many values are not the same; None if shapes differ
+    largest: float | None  # largest difference between two numbers; None if there is none to tell
 
 
 def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
-    """How the arrays of two jobs differ."""
+    """Compare the arrays of two jobs."""
     for name in dict.fromkeys([*first.arrays, *second.arrays]):
         before, after = _described(first, name), _described(second, name)
         found: tuple[int | None, float | None] = (None, None)
@@ -54,7 +48,7 @@ def _described(result: Result, name: str) -> str:
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
-    """Part by part, as arrays may be larger than memory."""
+    """Compare by parts, because arrays may exceed memory."""
     import numpy as np
 
     numeric = all(each.dtype.kind in "biuf" for each in (one, other))
@@ -73,7 +67,7 @@ def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
 
 
 def outcome(before: Manifest, now: Manifest, declared: bool = False) -> str:
-    """How a job came out, against the one with the same key that was there before."""
+    """Compare a job with the previous one of the same key."""
     if before.content == now.content:
         return f"{now.job} came out the same as {before.job}"
     differ = [
@@ -82,11 +76,11 @@ def outcome(before: Manifest, now: Manifest, declared: bool = False) -> str:
         if before.files.get(name) != now.files.get(name) and name not in NOTES
     ]
     # The record differs whenever an array does, or the versions in it: it is worth a word only by itself.
-    named = [_word(name) for name in differ if name != RECORD] or ["what its record says"]
+    named = [_word(name) for name in differ if name != RECORD] or ["the record"]
     words = f"{now.job} came out different from {before.job}: {short_list(named, NAMED)}"
     if declared:
         return f"{words}; the change between the two was declared harmless"
-    return f"{words}; nothing that its key holds changed, so see that what it draws has a seed of its own"
+    return f"{words}; its key did not change: give random draws a seed"
 
 
 def _word(file: str) -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.code_changes import changed_names, kept_code, text_diff
-from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
-from shortloop.plan.explain.phrases import code_words, file_words, given_words, value_words
-from shortloop.store.formats import is_outdated
-from shortloop.store.manifest import Manifest
+from shortloop.plan.explain.differences import (
+    Difference,
+    code_words,
+    differences,
+    file_words,
+    input_words,
+    nearest,
+    unmatched,
+    value_words,
+)
+from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
+from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
@@ -22,52 +29,33 @@ RECENT = 100  # older jobs that are looked at for the most similar one
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that made a job another one.
-
-    difference: what differs.
-    words: the same in a line.
-    diff: of code, the lines that differ.
-    above: of an input, the jobs that came out different, one for each cause that they have.
-    alike: how many jobs have the cause of each of these.
-    """
+    """One reason why a job was built."""
 
     difference: Difference
-    words: str
-    diff: list[str] = field(default_factory=list)
-    above: list[Explained] = field(default_factory=list)
-    alike: list[int] = field(default_factory=list)
+    words: str  # the same in a line
+    diff: list[str] = field(default_factory=list)  # diff of code
+    above: list[Explained] = field(default_factory=list)  # of an input: changed jobs, one for each cause
+    alike: list[int] = field(default_factory=list)  # number of jobs with the cause of each of these
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A job and what made it another one than the job that it is compared with.
-
-    manifest: of the job.
-    before: the job that it is compared with; empty if there is none.
-    in_place: whether that was in its place before; else it is the most similar older job.
-    causes: empty if both were made of the same.
-    """
+    """A job, and what differs from the job that it is compared with."""
 
     manifest: Manifest
-    before: str = ""
-    in_place: bool = False
-    causes: list[Cause] = field(default_factory=list)
+    before: str = ""  # job compared with; empty: none
+    in_place: bool = False  # True if that was in its place before, else it is a similar older job
+    causes: list[Cause] = field(default_factory=list)  # empty: no difference
 
     def roots(self) -> frozenset[str]:
-        """What is behind it, whatever the jobs between are: the same for jobs with the same cause."""
-        return frozenset(self._roots())
-
-    def _roots(self) -> Iterator[str]:
-        for cause in self.causes:
-            if cause.difference.kind == "input":
-                for each in cause.above:
-                    yield from each.roots()
-            else:
-                yield str(cause.difference)
+        """Root causes, whatever jobs lie between: equal for jobs with the same cause."""
+        inputs = [each for cause in self.causes if cause.difference.kind == "input" for each in cause.above]
+        own = (str(cause.difference) for cause in self.causes if cause.difference.kind != "input")
+        return frozenset(own).union(*(each.roots() for each in inputs))
 
 
 def explain(store: Store, job: str, against: str = "") -> Explained:
-    """Why a job was built."""
+    """Find out why a job was built."""
     manifest = store.manifest_of(job)
     folder = store.folder(job)
     if manifest is None and folder is not None and is_outdated(folder):
@@ -95,11 +83,10 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
 
 
 def same_cause(explained: list[Explained]) -> list[list[Explained]]:
-    """Jobs together that have the same cause and were built for the same run."""
-    found: dict[tuple[str, str, frozenset[str]], list[Explained]] = {}
+    """Group jobs built for the same run by their cause."""
+    found = defaultdict[tuple[str, str, frozenset[str]], list[Explained]](list)
     for each in explained:
-        of = each.manifest.parts.method, each.manifest.pipeline, each.roots()
-        found.setdefault(of, []).append(each)
+        found[each.manifest.parts.method, each.manifest.pipeline, each.roots()].append(each)
     return list(found.values())
 
 
@@ -115,7 +102,7 @@ def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference)
 
 
 def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) -> Cause:
-    old, new = kept_code(before).get(each.name), kept_code(folder).get(each.name)
+    old, new = stored_code(before).get(each.name), stored_code(folder).get(each.name)
     if old is None or new is None:
         return Cause(each, code_words(each, ()))
     diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
@@ -126,7 +113,7 @@ def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) ->
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
     if each.old is None or each.new is None:
-        return Cause(each, given_words(each))
+        return Cause(each, input_words(each))
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
     gone = len([content for content in contents_old if content not in contents_new])
@@ -151,7 +138,7 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
 
 
 def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
-    """The older job of the same method and partition that differs in the fewest things."""
+    """Older job of the same method and partition with the fewest differences."""
     jobs = store.index.of_method(manifest.parts.method, manifest.partition)
     number = _number(manifest.job)
     older = sorted((job for job in jobs if _number(job) < number), key=_number, reverse=True)[:RECENT]
@@ -165,7 +152,7 @@ def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
 
 
 def _kin(store: Store, manifest: Manifest) -> list[str]:
-    """Methods of the jobs that a job was made from: by these, jobs of one method are of different kinds."""
+    """Methods of a job's inputs, which tell kinds of jobs of one method apart."""
     sources = [job for _, job in sources_of(setup_of(_folder(store, manifest)))]
     return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
 

@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from shortloop.base.plain import Plain
+from shortloop.base.text import short, short_list
 from shortloop.keys.hashing import canonical
+from shortloop.keys.installed import number_of
 from shortloop.keys.key import Parts
+from shortloop.keys.own_code import ROOT
+from shortloop.store.inputs import name_of
 from shortloop.store.integrity import CONTENT
 from shortloop.store.manifest import Manifest
 
-__all__ = ["Difference", "differences", "is_open", "nearest", "option_rows", "unmatched"]
+__all__ = [
+    "Difference",
+    "code_words",
+    "differences",
+    "file_words",
+    "input_words",
+    "is_open",
+    "nearest",
+    "option_rows",
+    "unmatched",
+    "value_words",
+]
 
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that differs between two keys.
+    """One difference between two keys; None: added or removed."""
 
-    kind: what it is; a file is one whose content is an option.
-    name: option with dots for what is inside, module, library, or name of the input.
-    old, new: what it was and is; None where it was or is not there. Of code its hash, of a file its content;
-        of an input the content of the job, or of a list of jobs.
-    """
-
-    kind: str
-    name: str
-    old: Plain
+    kind: str  # option, file, code, version or input
+    name: str  # option with dots for what is inside, module, library, or name of the input
+    old: Plain  # of code a hash, of a file or job its content, of a list of jobs their contents
     new: Plain
 
     @property
     def known(self) -> bool:
-        """Whether it is known what it will be: false in a plan, for what is still to be built or read."""
+        """False in a plan for inputs that are still to be built or read."""
         if isinstance(self.old, list) and isinstance(self.new, list):
             return any(new not in (old, UNKNOWN) for old, new in zip(self.old, self.new)) or (
                 len(self.old) != len(self.new)
@@ -45,13 +54,17 @@ class Difference:
 
 
 def differences(old: Parts, new: Parts) -> list[Difference]:
-    """What differs between what two keys were made of."""
+    """List the differences between the parts of two keys."""
     if not new.libraries:  # what it will load is not known: what the other one has loaded, as it is now
         new = new.installed(old.libraries)
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
     options = options or [*_orders(old.options, new.options)]
+
+    def is_emptied(each: Difference) -> bool:  # differences inside a dict already say so
+        return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in options)
+
     return [
-        *sorted((each for each in options if not _is_emptied(each, options)), key=_order),
+        *sorted((each for each in options if not is_emptied(each)), key=_order),
         *sorted(_compare("code", old.code, new.code), key=_order),
         *_compare("version", old.versions, new.versions),
         *_compare("input", old.inputs, new.inputs),
@@ -59,19 +72,19 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
 
 
 def nearest(before: Manifest, parts: Parts) -> Parts:
-    """What a job was made of, or counts as since a change was declared harmless: what is more alike."""
+    """Parts of a job, or those after a change declared harmless: whichever is closer."""
     states = [*(each.applied(before.parts) for each in reversed(before.harmless)), before.parts]
     return min(states, key=lambda each: len(differences(each, parts))) if before.harmless else before.parts
 
 
 def is_open(parts: Parts) -> bool:
-    """Whether something is not known yet, in a plan, of what a key is made of."""
+    """True in a plan if a part of a key is still unknown."""
     values = [value for _, value in option_rows(parts.options)]
     return UNKNOWN in _leaves([*values, *parts.inputs.values()])
 
 
 def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], list[int]]:
-    """Which contents only one of two lists has, wherever they are in it."""
+    """Positions of contents that only one of two lists has, in whatever order."""
 
     def without(contents: Sequence[Plain], others: Sequence[Plain]) -> list[int]:
         left, found = Counter(others), []
@@ -86,7 +99,7 @@ def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], li
 
 
 def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:
-    """Options with what is inside of them."""
+    """Flatten options to dotted names."""
     for name, value in options.items():
         if isinstance(value, dict) and value:
             yield from option_rows(value, f"{prefix}{name}.")
@@ -96,11 +109,6 @@ def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tupl
 
 def _order(each: Difference) -> int:
     return (each.old is None) + 2 * (each.new is None)
-
-
-def _is_emptied(each: Difference, others: Iterable[Difference]) -> bool:
-    """Whether it says no more than what is said of what is, or was, inside of it."""
-    return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in others)
 
 
 def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
@@ -131,14 +139,14 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
 
 
 def _orders(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
-    """Options that differ in the order of what is in their dicts."""
+    """Options whose dicts differ only in order."""
     for name in sorted(old.keys() & new.keys()):
         if json.dumps(old[name]) != json.dumps(new[name]):
             yield Difference("option", f"{name}, its order", json.dumps(old[name]), json.dumps(new[name]))
 
 
 def _hold_files(leaves: list[Plain]) -> bool:
-    """Whether an option, as it was and is, holds contents of files, perhaps with their names beside them."""
+    """True if an option contained or contains file contents, perhaps with names."""
     texts = [each for each in leaves if isinstance(each, str)]
     return len(texts) == len(leaves) and any(map(CONTENT.fullmatch, texts))
 
@@ -148,7 +156,52 @@ def _is_content(value: Plain) -> TypeGuard[str]:
 
 
 def _leaves(value: Plain) -> list[Plain]:
-    """What is in lists that may be in each other."""
+    """Flatten nested lists."""
     if isinstance(value, list):
         return [leaf for each in value for leaf in _leaves(each)]
     return [] if value is None else [value]
+
+
+DECLARED = "file "  # what names of files that a method declares begin with
+
+
+def file_words(each: Difference) -> str:
+    """Describe the change of an input file."""
+    if each.old is None:
+        return f"file {name_of(str(each.new))} is new" if each.new else "one more file"
+    if each.new is None:
+        return f"file {name_of(str(each.old))} was removed"
+    old, new = name_of(str(each.old)), name_of(str(each.new))
+    if old != new:
+        return f"file {old} → {new}"
+    moved = str(each.old).partition(" ")[0] == str(each.new).partition(" ")[0]
+    return f"file {new} was {'moved' if moved else 'changed'}"
+
+
+def code_words(each: Difference, names: Sequence[str]) -> str:
+    """Describe the change of code."""
+    if each.name.startswith(DECLARED):
+        how = "was added" if each.old is None else "was removed" if each.new is None else "was changed"
+        return f"declared {each.name} {how}"
+    path, module = each.name.replace(".", "/"), each.name.rpartition(".")[2]
+    file = f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+    if each.old is None or each.new is None:
+        return f"code of {module} ({file}), {'not used before' if each.old is None else 'no longer used'}"
+    return f"code of {short_list([f'{module}.{name}' for name in names]) or module} ({file})"
+
+
+def input_words(each: Difference) -> str:
+    """Describe an added or removed input."""
+    return f"{each.name} was {'added' if each.old is None else 'removed'}"
+
+
+def value_words(each: Difference, full: bool = False) -> str:
+    """Describe the change of a value."""
+    values = [each.old, each.new]
+    if each.kind == "version" and number_of(str(each.old)) != number_of(str(each.new)):
+        values = [value and number_of(str(value)) for value in values]
+    none = (None, "") if each.kind == "version" else (None,)
+    old, new = ("none" if value in none else str(value) for value in values)
+    if not full:
+        old, new = short(old), short(new)
+    return f"{each.kind} {each.name}: {old} → {new}"

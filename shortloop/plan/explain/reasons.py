@@ -1,55 +1,56 @@
-"""The one-line reason to build a job, for the run and the manifest."""
+"""The one-line reason to build a job, and changed functions in its code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import ast
+import copy
+import difflib
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Protocol
 
+from shortloop.base.text import short_list
+from shortloop.keys.closure import closure
+from shortloop.keys.code import EXTRA_CODE
 from shortloop.keys.key import Parts
-from shortloop.plan.explain.code_changes import changed_names, code_now, kept_code
-from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
-from shortloop.plan.explain.phrases import code_words, file_words, given_words, short_list, value_words
+from shortloop.keys.methods import find_method
+from shortloop.keys.source import NOTHING, normalised, read_source
+from shortloop.plan.explain.differences import (
+    Difference,
+    code_words,
+    differences,
+    file_words,
+    input_words,
+    nearest,
+    unmatched,
+    value_words,
+)
+from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
 from shortloop.store.manifest import Manifest
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
-__all__ = ["NEW", "Source", "Sources", "reason_to_build", "reason_to_wait"]
+__all__ = [
+    "NEW",
+    "changed_names",
+    "code_now",
+    "reason_to_build",
+    "reason_to_wait",
+    "stored_code",
+    "text_diff",
+]
 
-NEW = "new"
-"""The reason of a job whose place was empty before."""
+NEW = "new"  # reason of a job whose place was empty before
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
 _names: dict[tuple[str, str, str], list[str]] = {}
 
 
-class Source(Protocol):
-    """A job that another is made from, as a pipeline knows it."""
-
-    @property
-    def job(self) -> str:
-        """Job id; empty if it is still to be built."""
-
-    @property
-    def stage(self) -> str:
-        """Its stage."""
-
-    @property
-    def partition(self) -> str | None:
-        """Which part of the data; None: all."""
-
-    @property
-    def content(self) -> str:
-        """Hash of what it left; empty if that is not known yet."""
-
-
-Sources = Mapping[str, Source | Sequence[Source]]
-"""Jobs that a job is made from, by the names that its method gives them."""
-
-
-def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Sources) -> str:
-    """The reason to build a job that the store did not find."""
+def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Jobs) -> str:
+    """Say why a job must be built that the store did not find."""
     key = parts.key()
     if key in store.damaged:
         job, what = store.damaged[key]
@@ -70,43 +71,44 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
     return short_list([*words, *[""] * (len(found) - 2)], separator="; ")
 
 
-def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Sources) -> str:
-    """In a plan, what is not known yet and decides whether a job is built."""
+def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Jobs) -> str:
+    """Say what decides, in a plan, if a job must be built."""
     found = [] if previous is None else differences(nearest(previous, parts), parts)
     if previous is None or any(each.known for each in found):
         return ""
     if any(each.kind == "file" for each in found):
-        return "if its files, which are not read yet, hold something else"
-    stages = sorted({each.stage for each in _flat(sources) if not each.content})
+        return "if the content of its unread files changed"
+    stages = sorted({each.stage for each in flat(sources) if not each.content})
     return f"if {' or '.join(stages)} comes out different" if stages else ""
 
 
-def _words(each: Difference, previous: Manifest, new: Parts, sources: Sources, folder: Path | None) -> str:
+def _words(each: Difference, previous: Manifest, new: Parts, sources: Jobs, folder: Path | None) -> str:
     if each.kind == "code":  # of what was declared harmless, no text is kept
         has_text = each.old == previous.parts.code.get(each.name)
-        return code_words(each, _changed(each, new.method, folder) if has_text else [])
+        return code_words(each, _changed_names(each, new.method, folder) if has_text else [])
     if each.kind == "file":
         return file_words(each)
     if each.kind == "input":
-        return _input_words(each, _ids_before(folder, each.name), sources)
+        before = () if folder is None else sources_of(setup_of(folder))
+        return _input_words(each, [job for name, job in before if name == each.name], sources)
     return value_words(each)
 
 
-def _changed(each: Difference, method: str, folder: Path | None) -> list[str]:
+def _changed_names(each: Difference, method: str, folder: Path | None) -> list[str]:
     if each.old is None or each.new is None or folder is None:
         return []
     known = (each.name, str(each.old), str(each.new))
     if known not in _names:
-        old = kept_code(folder).get(each.name)
+        old = stored_code(folder).get(each.name)
         new = code_now(method.rpartition(".")[2], [each.name]).get(each.name)
         _names[known] = [] if old is None or new is None else changed_names(old, new[0])
     return _names[known]
 
 
-def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
+def _input_words(each: Difference, before: list[str], sources: Jobs) -> str:
     if each.old is None or each.new is None:
-        return given_words(each)
-    now = list(_flat({each.name: sources[each.name]}))
+        return input_words(each)
+    now = flat({each.name: sources[each.name]})
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):
         return f"{each.name}: {len(old)} → {len(now)} jobs"
@@ -121,14 +123,95 @@ def _input_words(each: Difference, before: list[str], sources: Sources) -> str:
     return f"{first.stage}{who}{ids} came out different"
 
 
-def _flat(sources: Sources) -> Iterator[Source]:
-    for made in sources.values():
-        if isinstance(made, Sequence):
-            yield from made
+ARCHIVE = "method.tar.gz"
+HEADING = "# module "
+
+
+@cache
+def stored_code(folder: Path) -> dict[str, str]:
+    """Read the code stored with a job."""
+    found = _in_archive(folder / ARCHIVE)
+    with suppress(OSError, UnicodeDecodeError):  # modules that the method imports by names not in its code
+        found |= _modules_in((folder / EXTRA_CODE).read_text(encoding="utf-8"))
+    return found
+
+
+def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path]]:
+    """Read the current code of a method."""
+    package, file = find_method(method)
+    modules = {f"{package}.a_{method}": file, **closure(file, more)[0]}
+    said = {name: (read_source(each, name).text, each) for name, each in modules.items()}
+    return {name: (text, each) for name, (text, each) in said.items() if text != NOTHING}
+
+
+@cache
+def changed_names(old: str, new: str) -> list[str]:
+    """Functions, classes and constants that differ between two versions of a module."""
+    before, after = dict(_named(old)), dict(_named(new))
+    changed = [name for name, text in after.items() if before.get(name) != text]
+    return [*changed, *(name for name in before if name not in after)]
+
+
+def text_diff(old: str, new: str, old_name: str, new_name: str) -> list[str]:
+    """Unified diff of two texts."""
+    return list(
+        difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="", n=2)
+    )
+
+
+def _in_archive(file: Path) -> dict[str, str]:
+    """Code that exax keeps: the method, and the file written by `shortloop.keys.code.code_of`."""
+    found: dict[str, str] = {}
+    try:
+        with tarfile.open(file) as archive:
+            for member in archive:
+                stream = archive.extractfile(member)
+                text = stream.read().decode() if stream is not None else ""
+                if member.name.endswith(".py"):
+                    module = ".".join(Path(member.name).with_suffix("").parts[-2:])
+                    found[module] = normalised(ast.parse(text))
+                else:
+                    found.update(_modules_in(text))
+    except (OSError, EOFError, tarfile.TarError, SyntaxError, UnicodeDecodeError):
+        return {}
+    return found
+
+
+def _modules_in(text: str) -> dict[str, str]:
+    """Split a file written by `shortloop.keys.code`."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith(HEADING):
+            lines = found.setdefault(line.removeprefix(HEADING), [])
         else:
-            yield made
+            lines.append(line)
+    return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
 
 
-def _ids_before(folder: Path | None, name: str) -> list[str]:
-    """Ids of the jobs that the job before was made from."""
-    return [] if folder is None else [job for of, job in sources_of(setup_of(folder)) if of == name]
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name, _head(node)
+            for each in node.body:
+                for name in _names_of(each):
+                    yield f"{node.name}.{name}", ast.unparse(each)
+        else:
+            for name in _names_of(node):
+                yield name, ast.unparse(node)
+
+
+def _head(node: ast.ClassDef) -> str:
+    """Source of a class without its named members."""
+    head = copy.copy(node)
+    head.body = [each for each in node.body if not _names_of(each)] or [ast.Pass()]
+    return ast.unparse(head)
+
+
+def _names_of(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+    return []

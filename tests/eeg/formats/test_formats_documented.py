@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from shortloop.eeg.formats.epochs.preprocessing import Preprocessing
+from shortloop.eeg.formats.epochs.settings import Preprocessing
 from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.study.load import read_study
 from shortloop.settings.base import tag_of

@@ -16,7 +16,7 @@ from shortloop.cli.study import check_file
 from shortloop.eeg.analysis import ANALYSIS
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
-from shortloop.settings.explain import documented_fields
+from shortloop.settings.read import documented_fields
 
 
 def test_it_is_listed_and_explains_itself(tmp_path: Path) -> None:

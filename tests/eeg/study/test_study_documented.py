@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.base import models_in
-from shortloop.settings.explain import documented_fields
+from shortloop.settings.read import documented_fields
 
 TAGS = ("format", "kind")  # which of several tables it is: documented by the table
 

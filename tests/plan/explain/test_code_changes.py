@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from toy_jobs import CODE, keep_code
 
-from shortloop.keys.code import CODE_BESIDE
-from shortloop.plan.explain.code_changes import changed_names, kept_code, text_diff
+from shortloop.keys.code import EXTRA_CODE
+from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
 
 OLD = """\
 import os
@@ -53,13 +53,13 @@ def test_what_changed_has_a_name(change: tuple[str, str], names: list[str]) -> N
 def test_the_code_of_a_job_is_in_what_exax_kept(tmp_path: Path) -> None:
     method = '"""A docstring."""\nimport shortloop.steps  # a comment'
     keep_code(tmp_path, "scores", {**CODE, "methods.a_scores": method, "shortloop.empty": ""})
-    assert kept_code(tmp_path) == {**CODE, "shortloop.empty": ""}
+    assert stored_code(tmp_path) == {**CODE, "shortloop.empty": ""}
 
 
 def test_with_that_of_modules_that_it_imports_by_name(tmp_path: Path) -> None:
     keep_code(tmp_path, "scores", CODE)
-    (tmp_path / CODE_BESIDE).write_text("\n# module tools.one\nx = 1\n\n# module tools.two\ny = 2\nz = 3\n")
-    assert kept_code(tmp_path) == {**CODE, "tools.one": "x = 1", "tools.two": "y = 2\nz = 3"}
+    (tmp_path / EXTRA_CODE).write_text("\n# module tools.one\nx = 1\n\n# module tools.two\ny = 2\nz = 3\n")
+    assert stored_code(tmp_path) == {**CODE, "tools.one": "x = 1", "tools.two": "y = 2\nz = 3"}
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut short", "no archive"])
@@ -70,7 +70,7 @@ def test_code_that_cannot_be_read_is_not_known(tmp_path: Path, damage: str) -> N
         file.unlink()
     else:
         file.write_bytes(file.read_bytes()[:60] if damage == "cut short" else b"nothing")
-    assert kept_code(tmp_path) == {}
+    assert stored_code(tmp_path) == {}
 
 
 def test_a_difference_shows_the_lines() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from shortloop.base.text import short, short_list
 from shortloop.keys.own_code import ROOT
-from shortloop.plan.explain.differences import Difference
-from shortloop.plan.explain.phrases import code_words, given_words, short, short_list, value_words
+from shortloop.plan.explain.differences import Difference, code_words, input_words, value_words
 
 
 def test_texts_and_lists_are_short() -> None:
@@ -36,8 +36,8 @@ def test_a_long_value_is_cut_unless_it_is_wanted_in_full() -> None:
 
 
 def test_an_input_that_comes_or_goes() -> None:
-    assert given_words(Difference("input", "a", None, "1")) == "a is given now"
-    assert given_words(Difference("input", "a", "1", None)) == "a is not given any more"
+    assert input_words(Difference("input", "a", None, "1")) == "a was added"
+    assert input_words(Difference("input", "a", "1", None)) == "a was removed"
 
 
 def test_a_package_is_named_by_its_file() -> None:

@@ -9,7 +9,7 @@ import pytest
 from jobs_project import write
 from toy_jobs import ToyJobs, toy_project, with_code
 
-from shortloop.plan.explain import code_changes, reasons
+from shortloop.plan.explain import reasons
 from shortloop.plan.explain.reasons import NEW, reason_to_build
 from shortloop.plan.pipeline import Built
 from shortloop.store.inputs import register
@@ -79,9 +79,9 @@ def test_code_is_named_by_function_and_file(jobs: ToyJobs) -> None:
     one, two = jobs.make(), jobs.make(code={**NOW})
     assert reason(jobs, one, two) == (
         "code of steps.step, steps.other (shortloop/steps.py); "
-        "code of more (shortloop/more.py), which it did not use before"
+        "code of more (shortloop/more.py), not used before"
     )
-    assert reason(jobs, two, one).endswith("code of more (shortloop/more.py), which it does not use any more")
+    assert reason(jobs, two, one).endswith("code of more (shortloop/more.py), no longer used")
 
 
 def test_code_of_a_job_whose_code_is_gone_is_named_by_file(jobs: ToyJobs) -> None:
@@ -94,12 +94,13 @@ def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: p
     ones = [jobs.make(name) for name in "ABC"]
     twos = [jobs.make(name, code=with_code(steps=NOW["shortloop.steps"])) for name in "ABC"]
     read: list[Path] = []
+    stored = reasons.stored_code
 
-    def kept_code(folder: Path) -> dict[str, str]:
+    def stored_code(folder: Path) -> dict[str, str]:
         read.append(folder)
-        return code_changes.kept_code(folder)
+        return stored(folder)
 
-    monkeypatch.setattr(reasons, "kept_code", kept_code)
+    monkeypatch.setattr(reasons, "stored_code", stored_code)
     said = {reason(jobs, one, two) for one, two in zip(ones, twos)}
     assert said == {"code of steps.step, steps.other (shortloop/steps.py)"}
     assert read == [jobs.folder(ones[0].job)]
@@ -116,7 +117,7 @@ def test_files_are_named(jobs: ToyJobs) -> None:
     for new, said in [
         ({"study": [changed, b], "test": [a]}, "file a.npz was changed"),
         ({"study": [b, b], "test": [a]}, "file a.npz → b.npz"),
-        ({"study": [a], "test": [a]}, "file b.npz is not there any more"),
+        ({"study": [a], "test": [a]}, "file b.npz was removed"),
         ({"study": [a, b, changed], "test": [a]}, "file a.npz is new"),
         ({"study": [a, b], "test": "0" * 64}, "file a.npz → 000000000000…"),
     ]:
@@ -149,8 +150,8 @@ def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
 def test_an_input_that_comes_or_goes_is_named(jobs: ToyJobs) -> None:
     above = jobs.make()
     one, two = jobs.make(), jobs.make(above={"applied": above})
-    assert reason(jobs, one, two, applied=built(above)) == "applied is given now"
-    assert reason(jobs, two, one) == "applied is not given any more"
+    assert reason(jobs, one, two, applied=built(above)) == "applied was added"
+    assert reason(jobs, two, one) == "applied was removed"
 
 
 def test_what_is_not_known_yet_is_no_reason(jobs: ToyJobs) -> None:

@@ -12,8 +12,7 @@ from scipy import stats as scipy_stats
 from whole_page import html_undrawn, write_whole
 
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
+from shortloop.eeg.report.content import Alone, Confusion, Evoked, KindResult, Patterns, ReportContent
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.report.provenance import Source
 

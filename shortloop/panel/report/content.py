@@ -11,8 +11,8 @@ import numpy as np
 from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import status
-from shortloop.report.provenance import Source, source_of, thread_note, upstream
-from shortloop.stages.results import Result
+from shortloop.report.provenance import Source, source_of, thread_note
+from shortloop.stages.results import Result, upstream
 
 __all__ = ["Content", "Pages", "Shown", "collect"]
 

@@ -8,9 +8,8 @@ from shortloop.panel.report.content import Content, Shown
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
 from shortloop.panel.report.files import DIAGNOSTICS
 from shortloop.panel.report.numbers import ALPHA, coefficient_numbers, coefficients_csv, pvalues_csv
-from shortloop.report.drawing import Drawing
 from shortloop.report.files import TABLES
-from shortloop.report.page import Page, PageLink, PageSection, PageTable, TableRow, slug
+from shortloop.report.page import Drawing, Page, PageLink, PageSection, PageTable, TableRow, slug
 from shortloop.report.provenance import provenance_rows
 
 __all__ = ["diagnostics_file", "drawings", "page_of", "sentences"]

@@ -14,9 +14,8 @@ from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.null import NULLS, NullName, error_rate
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.deliver import _print_tables
-from shortloop.eeg.report.limits import limits
-from shortloop.eeg.report.page import findings
-from shortloop.eeg.report.sections.registry import SECTIONS
+from shortloop.eeg.report.page import SECTIONS, findings
+from shortloop.eeg.report.sentences import limits
 from shortloop.eeg.report.summary import group_findings
 
 SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}

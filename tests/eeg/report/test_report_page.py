@@ -12,8 +12,7 @@ from page_reader import Page, check_needs_nothing_else, places_linked
 from report_synthetic import details, html_of_report, kind_result, report_content, write_report
 
 from shortloop.eeg.report.page import panels
-from shortloop.report.board import ADDRESS
-from shortloop.report.provenance import Source
+from shortloop.report.provenance import ADDRESS, Source
 
 
 @pytest.fixture(scope="module")

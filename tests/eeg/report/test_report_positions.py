@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from report_synthetic import details, kind_result
 
-from shortloop.eeg.report.positions import Measured, measured_of, place_of
 from shortloop.eeg.report.sections.patterns import SECTION, activation_patterns
+from shortloop.eeg.report.sensors import Measured, measured_of, place_of
 from shortloop.stages.results import Result
 
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4")

@@ -1,4 +1,4 @@
-"""The papers that a methods section cites, by how it names them."""
+"""Papers that a methods section can cite, by their citations."""
 
 from __future__ import annotations
 
@@ -111,5 +111,5 @@ REFERENCES = {
 
 
 def references_of(text: str, more: Mapping[str, str]) -> list[str]:
-    """The papers that a text cites, of those known here and more."""
+    """List the papers that a text cites, of those here and more."""
     return [full for short, full in sorted({**more, **REFERENCES}.items()) if short in text]

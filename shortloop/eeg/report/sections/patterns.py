@@ -1,4 +1,4 @@
-"""Activation patterns: what in the signal goes along with what classifiers say."""
+"""Activation patterns: the signal that covaries with the decision of classifiers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.details import Patterns
-from shortloop.eeg.report.display_units import readable, scaled
-from shortloop.eeg.report.labels import (
-    edges_of,
-    title_of,
-)
-from shortloop.eeg.report.panels import colour_bar, colour_limits
-from shortloop.eeg.report.positions import Place, place_of
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
+from shortloop.eeg.report.content import KindResult, Patterns
+from shortloop.eeg.report.labels import readable, scaled
+from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
 from shortloop.eeg.report.sections.selected_features import name_channels
-from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.times import bin_edges, time_scale
+from shortloop.eeg.report.sensors import Place, place_of
+from shortloop.eeg.report.times import bin_edges, edges_of, time_scale
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.style import DIVERGING, new_figure, styled
 from shortloop.report.tables import csv_text
@@ -29,22 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BANDS", "SECTION", "activation_patterns", "shown_bins"]
+__all__ = ["SECTION"]
 
-READS = (
-    *TIMES,
-    "curve.level",
-    "effect",
-    "peak",
-    "patterns.channels",
-    "patterns.frequencies",
-    "patterns.measured",
-    "patterns.of_frequencies",
-    "patterns.patterns",
-    "patterns.sensors",
-    "patterns.shown",
-    "patterns.unit",
-)
+PATTERNS = "channels frequencies measured of_frequencies patterns sensors shown unit"
+READS = (*TIMES, "curve.level", "effect", "peak", *fields_of("patterns", PATTERNS))
 CLASSES = 6  # at most, of which patterns are drawn
 BINS = 5
 BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamma", np.inf))
@@ -52,20 +35,15 @@ BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamm
 
 
 class Column(NamedTuple):
-    """Topographies below each other, one for each class.
-
-    title: which time, or which frequencies.
-    values: float, (shown classes, channels). In a readable unit.
-    limits: of their colours, as `colour_limits` gives them.
-    """
+    """Topographies of one time or frequency band below each other, one for each class."""
 
     title: str
-    values: FloatArray
-    limits: tuple[float, float, bool]
+    values: FloatArray  # (shown classes, channels), in a readable unit
+    limits: Limits
 
 
 def activation_patterns(result: KindResult) -> Figure:
-    """Activation patterns as topographies, or of all channels in a map where positions are not known.
+    """Draw patterns as topographies; as a map of all channels if their positions are unknown.
 
     Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
     """
@@ -75,10 +53,7 @@ def activation_patterns(result: KindResult) -> Figure:
 
 
 def shown_bins(result: KindResult) -> list[int]:
-    """Bins whose patterns are shown, increasing: the peak, and others spread over the effect around it.
-
-    Spread over all bins if the peak is not significant.
-    """
+    """Choose bins, increasing: the peak, and others spread over its effect, or over all if it has none."""
     first, last = result.effect or (0, len(result.train_times) - 1)
     spread = np.unique(np.linspace(first, last, BINS).round().astype(int))
     spread[np.argmin(np.abs(spread - result.peak))] = result.peak
@@ -91,7 +66,7 @@ def _known(result: KindResult) -> Patterns:
 
 
 def _columns(result: KindResult) -> tuple[list[Column], str]:
-    """The columns, and the unit of what is in them."""
+    """Return the columns, and the unit of their values."""
     known, scale = _known(result), time_scale(result)
     assert known.patterns is not None
     if known.of_frequencies is None or known.frequencies is None:
@@ -139,16 +114,8 @@ def _topographies(result: KindResult, head: Place) -> Figure:
             low, high, _ = column.limits
             for axes, each in zip(panels, head.values_of(column.values[:, placed]), strict=True):
                 if np.isfinite(each).all():
-                    mne.viz.plot_topomap(
-                        each,
-                        head.info,
-                        axes=axes,
-                        show=False,
-                        cmap=DIVERGING,
-                        vlim=(low, high),
-                        contours=4,
-                        res=40,
-                    )
+                    style = {"cmap": DIVERGING, "vlim": (low, high), "contours": 4, "res": 40}
+                    mne.viz.plot_topomap(each, head.info, axes=axes, show=False, **style)
                 else:
                     axes.set_axis_off()
         for axes, name in zip(grid[:, 0], classes, strict=True):
@@ -199,10 +166,8 @@ def _images(result: KindResult) -> Figure:
     return figure
 
 
-def _bar(
-    figure: Figure, limits: tuple[float, float, bool], top: float, label: str, below: Axes | None = None
-) -> None:
-    """A bar of colours in the middle, or below a panel, from so many inches above the edge on down."""
+def _bar(figure: Figure, limits: Limits, top: float, label: str, below: Axes | None = None) -> None:
+    """Draw a colour bar in the middle, or below a panel, under a height in inches."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -221,13 +186,12 @@ def _applies(result: KindResult) -> bool:
 
 
 def _parts(result: KindResult) -> list[tuple[str, str, KindResult]]:
-    """Of sensors of several types, which have scales and places of their own, each alone."""
+    # Types of sensors have scales and positions of their own.
     parts = _known(result).parts
     if not parts:
         return [("", "", result)]
-    return [
-        (f"_{name}", f" of {each.sensors}", replace(result, patterns=each)) for name, each in parts.items()
-    ]
+    of_parts = [(name, each.sensors, replace(result, patterns=each)) for name, each in parts.items()]
+    return [(f"_{name}", f" of {sensors}", part) for name, sensors, part in of_parts]
 
 
 def _title(result: KindResult) -> str:
@@ -290,10 +254,6 @@ def _alt(result: KindResult) -> str:
     return f"At {at_peak}{over}: {'; '.join(said)}." if said else ""
 
 
-def _cost(result: KindResult) -> float:
-    return 12.0
-
-
 def _csv(result: KindResult) -> str:
     known = _known(result)
     factor, unit = readable(known.unit)
@@ -312,7 +272,7 @@ SECTION = Section(
     "patterns",
     "Activation patterns",
     _applies,
-    figure=SectionFigure(activation_patterns, READS, _caption, _alt, _cost, _csv),
+    figure=SectionFigure(activation_patterns, READS, _caption, _alt, lambda result: 12.0, _csv),
     stages=("patterns",),
     parts=_parts,
 )

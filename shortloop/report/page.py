@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import csv
+import io
+import math
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from shortloop.base.extras import REPORT_LIBRARIES, need
 from shortloop.base.plain import Plain
-from shortloop.base.text import printable
+from shortloop.base.text import one_line, printable
 from shortloop.report.files import FIGURES, FORMATS, TABLES, FigureFormat
 from shortloop.report.provenance import ProvenanceRow, board_link, flat, last_job
 from shortloop.report.style import DPI
@@ -30,6 +33,7 @@ __all__ = [
     "PageSection",
     "PageTable",
     "TableRow",
+    "csv_text",
     "files_beside",
     "html_of",
     "only",
@@ -37,6 +41,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Cell = str | float | int | bool | None
 
 NO_BREAK = re.compile(
     r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pdα]) (?=[=<≤>])|(?<=[=<≤>]) (?=[\d(−])"
@@ -204,6 +209,18 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "part"
 
 
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Format a table as CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow([one_line(column) for column in columns])
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{len(row)} cells in a table of {len(columns)} columns: {row!r}")
+        writer.writerow([_cell_text(cell) for cell in row])
+    return stream.getvalue()
+
+
 def _image(data: bytes) -> Image:
     # The first block of a PNG file: width and height in pixels.
     width, height = struct.unpack(">II", data[16:24])
@@ -239,3 +256,11 @@ def _marked(text: str) -> str:
 def _parts(name: str) -> list[str]:
     # A line may end after a dot or an underscore, and nowhere else in a name.
     return re.findall(r"[^._]*[._]|[^._]+", name)
+
+
+def _cell_text(cell: Cell) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return repr(float(cell)) if isinstance(cell, float) else one_line(cell)

@@ -1,4 +1,4 @@
-"""All problems of the recordings of a study, found without a run; nothing is kept."""
+"""Find all problems of the recordings of a study without a run; nothing is kept."""
 
 from __future__ import annotations
 
@@ -93,14 +93,11 @@ class _Job:
 
     def phases(self) -> list[_Job]:
         """Return one job for each phase, so that a problem of one hides none of another."""
-        fields = self.fields
-        parts: list[Mapping[str, Any]]
-        if "phases" in fields:
-            recordings = fields["recordings"]
-            parts = [{"phases": [name], "recordings": {name: recordings[name]}} for name in fields["phases"]]
-        else:
-            parts = [{"files": {name: files}} for name, files in fields["files"].items()]
-        return [replace(self, fields={**fields, **part}) for part in parts]
+        field = "recordings" if "recordings" in self.fields else "files"
+        parts: list[dict[str, Any]] = [{field: {name: each}} for name, each in self.fields[field].items()]
+        if "phases" in self.fields:
+            parts = [{**part, "phases": [*part[field]]} for part in parts]
+        return [replace(self, fields={**self.fields, **part}) for part in parts]
 
 
 @dataclass

@@ -19,7 +19,6 @@ __all__ = [
     "Classes",
     "EventNames",
     "are_in_turn",
-    "are_kinds",
     "by_phase",
     "find_classes",
     "matching",
@@ -90,11 +89,6 @@ def matching(events: Sequence[str], names: Iterable[str]) -> list[str]:
     return [name for name in names if any(event == name or event in name.split("/") for event in events)]
 
 
-def are_kinds(names: Iterable[str]) -> bool:
-    """True if all names but one at most name a kind of event, such as stimulus or response."""
-    return sum(not has_meaning(name, {"no class", "kind"}) for name in names) < 2
-
-
 def _total(participants: Mapping[str, Mapping[str, int]]) -> Counter[str]:
     total = sum(map(Counter, participants.values()), Counter())
     return Counter(dict(sorted(total.items())))
@@ -163,7 +157,7 @@ def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
         if len(phases) == len(edges) == 1 and known:
             found[phases[0]][edges[0]].append(name)
     sure = {
-        phase: {edge: names[0] for edge, names in edges.items()}
+        phase: {edge: edges[edge][0] for edge in ("start", "stop") if edge in edges}
         for phase, edges in found.items()
         if "start" in edges and all(len(names) == 1 for names in edges.values())
     }

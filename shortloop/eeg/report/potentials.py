@@ -14,8 +14,8 @@ from shortloop.eeg.report.labels import readable, scaled
 from shortloop.eeg.report.sections.section import SectionFigure
 from shortloop.eeg.report.sensors import responses
 from shortloop.report.layout import arrange, short, subplots
+from shortloop.report.page import csv_text
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,7 @@ from shortloop.base.text import listed
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.labels import limit_text
 from shortloop.report.files import TABLES
-from shortloop.report.page import PageTable, TableRow
-from shortloop.report.tables import csv_text
+from shortloop.report.page import PageTable, TableRow, csv_text
 
 __all__ = ["dropped_trials", "recordings_table"]
 

@@ -12,7 +12,7 @@ from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.t_values import SD_RESOLUTION
 from shortloop.eeg.report.content import KindResult
-from shortloop.report.tables import csv_text
+from shortloop.report.page import csv_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.report.content import Shown
 from shortloop.panel.results import group_columns
-from shortloop.report.tables import csv_text
+from shortloop.report.page import csv_text
 
 __all__ = [
     "ALPHA",

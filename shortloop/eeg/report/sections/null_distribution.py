@@ -12,8 +12,8 @@ from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.sections.section import Section, SectionFigure, fields_of, title_of
 from shortloop.eeg.report.sentences import letter_of, null_word
 from shortloop.report.layout import arrange, short
+from shortloop.report.page import csv_text
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

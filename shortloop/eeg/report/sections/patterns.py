@@ -17,8 +17,8 @@ from shortloop.eeg.report.sections.selected_features import name_channels
 from shortloop.eeg.report.sensors import Place, place_of
 from shortloop.eeg.report.times import bin_edges, edges_of, time_scale
 from shortloop.report.layout import arrange, short, subplots
+from shortloop.report.page import csv_text
 from shortloop.report.style import DIVERGING, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from shortloop.eeg.report.panels import colour_bar_below
 from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
 from shortloop.eeg.report.times import edges_of, time_scale
 from shortloop.report.layout import arrange, short
+from shortloop.report.page import csv_text
 from shortloop.report.style import BLUE, GREY, SEQUENTIAL, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.report.summary import effect_parts, group_findings, participant_table
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
-from shortloop.report.page import PageTable, TableRow, slug
-from shortloop.report.tables import csv_text
+from shortloop.report.page import PageTable, TableRow, csv_text, slug
 
 __all__ = ["BEST_SCORES", "EFFECTS"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from errno import EACCES
 from functools import partial
 from pathlib import Path
@@ -100,21 +100,18 @@ class _Job:
         return [replace(self, fields={**self.fields, **part}) for part in parts]
 
 
-@dataclass
-class _Recorder:
-    """A stand-in for a run that records the jobs that are asked for."""
+class _Recorder(Run):
+    """A run that builds nothing and records the jobs that are asked for."""
 
-    name: str = ""
-    jobs: list[Built] = field(default_factory=list)
-    asked: list[_Job] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__("")
+        self.asked: list[_Job] = []
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
-    def build(
-        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **fields: Any
-    ) -> Built:
-        self.asked.append(_Job(stage, partition or "", fields))
+    def build(self, stage: str, *, partition: str | None = None, **fields: Any) -> Built:  # type: ignore[override]
+        self.asked.append(_Job(stage, partition or "", {k: v for k, v in fields.items() if k != "modules"}))
         return Built("", stage, partition)
 
 
@@ -129,7 +126,7 @@ class _Discarded(Outputs):
 
 def _ask(study: Study, file: Path, build: Callable[[pipeline.StudyRun], object]) -> list[_Job]:
     run = _Recorder()
-    build(StudyRun(cast("Run", run), study, file))
+    build(StudyRun(run, study, file))
     return run.asked
 
 
@@ -137,8 +134,8 @@ def _ask_imports(study: Study, file: Path) -> list[_Job]:
     """Ask for the jobs of the import, as the build script does."""
     if not isinstance(study.input, FeaturesInput):
         return _ask(study, file, pipeline.import_epochs)
-    builds = [partial(pipeline.import_features, kind=kind) for kind in study.features.kinds]
-    return [job for build in builds for job in _ask(study, file, build)]
+    kinds = study.features.kinds
+    return [job for kind in kinds for job in _ask(study, file, partial(pipeline.import_features, kind=kind))]
 
 
 def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:

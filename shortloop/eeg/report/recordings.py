@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shortloop.base.text import listed
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.labels import limit_text
+from shortloop.eeg.report.sentences import counted, numbers, spread, window
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow, csv_text
 
-__all__ = ["dropped_trials", "recordings_table"]
+__all__ = ["dropped_trials", "preparation", "recordings_table"]
 
 Recording = Mapping[str, Any]
 FORMATS = {
@@ -39,7 +40,7 @@ def recordings_table(content: ReportContent) -> PageTable:
     shown = [_cells(each, content.settings, epochs, warned) for each in content.recordings]
     return PageTable(
         title="Trials, channels and preparation",
-        caption=prepared(content.settings),
+        caption=_caption(content),
         of="Participant",
         columns=tuple(shown[0]),
         rows=tuple(
@@ -52,35 +53,57 @@ def recordings_table(content: ReportContent) -> PageTable:
     )
 
 
-def prepared(settings: Mapping[str, Any]) -> str:
-    """Describe the preparation of all recordings."""
-    asked = settings.get("input", {})
+def _caption(content: ReportContent) -> str:
+    asked = content.settings.get("input", {})
     steps = asked.get("preprocessing")
     if asked.get("format") == "simulated":
         return "They are simulated: nobody was recorded."
     if steps is None:
         return "Recordings are used as they are in the files."
-    said = []
-    if steps.get("montage"):
-        said.append(f"positions of channels of {steps['montage']}")
-    said += [f"{steps[name]:g} Hz {name}" for name in ("highpass", "lowpass") if steps.get(name)]
-    notch = steps.get("notch")
-    if notch := [notch] if isinstance(notch, int | float) else list(notch or ()):
-        said.append(f"notch at {listed([f'{each:g}' for each in notch])} Hz")
-    if steps.get("interpolate"):
-        said.append("bad channels interpolated")
-    if reference := steps.get("reference"):
-        said.append("average reference" if reference == "average" else f"reference {listed(list(reference))}")
-    if baseline := steps.get("baseline"):
-        said.append(f"baseline {baseline[0]:g} to {baseline[1]:g} s".replace("-", "−"))
-    for field, side in (("reject", "above"), ("flat", "below")):
-        limits = steps.get(field, {}).items()
-        said += [f"trials rejected {side} {limit_text(kind, value)} ({kind})" for kind, value in limits]
-    if steps.get("resample"):
-        said.append(f"resampled to {steps['resample']:g} Hz")
+    said = preparation(steps, [each for each in content.recordings if each["kind"] == "epochs"])
     if not said:
         return "Nothing was filtered, rejected or referenced anew when the recordings were read."
-    return f"Done to each recording, in this order: {'; '.join(said)}."
+    return f"Preparation of each recording, in this order: {'; '.join(said)}."
+
+
+def preparation(asked: Mapping[str, Any], epochs: Sequence[Recording]) -> list[str]:
+    """List the steps of the preparation, in their order."""
+    steps = []
+    if montage := asked.get("montage"):
+        steps.append(f"positions of channels were those of {montage}")
+    edges = [(end, asked.get(f"{end}pass")) for end in ("high", "low")]
+    if band := [f"{end}-pass filtered at {edge:g} Hz" for end, edge in edges if edge]:
+        steps.append(f"signals were {' and '.join(band)} (zero-phase FIR filter, Hamming window)")
+    notch = asked.get("notch")
+    if notch := [notch] if isinstance(notch, int | float) else notch:
+        steps.append(f"line noise was removed at {numbers(notch)} Hz")
+    steps += _bads(bool(asked.get("interpolate")), epochs)
+    if reference := asked.get("reference"):
+        to = "the average of all EEG channels" if reference == "average" else listed(list(reference))
+        steps.append(f"the EEG was referenced to {to}")
+    if baseline := asked.get("baseline"):
+        steps.append(f"the mean of {window(*baseline)} was subtracted from each epoch")
+    for field, side in (("reject", "above"), ("flat", "below")):
+        for kind, value in (asked.get(field) or {}).items():
+            limit = limit_text(kind, value)
+            steps.append(f"epochs with a peak-to-peak amplitude {side} {limit} ({kind}) were rejected")
+    if asked.get("resample"):
+        steps.append(f"epochs were resampled to {asked['resample']:g} Hz")
+    return steps
+
+
+def _bads(interpolate: bool, epochs: Sequence[Recording]) -> list[str]:
+    field = "interpolated" if interpolate else "bads"
+    found: dict[tuple[str, str], set[str]] = {}
+    for each in epochs:  # several may be of one recording
+        bad = {name for account in each.get("accounts", ()) for name in account.get(field, ())}
+        found.setdefault((each["participant"], each["file"]), set()).update(bad)
+    counts = [len(names) for names in found.values()]
+    if not any(counts):
+        return []
+    of = f"{sum(count > 0 for count in counts)} of {counted(len(counts), 'recording')}"
+    became = "interpolated by spherical splines (Perrin et al., 1989)" if interpolate else "left out"
+    return [f"bad channels ({spread([count for count in counts if count])} in {of}) were {became}"]
 
 
 def dropped_trials(recording: Recording) -> Counter[str]:

@@ -7,10 +7,9 @@ from typing import Any
 
 from shortloop.base.text import listed
 from shortloop.eeg.report.content import ReportContent
-from shortloop.eeg.report.labels import limit_text
-from shortloop.eeg.report.recordings import dropped_trials
+from shortloop.eeg.report.recordings import dropped_trials, preparation
 from shortloop.eeg.report.sensors import measures, sensors_of
-from shortloop.eeg.report.sentences import counted, numbers, spread, window
+from shortloop.eeg.report.sentences import counted, spread, window
 
 __all__ = ["features", "recorded"]
 
@@ -19,7 +18,6 @@ REASONS = {
     "flat": "rejected as flat",
     "there twice": "as the same samples were there already",
 }
-EDGES = ("highpass", "lowpass")
 
 
 def recorded(content: ReportContent) -> str:
@@ -44,8 +42,7 @@ def recorded(content: ReportContent) -> str:
         said.append("Phases were in the same recordings, and had events of their own.")
     if drop := asked.get("drop"):
         said.append(f"{listed(list(drop))} {'was' if len(drop) == 1 else 'were'} not used.")
-    steps = _steps(asked.get("preprocessing") or {}, epochs)
-    if steps:
+    if steps := preparation(asked.get("preprocessing") or {}, epochs):
         said.append(f"Recordings were prepared with MNE-Python (Gramfort et al., 2013): {listed(steps)}.")
     if reasons := sum(map(dropped_trials, epochs), dropped_trials({})):
         why = listed([f"{count:,} {REASONS.get(name, name)}" for name, count in reasons.most_common()])
@@ -86,43 +83,6 @@ def _section(phase: str, asked: Mapping[str, Any]) -> str:
     if stop is not None:
         end = f"before the event “{stop}”" if isinstance(stop, str) else f"at {stop:g} s"
     return f"{phase} began {begin} and ended {end}"
-
-
-def _steps(asked: Mapping[str, Any], epochs: list[Mapping[str, Any]]) -> list[str]:
-    """List the steps of the preparation, in their order."""
-    steps = []
-    band = [f"{name[:-4]}-pass filtered at {asked[name]:g} Hz" for name in EDGES if asked.get(name)]
-    if band:
-        steps.append(f"they were {' and '.join(band)} (zero-phase FIR filter, Hamming window)")
-    if (notch := asked.get("notch")) is not None:
-        steps.append(f"line noise was removed at {numbers(notch if isinstance(notch, list) else [notch])} Hz")
-    steps += _bads(bool(asked.get("interpolate")), epochs)
-    if reference := asked.get("reference"):
-        to = "the average of all EEG channels" if reference == "average" else listed(list(reference))
-        steps.append(f"the EEG was referenced to {to}")
-    if baseline := asked.get("baseline"):
-        steps.append(f"the mean of {window(*baseline)} was subtracted from each epoch")
-    for field, side in (("reject", "above"), ("flat", "below")):
-        for kind, value in (asked.get(field) or {}).items():
-            limit = limit_text(kind, value)
-            steps.append(f"epochs with a peak-to-peak amplitude {side} {limit} ({kind}) were rejected")
-    if asked.get("resample"):
-        steps.append(f"epochs were resampled to {asked['resample']:g} Hz")
-    return steps
-
-
-def _bads(interpolate: bool, epochs: list[Mapping[str, Any]]) -> list[str]:
-    field = "interpolated" if interpolate else "bads"
-    found: dict[tuple[str, str], set[str]] = {}
-    for each in epochs:  # several may be of one recording
-        bad = {name for account in each["accounts"] for name in account.get(field, ())}
-        found.setdefault((each["participant"], each["file"]), set()).update(bad)
-    counts = [len(names) for names in found.values()]
-    if not any(counts):
-        return []
-    of = f"{sum(count > 0 for count in counts)} of {counted(len(counts), 'recording')}"
-    became = "interpolated by spherical splines (Perrin et al., 1989)" if interpolate else "left out"
-    return [f"bad channels ({spread([count for count in counts if count])} in {of}) were {became}"]
 
 
 def features(content: ReportContent) -> str:

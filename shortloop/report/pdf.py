@@ -30,6 +30,7 @@ __all__ = ["Canvas", "Sheet", "document", "fitting", "width_of"]
 
 COMPRESSION = 1  # the best one takes seven times as long for a tenth less
 FONT = "mpl-data/fonts/ttf/DejaVuSans.ttf"
+OPACITIES = " ".join(f"/A{tenth} << /CA {tenth / 10:g} /ca {tenth / 10:g} >>" for tenth in range(1, 11))
 TENTHS = 10
 """Dots lie at tenths of a point, 0.04 mm, which no printer tells apart."""
 DOT = "%d %d m %d %d l S\n"  # a very short line with round ends: some viewers do not draw one without length
@@ -251,7 +252,7 @@ def document(sheets: Sequence[Sheet], title: str) -> bytes:
     for head in (
         "<< /Type /Catalog /Pages 2 0 R /Outlines 3 0 R /PageMode /UseOutlines >>",
         f"<< /Type /Pages /Count {count} /Kids [{' '.join(f'{first + 2 * i} 0 R' for i in range(count))}] "
-        f"/Resources << /Font << /F {fonts} 0 R >> /ExtGState << {_opacities()} >> >> >>",
+        f"/Resources << /Font << /F {fonts} 0 R >> /ExtGState << {OPACITIES} >> >> >>",
         f"<< /Type /Outlines /Count {count} /First {marks} 0 R /Last {marks + count - 1} 0 R >>",
     ):
         add(head)
@@ -290,10 +291,6 @@ def _file(objects: Sequence[bytes], info: int) -> bytes:
 @lru_cache(maxsize=64)
 def _rgb(color: str) -> str:
     return " ".join(f"{int(color[i : i + 2], 16) / 255:.3g}" for i in (1, 3, 5))
-
-
-def _opacities() -> str:
-    return " ".join(f"/A{tenth} << /CA {tenth / 10:g} /ca {tenth / 10:g} >>" for tenth in range(1, 11))
 
 
 def _string(text: str) -> str:

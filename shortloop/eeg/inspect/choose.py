@@ -140,7 +140,7 @@ def _choose_classes(scan: Scan) -> None:
     lacking = _choose_folds(scan, trials)
     for who, events in seen.items():
         for phase in filter(None, (scan.decode, scan.train)):
-            none = [name for name, of in scan.classes.events.items() if not matching(of, events[phase])]
+            none = [name for name, event in scan.classes.events.items() if not matching(event, events[phase])]
             if none:
                 has = ", ".join(f"{count} × {name}" for name, count in events[phase].most_common(MOST_NAMED))
                 lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
@@ -157,10 +157,8 @@ def _are_parts_of_trials(scan: Scan) -> bool:
     every = [each.onsets for each in scan.all_recorded() if each.onsets]
     found = 0
     for onsets in every:
-        classes = {name: matching(of, onsets) for name, of in scan.classes.events.items()}
-        found += are_in_turn(
-            {name: [at for event in of for at in onsets[event]] for name, of in classes.items()}
-        )
+        classes = {name: matching(event, onsets) for name, event in scan.classes.events.items()}
+        found += are_in_turn({name: [at for one in of for at in onsets[one]] for name, of in classes.items()})
     return 2 * found > len(every)
 
 

@@ -131,7 +131,9 @@ def _draft(scan: Scan, name: str, project: Path) -> str:
     lines = [*_head(scan, name), "", "[phases]", *_phases(scan), "", "[input]", _set(scan.format, "format")]
     lines.append(_set(written_path(scan.folder.root, project), "folder"))
     if scan.format in FEATURES:
-        lines += [*_feature_files(scan), *_options(scan), *_feature_kinds(scan)]
+        for name, files in (*scan.kinds.items(), ("labels", scan.labels)):
+            lines += [_set(pattern, name, phase) for phase, pattern in files.items()]
+        lines += [*_options(scan), *_feature_kinds(scan)]
     else:
         lines += [*_files(scan), *_options(scan), *_events(scan), *_epochs(scan), *_channels(scan)]
         lines += [*_preprocessing(scan), *_amplitude(scan)]
@@ -203,10 +205,11 @@ def _options(scan: Scan) -> Iterator[str]:
 def _events(scan: Scan) -> Iterator[str]:
     events = scan.classes.events
     for phase, called in scan.event_names.items():
-        for name, of in events.items():
-            yield _set([each for part in of for each in called.get(part, ())], "phase_events", phase, name)
-    if not scan.event_names and any(of != (name,) for name, of in events.items()):
-        yield from (_set([*of], "events", name) for name, of in events.items())
+        yield from (
+            _set(called.get(event, []), "phase_events", phase, name) for name, event in events.items()
+        )
+    if not scan.event_names and any(event != name for name, event in events.items()):
+        yield from (_set([event], "events", name) for name, event in events.items())
     if scan.sections:
         yield from _sections(scan)
 
@@ -286,11 +289,6 @@ def _span(scan: Scan) -> tuple[float, float]:
             hint="look at their phases apart: give --data the folder, or a folder with links, of one of them",
         )
     return start, stop
-
-
-def _feature_files(scan: Scan) -> Iterator[str]:
-    for name, files in (*scan.kinds.items(), ("labels", scan.labels)):
-        yield from (_set(pattern, name, phase) for phase, pattern in files.items())
 
 
 def _feature_kinds(scan: Scan) -> Iterator[str]:

@@ -57,25 +57,20 @@ def collect(
 ) -> ReportContent:
     """Collect the content of a report; `names` are today's names of each participant's files."""
     chains = [list(upstream(group)) for group in groups]
+    versions: dict[str, set[str]] = {}
+    for result in (each for chain in chains for each in chain):
+        for name, version in result.record["versions"].items():
+            versions.setdefault(name, set()).add(str(version))
     return ReportContent(
         study=settings["name"],
         settings=settings,
         kinds=tuple(_kind_result(results, made, imported) for results in chains),
-        versions=_versions(chains),
+        versions={name: ", ".join(sorted(found)) for name, found in versions.items()},
         thread_note=thread_note(result for results in chains for result in results),
         notes=tuple(_notes(imported, made.check, names)),
         recordings=tuple(_recordings(imported, made.check, names)),
         evoked=tuple(collect_evoked(made.evoked, imported)),
     )
-
-
-def _versions(chains: Sequence[Sequence[Result]]) -> dict[str, str]:
-    """Collect all versions of each library."""
-    found: dict[str, set[str]] = {}
-    for result in (each for chain in chains for each in chain):
-        for name, version in result.record["versions"].items():
-            found.setdefault(name, set()).add(str(version))
-    return {name: ", ".join(sorted(every)) for name, every in found.items()}
 
 
 def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -> KindResult:

@@ -141,13 +141,14 @@ def measured_of(
     imported = [job for job in imported if f"positions_{phase}" in job.arrays]
     units = {unit or str(job.facts["phases"][phase].get("unit")) for job in imported}
     sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
-    found = [_of_job(job, phase, channels) for job in imported]
+    found = [_positions(job, phase, channels) for job in imported]
     heads = [each for each in found if _is_a_head(each, sensors)]
     if not heads:
         return None
     names = known_names(tuple(channels))
     kept = [each for each in heads if _agree(channels, each, names)]
-    sources = {str(each.get("positions", "")) for job in imported for each in _accounts(job)} - {""}
+    recordings = [each for job in imported for each in job.facts["recordings"]]
+    sources = {str(each.get("positions", "")) for known in recordings for each in known["accounts"]} - {""}
     source = sources.pop() if len(sources) == 1 else "file"
     return Measured(mean_positions(kept), source, turned=len(kept) < len(heads), sensors=sensors)
 
@@ -183,13 +184,9 @@ def known_names(channels: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _of_job(job: Result, phase: str, channels: Sequence[str]) -> FloatArray:
+def _positions(job: Result, phase: str, channels: Sequence[str]) -> FloatArray:
     at = dict(zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True))
     return np.array([at.get(name, np.full(3, np.nan)) for name in channels])
-
-
-def _accounts(job: Result) -> list[Any]:
-    return [each for recording in job.facts["recordings"] for each in recording["accounts"]]
 
 
 def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Place | None:

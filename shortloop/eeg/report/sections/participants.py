@@ -13,7 +13,7 @@ from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import SCORES, score_label
 from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits, draw_cells
 from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of
-from shortloop.eeg.report.sentences import transfer
+from shortloop.eeg.report.sentences import counted, transfer
 from shortloop.eeg.report.summary import participants_csv
 from shortloop.eeg.report.times import TimeScale, edges_of, plane_of, time_scale
 from shortloop.report.layout import LINE, PAD, TICK, Multiples, Scale, multiples, short
@@ -164,11 +164,6 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     )
 
 
-def _alt(result: KindResult) -> str:
-    count = len(result.participants)
-    return f"{count} panel{'s' * (count > 1)}."
-
-
 SECTION = Section(
     "participants",
     "Each participant",
@@ -176,7 +171,7 @@ SECTION = Section(
         participant_maps,
         READS,
         _caption,
-        _alt,
+        alt=lambda result: f"{counted(len(result.participants), 'panel')}.",
         cost=lambda result: 2.0 + 0.1 * len(result.participants),
         numbers=participants_csv,
     ),

@@ -85,19 +85,15 @@ def _columns(result: KindResult) -> tuple[list[Column], str]:
         inside = (known.frequencies >= low) & (known.frequencies < high)
         if inside.any():
             values = factor * every[..., inside].mean(axis=-1)
-            title = f"{name}\n{_span(known.frequencies[inside])}"
-            columns.append(Column(title, values, colour_limits(values, 0.0)))
+            lowest, highest = known.frequencies[inside].min(), known.frequencies[inside].max()
+            span = f"{lowest:g} Hz" if lowest == highest else f"{lowest:g}–{highest:g} Hz"
+            columns.append(Column(f"{name}\n{span}", values, colour_limits(values, 0.0)))
         low = high
     return columns, unit
 
 
 def _largest(values: FloatArray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
-
-
-def _span(frequencies: FloatArray) -> str:
-    low, high = frequencies.min(), frequencies.max()
-    return f"{low:g} Hz" if low == high else f"{low:g}–{high:g} Hz"
 
 
 def _topographies(result: KindResult, head: Place) -> Figure:

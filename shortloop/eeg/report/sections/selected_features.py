@@ -88,10 +88,6 @@ def _curve(axes: Axes, known: Patterns, times: FloatArray) -> None:
     axes.set_title(f"Of all {known.features:,}")
 
 
-def _applies(result: KindResult) -> bool:
-    return result.patterns is not None and bool((result.patterns.kept < 1).any())
-
-
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     alpha = settings.get("decoding", {}).get("select_alpha")
     expected = "" if alpha is None else f" Where classes do not differ, about {100 * alpha:g} % are kept."
@@ -126,7 +122,7 @@ def _csv(result: KindResult) -> str:
 SECTION = Section(
     "selected_features",
     "Selected features",
-    _applies,
+    lambda result: result.patterns is not None and bool((result.patterns.kept < 1).any()),
     figure=SectionFigure(selected_features, READS, _caption, _alt, numbers=_csv),
     stages=("patterns",),
 )

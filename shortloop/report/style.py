@@ -140,37 +140,33 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[FigureFormat
 
 def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[FigureFormat, bytes]:
     """Encode a figure as PNG (180 dpi), PDF or SVG; the same figure gives the same bytes."""
-    encoders = {"png": _png, "pdf": _pdf, "svg": _svg}
     found: dict[FigureFormat, bytes] = {}
     with styled(), _fonts_without_layout() if "pdf" in formats else nullcontext():
         _settle(figure)
         for ending in formats:
-            encoders[ending](figure, file := BytesIO())
+            _encode(figure, ending, file := BytesIO())
             found[ending] = file.getvalue()
             figure.dpi = DPI  # a PDF leaves 72
     return found
 
 
-# The canvases are called directly: `Figure.savefig` draws everything twice, once for the layout, which is
-# settled here once for all formats.
-def _png(figure: Figure, file: BytesIO) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _encode(figure: Figure, ending: FigureFormat, file: BytesIO) -> None:
+    # The canvases are called directly: `Figure.savefig` draws everything twice, once for the layout, which is
+    # settled once for all formats. Nothing in the metadata depends on time or version.
+    if ending == "png":
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
+        FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    elif ending == "pdf":
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
+        metadata = {"CreationDate": None, "Creator": None, "Producer": None}
+        FigureCanvasPdf(figure).print_pdf(file, metadata=metadata)  # type: ignore[no-untyped-call]
+    else:
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-def _pdf(figure: Figure, file: BytesIO) -> None:
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-
-    metadata = {"CreationDate": None, "Creator": None, "Producer": None}
-    FigureCanvasPdf(figure).print_pdf(file, metadata=metadata)  # type: ignore[no-untyped-call]
-
-
-def _svg(figure: Figure, file: BytesIO) -> None:
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    metadata = {"Date": None, "Creator": None}
-    FigureCanvasSVG(figure).print_svg(file, metadata=metadata)  # type: ignore[no-untyped-call]
+        metadata = {"Date": None, "Creator": None}
+        FigureCanvasSVG(figure).print_svg(file, metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def _settle(figure: Figure) -> None:

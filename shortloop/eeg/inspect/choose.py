@@ -20,11 +20,10 @@ from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, ma
 from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
-from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.rules import name_means
 from shortloop.eeg.inspect.scan import Scan, read_recordings
 
-__all__ = ["Window", "epochs_of", "folds_for", "scan_recordings", "window_of"]
+__all__ = ["epochs_of", "scan_recordings", "window_of"]
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
@@ -45,24 +44,20 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
     chosen = None
     for format in sorted(counts, key=lambda each: -counts[each]):
         scan = Scan(folder, format, other_formats={k: v for k, v in counts.items() if k != format})
-        _read_and_choose(scan, tell)
+        if format in FEATURES:
+            _choose(scan, read_features(scan, tell))
+        else:
+            read_recordings(scan, tell)
+            if not _choose_both_phases(scan):
+                _choose(scan, {})
+                if len(scan.patterns) == 1 and scan.all_recorded():
+                    scan.sections = sections_in(scan.all_recorded())
         if chosen is None or scan.recorded:
             chosen = scan
         if scan.recorded or chosen.format in FEATURES:
             break
     assert chosen is not None
     return chosen
-
-
-def _read_and_choose(scan: Scan, tell: Tell) -> None:
-    if scan.format in FEATURES:
-        _choose(scan, read_features(scan, tell))
-        return
-    read_recordings(scan, tell)
-    if not _choose_both_phases(scan):
-        _choose(scan, {})
-        if len(scan.patterns) == 1 and scan.all_recorded():
-            scan.sections = sections_in(scan.all_recorded())
 
 
 def _choose(scan: Scan, people: People) -> None:
@@ -125,7 +120,10 @@ def _choose_classes(scan: Scan) -> None:
         if missing and who not in scan.left_out:
             scan.left_out[who] = f"nothing of {' and '.join(missing)}"
         if who not in scan.left_out:
-            seen[who] = {phase: _total(every) for phase, every in phases.items()}
+            seen[who] = {
+                phase: sum((Counter(each.events) for each in every), Counter[str]())
+                for phase, every in phases.items()
+            }
     if not seen:
         return
     of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
@@ -146,10 +144,6 @@ def _choose_classes(scan: Scan) -> None:
                 lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
     scan.trials = {who: counts for who, counts in trials.items() if who not in lacking}
     scan.left_out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
-
-
-def _total(recordings: Iterable[Recorded]) -> Counter[str]:
-    return sum((Counter(each.events) for each in recordings), Counter())
 
 
 def _are_parts_of_trials(scan: Scan) -> bool:

@@ -112,14 +112,11 @@ def _files_below(folder: Path, found: Folder) -> list[Path]:
 
     files = []
     for above, folders, names in os.walk(folder, onerror=report):
-        whole = [name for name in folders if _is_recording(Path(above) / name)]
+        readable = [name for name in folders if os.access(Path(above) / name, os.R_OK | os.X_OK)]
+        whole = [name for name in readable if may_be_recording(Path(above) / name)]
         folders[:] = sorted(name for name in folders if not (name.startswith((".", "__")) or name in whole))
         files += [Path(above) / name for name in [*whole, *names]]
     return sorted(files)
-
-
-def _is_recording(folder: Path) -> bool:
-    return os.access(folder, os.R_OK | os.X_OK) and may_be_recording(folder)
 
 
 def _unreadable(what: str, path: Path, error: OSError) -> InputError:

@@ -18,7 +18,6 @@ from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.files import Named, placed, whole
 from shortloop.eeg.formats.read_in_process import read_apart, reading
 from shortloop.eeg.formats.recognised import named_for_what_it_is
-from shortloop.eeg.formats.sessions import Part
 from shortloop.eeg.formats.signals import SignalInput
 
 __all__ = ["Recorded", "parallel_map", "read_recording", "warm_up"]
@@ -58,27 +57,24 @@ def read_recording(settings: RecordedInput, named: Named, participant: str) -> R
 
         def read() -> Recorded:
             with reading(whole(file), participant, place):
-                return _contents(settings.read_part(place, participant, ()))
+                part = settings.read_part(place, participant, ())
+                account = part.account
+                return Recorded(
+                    rate=part.sfreq,
+                    channels=part.channels,
+                    channels_in_file=int(account.get("channels_in_file", len(part.channels))),
+                    seconds=account.get("seconds"),
+                    start=float(part.times[0]),
+                    stop=float(part.times[-1]),
+                    source=str(account.get("events_from", "file")),
+                    events=dict(part.seen),
+                    onsets={name: samples.tolist() for name, samples in part.onsets.items()},
+                )
 
         try:
             return read_apart(read, [path for _, path in named], participant=participant, declared=declared)
         except InputError as error:
             return error
-
-
-def _contents(part: Part) -> Recorded:
-    account = part.account
-    return Recorded(
-        rate=part.sfreq,
-        channels=part.channels,
-        channels_in_file=int(account.get("channels_in_file", len(part.channels))),
-        seconds=account.get("seconds"),
-        start=float(part.times[0]),
-        stop=float(part.times[-1]),
-        source=str(account.get("events_from", "file")),
-        events=dict(part.seen),
-        onsets={name: samples.tolist() for name, samples in part.onsets.items()},
-    )
 
 
 def warm_up(settings: InputSettings) -> None:

@@ -12,26 +12,26 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.eeg.features.power_unit import squared
 from shortloop.eeg.report.content import (
-    Alone,
     Confusion,
     Evoked,
+    Individual,
     KindResult,
     Patterns,
     ReportContent,
     mean_of_known,
 )
-from shortloop.eeg.report.sensors import Sensors, measured_of, sensors_of, types_of
+from shortloop.eeg.report.sensors import Sensors, positions_of, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.provenance import source_of, thread_note
 from shortloop.stages.renamed import renamed
 from shortloop.stages.results import Result, upstream
 
-__all__ = ["Made", "collect"]
+__all__ = ["OtherJobs", "collect"]
 
 Names = Mapping[str, Sequence[str]]
 
 
-class Made(NamedTuple):
+class OtherJobs(NamedTuple):
     """Jobs of other stages than `group`; of each participant and kind of features if not said otherwise."""
 
     evoked: Sequence[Result] = ()  # of each participant
@@ -42,17 +42,17 @@ class Made(NamedTuple):
     patterns: Sequence[Result] = ()
     check: Sequence[Result] = ()  # the job that compared the recordings
 
-    def of_kind(self, kind: str) -> Made:
+    def of_kind(self, kind: str) -> OtherJobs:
         """Select the jobs of one kind of features."""
         every = ([job for job in jobs if job.record["facts"]["kind"] == kind] for jobs in self[1:-1])
-        return Made(self.evoked, *every)
+        return OtherJobs(self.evoked, *every)
 
 
 def collect(
     groups: Sequence[Result],
     imported: Sequence[Result],
     settings: dict[str, Any],
-    made: Made,
+    jobs: OtherJobs,
     names: Names,
 ) -> ReportContent:
     """Collect the content of a report; `names` are today's names of each participant's files."""
@@ -64,29 +64,26 @@ def collect(
     return ReportContent(
         study=settings["name"],
         settings=settings,
-        kinds=tuple(_kind_result(results, made, imported) for results in chains),
+        kinds=tuple(_kind_result(results, jobs, imported) for results in chains),
         versions={name: ", ".join(sorted(found)) for name, found in versions.items()},
         thread_note=thread_note(result for results in chains for result in results),
-        notes=tuple(_notes(imported, made.check, names)),
-        recordings=tuple(_recordings(imported, made.check, names)),
-        evoked=tuple(collect_evoked(made.evoked, imported)),
+        notes=tuple(_notes(imported, jobs.check, names)),
+        recordings=tuple(_recordings(imported, jobs.check, names)),
+        evoked=tuple(collect_evoked(jobs.evoked, imported)),
     )
 
 
-def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -> KindResult:
+def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Result]) -> KindResult:
     group = chain[0]
     facts = group.facts
     asked: Any = group.options["settings"]
-    made = every.of_kind(facts["kind"])
+    jobs = every.of_kind(facts["kind"])
     curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
     phases = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
     if curve.mean.size == 1 and phases[0] == phases[1]:
         plane = None  # there is no other time to generalize to: it equals the curve
-    more = [*made.individual, *made.intervals, *made.patterns]
-    alone = [*_alone(made.individual, made.intervals)]
-    if plane is None:
-        alone = [replace(each, plane=None, plane_ends=None) for each in alone]
+    more = [*jobs.individual, *jobs.intervals, *jobs.patterns]
     return KindResult(
         kind=facts["kind"],
         participants=tuple(facts["participants"]),
@@ -103,27 +100,27 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
         train_phase=phases[0],
         test_phase=phases[1],
         classes=tuple(facts["classes"]),
-        alone=tuple(alone),
-        confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
-        patterns=collect_patterns(made.patterns, imported),
+        individual=tuple(_individual(jobs, plane is not None)),
+        confusions=tuple(_confusions(jobs, curve.mean, None if plane is None else plane.mean)),
+        patterns=collect_patterns(jobs.patterns, imported),
         smoothed=bool(asked["smooth"]),
     )
 
 
-def _alone(tested: Sequence[Result], intervals: Sequence[Result]) -> Iterator[Alone]:
+def _individual(jobs: OtherJobs, with_plane: bool) -> Iterator[Individual]:
     """Collect the tests of single participants whose scores have intervals."""
-    with_intervals = {result.partition: result for result in intervals}
-    for result in tested:
+    with_intervals = {result.partition: result for result in jobs.intervals}
+    for result in jobs.individual:
         for number, who in enumerate(result.facts["participants"]):
             curve, ends = load_statistics(result, "curve", number), with_intervals.get(who)
             if curve is None or ends is None:
                 continue
-            yield Alone(
+            yield Individual(
                 participant=who,
                 curve=curve,
-                plane=load_statistics(result, "plane", number),
+                plane=load_statistics(result, "plane", number) if with_plane else None,
                 curve_ends=_ends(ends, "curve"),
-                plane_ends=_ends(ends, "plane") if "plane_low" in ends.arrays else None,
+                plane_ends=_ends(ends, "plane") if with_plane and "plane_low" in ends.arrays else None,
                 level=ends.facts["interval"],
                 draws=ends.facts["draws"],
             )
@@ -133,15 +130,15 @@ def _ends(result: Result, shape: str) -> FloatArray:
     return np.stack([result.arrays[f"{shape}_low"], result.arrays[f"{shape}_high"]])
 
 
-def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:
+def _confusions(jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:
     found = []
-    if made.train:
+    if jobs.train:
         at = int(np.nanargmax(curve))
-        counts = sum(np.asarray(job.arrays["confusions"][at], dtype=float) for job in made.train)
+        counts = sum(np.asarray(job.arrays["confusions"][at], dtype=float) for job in jobs.train)
         found.append(Confusion(np.asarray(counts), at, None))
-    if made.apply and plane is not None:
+    if jobs.apply and plane is not None:
         test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(plane)), plane.shape))
-        counts = sum(np.asarray(job.arrays["confusions"][test, train], dtype=float) for job in made.apply)
+        counts = sum(np.asarray(job.arrays["confusions"][test, train], dtype=float) for job in jobs.apply)
         found.append(Confusion(np.asarray(counts), train, test))
     return found
 
@@ -159,7 +156,7 @@ def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patt
         patterns=_mean(jobs, "patterns"),
         shown=tuple(facts["shown"]),
         unit=facts["unit"],
-        measured=measured_of(imported, facts["phase"], facts["channels"]),
+        positions=positions_of(imported, facts["phase"], facts["channels"]),
         frequencies=np.asarray(arrays["frequencies"]) if "frequencies" in arrays else None,
         of_frequencies=_mean(jobs, "patterns_of_frequencies"),
     )
@@ -179,7 +176,7 @@ def _part(whole: Patterns, sensors: Sensors, facts: Any, imported: Sequence[Resu
         kept_channels=None if whole.kept_channels is None else whole.kept_channels[:, sensors.at],
         patterns=None if whole.patterns is None else whole.patterns[:, :, sensors.at],
         unit=squared(sensors.unit) if facts["kind"] == "power" else sensors.unit,
-        measured=measured_of(imported, facts["phase"], channels, sensors.unit),
+        positions=positions_of(imported, facts["phase"], channels, sensors.unit),
         of_frequencies=None if every is None else every[:, :, sensors.at],
         sensors=sensors.called,
     )

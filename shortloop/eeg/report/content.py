@@ -10,7 +10,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.report.sensors import Measured
+from shortloop.eeg.report.sensors import Positions
 from shortloop.report.provenance import Source
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WORDS",
-    "Alone",
     "Confusion",
     "Evoked",
+    "Individual",
     "KindResult",
     "Patterns",
     "ReportContent",
@@ -32,7 +32,7 @@ WORDS = "words"
 
 
 @dataclass(frozen=True)
-class Alone:
+class Individual:
     """Statistics of one participant, tested alone against its own permutations."""
 
     participant: str
@@ -64,7 +64,7 @@ class Patterns:
     patterns: FloatArray | None  # (bins, shown classes, channels), mean over participants; None: not linear
     shown: tuple[str, ...]  # classes whose patterns are shown: of two, the second
     unit: str  # of the features, and so of the patterns
-    measured: Measured | None = None
+    positions: Positions | None = None
     frequencies: FloatArray | None = None  # (frequencies,), Hz, of features of power
     of_frequencies: FloatArray | None = None  # patterns: (bins, shown classes, channels, frequencies)
     sensors: str = ""  # name of the type of sensors, if a study has several types
@@ -106,7 +106,7 @@ class KindResult:
     train_phase: str
     test_phase: str
     classes: tuple[str, ...] = ()
-    alone: tuple[Alone, ...] = ()
+    individual: tuple[Individual, ...] = ()
     confusions: tuple[Confusion, ...] = ()  # at the peak of the curve, and of the map if there is one
     patterns: Patterns | None = None
     smoothed: bool = True  # maps were smoothed before they were tested

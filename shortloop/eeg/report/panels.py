@@ -90,7 +90,12 @@ def draw_map(
         if (scale or TimeScale("ms", 1000.0)).has_event(edges):
             line(0, color=DARK, linewidth=0.8, linestyle=":")
     if mask is not None and mask.any():
-        _draw_outline(axes, outline_segments(mask, x_edges, y_edges))
+        from matplotlib.collections import LineCollection
+
+        lines: list[Any] = list(outline_segments(mask, x_edges, y_edges))
+        for color, width in [("#FFFFFF", 3.0), (BLACK, 1.4)]:  # black on white: visible on any colour
+            style: dict[str, Any] = {"colors": color, "linewidths": width, "capstyle": "projecting"}
+            axes.add_collection(LineCollection(lines, gid="outline", **style), autolim=False)
     axes.set_xlim(x_edges[0], x_edges[-1])
     axes.set_ylim(y_edges[0], y_edges[-1])
     axes.set_aspect("auto" if map_shape(x_edges, y_edges) is None else "equal")
@@ -134,15 +139,3 @@ def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
     """Height over width of a map with equal scales; None if it is too far from a square."""
     shape = float(np.ptp(y_edges) / np.ptp(x_edges))
     return shape if 0.5 <= shape <= 2 else None
-
-
-def _draw_outline(axes: Axes, segments: NDArray[np.floating]) -> None:
-    from matplotlib.collections import LineCollection
-
-    # White under black: seen on dark cells as on light ones.
-    lines: list[Any] = list(segments)
-    for color, width in [("#FFFFFF", 3.0), (BLACK, 1.4)]:
-        axes.add_collection(
-            LineCollection(lines, colors=color, linewidths=width, capstyle="projecting", gid="outline"),
-            autolim=False,
-        )

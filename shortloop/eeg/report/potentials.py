@@ -101,13 +101,13 @@ def _numbers(evoked: Evoked) -> str:
 
 
 def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
-    factor, unit = scaled(evoked.unit, _largest(course))
+    every = np.stack(course[1:])
+    factor, unit = scaled(evoked.unit, float(np.abs(every[np.isfinite(every)]).max(initial=0.0)))
     step = -(-len(evoked.times) // POINTS)
     times = 1000 * evoked.times[::step]
     for label, name in enumerate(evoked.classes):
         colour = COLOURS[label % len(COLOURS)]
-        three = course.mean, course.low, course.high
-        mean, low, high = (factor * each[label, ::step] for each in three)
+        mean, low, high = factor * every[:, label, ::step]
         if np.isfinite(low).any():
             axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
         line = LINES[label // len(COLOURS) % len(LINES)]
@@ -119,11 +119,6 @@ def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
         axes.axvline(0.0, color=GREY, linestyle=":", linewidth=1.0)
     axes.set_ylabel(unit)
     axes.locator_params(axis="x", nbins=6)
-
-
-def _largest(course: Course) -> float:
-    every = np.stack([course.mean, course.low, course.high])
-    return float(np.abs(every[np.isfinite(every)]).max(initial=0.0))
 
 
 def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

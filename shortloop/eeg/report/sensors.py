@@ -14,14 +14,14 @@ from shortloop.eeg.formats.positions import mean_positions
 from shortloop.stages.results import Result
 
 __all__ = [
-    "Measured",
-    "Place",
+    "Positions",
     "Sensors",
-    "measured_of",
+    "Topography",
     "measures",
-    "place_of",
+    "positions_of",
     "responses",
     "sensors_of",
+    "topography_of",
     "types_of",
 ]
 
@@ -49,7 +49,7 @@ class Sensors(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
+class Positions:
     """Positions in recordings."""
 
     at: FloatArray | None  # (channels, 3), m
@@ -59,7 +59,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Place:
+class Topography:
     """Positions of a topography."""
 
     channels: tuple[str, ...]  # that have a position
@@ -134,9 +134,9 @@ def _called(unit: str, types: set[str], there: Sequence[str]) -> str:
     )
 
 
-def measured_of(
+def positions_of(
     imported: Sequence[Result], phase: str, channels: Sequence[str], unit: str = ""
-) -> Measured | None:
+) -> Positions | None:
     """Return the mean positions of channels in recordings; None if there are none."""
     imported = [job for job in imported if f"positions_{phase}" in job.arrays]
     units = {unit or str(job.facts["phases"][phase].get("unit")) for job in imported}
@@ -150,26 +150,26 @@ def measured_of(
     recordings = [each for job in imported for each in job.facts["recordings"]]
     sources = {str(each.get("positions", "")) for known in recordings for each in known["accounts"]} - {""}
     source = sources.pop() if len(sources) == 1 else "file"
-    return Measured(mean_positions(kept), source, turned=len(kept) < len(heads), sensors=sensors)
+    return Positions(mean_positions(kept), source, turned=len(kept) < len(heads), sensors=sensors)
 
 
-def place_of(channels: tuple[str, ...], measured: Measured | None) -> Place | None:
+def topography_of(channels: tuple[str, ...], positions: Positions | None) -> Topography | None:
     """Choose positions to draw channels at, measured or by name; None if too few have one."""
-    if measured is not None and measured.at is not None and measured.sensors != "eeg":
-        return _of_sensors(channels, measured.at, measured.sensors)
-    if measured is not None and measured.at is not None:
-        known = [bool(np.isfinite(each).all()) for each in measured.at]
+    if positions is not None and positions.at is not None and positions.sensors != "eeg":
+        return _of_sensors(channels, positions.at, positions.sensors)
+    if positions is not None and positions.at is not None:
+        known = [bool(np.isfinite(each).all()) for each in positions.at]
         if sum(known) >= max(FEWEST, SHARE * len(channels)):
-            at = {name: at for name, at, there in zip(channels, measured.at, known, strict=True) if there}
-            montage = "in the recordings" if measured.source == "file" else f"of {measured.source}"
-            return Place(tuple(at), _info_at(at), f"at the positions {montage}")
+            at = {name: at for name, at, there in zip(channels, positions.at, known, strict=True) if there}
+            montage = "in the recordings" if positions.source == "file" else f"of {positions.source}"
+            return Topography(tuple(at), _info_at(at), f"at the positions {montage}")
     names = known_names(channels)
     if not names:
         return None
     said = "at the positions that the international 10-05 system gives to channels of these names"
-    if measured is not None and measured.turned:
+    if positions is not None and positions.turned:
         said += ", as those in the recordings are turned against the names"
-    return Place(tuple(names), _info_of(list(names.values())), said)
+    return Topography(tuple(names), _info_of(list(names.values())), said)
 
 
 @lru_cache(maxsize=8)
@@ -189,7 +189,7 @@ def _positions(job: Result, phase: str, channels: Sequence[str]) -> FloatArray:
     return np.array([at.get(name, np.full(3, np.nan)) for name in channels])
 
 
-def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Place | None:
+def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Topography | None:
     """Place sensors of MEG; planar gradiometers two by two."""
     known = np.flatnonzero(np.isfinite(at).all(axis=1))
     names, places = [channels[index] for index in known.tolist()], at[known]
@@ -205,7 +205,7 @@ def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Place 
         places = places[::2]
     shown = names[::2] if sensors == "grad" else names
     said = f"of {what} at their positions in the helmet, as in the recordings"
-    return Place(tuple(names), _info_of_sensors(shown, places), said, pairs=sensors == "grad")
+    return Topography(tuple(names), _info_of_sensors(shown, places), said, pairs=sensors == "grad")
 
 
 def _info_of_sensors(names: Sequence[str], at: FloatArray) -> Any:

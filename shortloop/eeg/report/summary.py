@@ -108,7 +108,7 @@ def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatAr
 def participant_table(result: KindResult) -> list[dict[str, Any]]:
     """Best score of each participant, not smoothed."""
     rows = []
-    alone = {each.participant: each for each in result.alone}
+    alone = {each.participant: each for each in result.individual}
     for index, participant in enumerate(result.participants):
         peak, at = _peak(result.curve.scores[index])
         row: dict[str, Any] = {
@@ -291,7 +291,7 @@ def statistics_csv(result: KindResult, stats: MapStatistics) -> str:
 def participants_csv(result: KindResult) -> str:
     """Scores of each participant as CSV, not smoothed, with their intervals over trials if known."""
     times = [f"{each} time ({result.time_unit})" for each in ("train", "test")]
-    alone = {each.participant: each for each in result.alone}
+    alone = {each.participant: each for each in result.individual}
     rows: list[list[str | float | None]] = []
     for index, name in enumerate(result.participants):
         mine = alone.get(name)

@@ -197,8 +197,10 @@ def test_captions_say_what_is_there() -> None:
 
 def test_no_p_is_printed_as_zero() -> None:
     result = details(kind_result())
-    tiny = tuple(replace(each, curve=replace(each.curve, p_max=np.full(12, 0.0002))) for each in result.alone)
-    table = best_scores(replace(result, alone=tiny))
+    tiny = tuple(
+        replace(each, curve=replace(each.curve, p_max=np.full(12, 0.0002))) for each in result.individual
+    )
+    table = best_scores(replace(result, individual=tiny))
     assert table.rows[0].cells[3] == "< 0.001"
 
 

@@ -61,13 +61,13 @@ def _descriptions(content: ReportContent) -> str:
             "Effect sizes are Cohen's d of the scores that were tested, with 95 % confidence intervals from "
             "the noncentral t distribution (Cumming & Finch, 2001)."
         )
-    if first.alone:
-        one, within = first.alone[0], "class and fold" if first.curve.score == "auc" else "class"
+    if first.individual:
+        one, within = first.individual[0], "class and fold" if first.curve.score == "auc" else "class"
         said.append(
             f"Intervals of each participant's scores ({100 * one.level:g} %) are percentile bootstrap "
             f"intervals (Efron, 1979) over {one.draws:,} samples of the trials of each {within}."
         )
-    if first.alone and group:
+    if first.individual and group:
         said.append(
             "Each participant was also tested alone, by the z of its scores in its own permutations, "
             "corrected for all bins in the same way."

@@ -14,7 +14,7 @@ from shortloop.eeg.report.labels import readable, scaled
 from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits
 from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
 from shortloop.eeg.report.sections.selected_features import name_channels
-from shortloop.eeg.report.sensors import Place, place_of
+from shortloop.eeg.report.sensors import Topography, topography_of
 from shortloop.eeg.report.times import bin_edges, edges_of, time_scale
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.page import csv_text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION"]
 
-PATTERNS = "channels frequencies measured of_frequencies patterns sensors shown unit"
+PATTERNS = "channels frequencies of_frequencies patterns positions sensors shown unit"
 READS = (*TIMES, "curve.level", "effect", "peak", *fields_of("patterns", PATTERNS))
 CLASSES = 6  # at most, of which patterns are drawn
 BINS = 5
@@ -48,7 +48,7 @@ def activation_patterns(result: KindResult) -> Figure:
     Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
     """
     known = _known(result)
-    place = place_of(known.channels, known.measured)
+    place = topography_of(known.channels, known.positions)
     return _images(result) if place is None else _topographies(result, place)
 
 
@@ -96,7 +96,7 @@ def _largest(values: FloatArray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
-def _topographies(result: KindResult, head: Place) -> Figure:
+def _topographies(result: KindResult, head: Topography) -> Figure:
     import mne
 
     known, (columns, unit) = _known(result), _columns(result)
@@ -197,7 +197,7 @@ def _title(result: KindResult) -> str:
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     known = _known(result)
-    place = place_of(known.channels, known.measured)
+    place = topography_of(known.channels, known.positions)
     peak = time_scale(result).point(float(result.train_times[result.peak]))
     bands = known.of_frequencies is not None
     if place is not None:

@@ -88,7 +88,7 @@ def best_scores(result: KindResult) -> PageTable:
     """List the best score of each participant, and of their mean."""
     scale, table = time_scale(result), participant_table(result)
     scored = "AUC" if result.curve.score == "auc" else "%"
-    interval, p = (["95 % interval"], ["p"]) if result.alone else ([], [])
+    interval, p = (["95 % interval"], ["p"]) if result.individual else ([], [])
     heads = [f"Decoding in {result.train_phase} ({scored})", *interval, f"at ({scale.unit})", *p]
     fields = ["peak", "low", "high", "peak_time", "p", "chance"]
     if result.generalization is not None:
@@ -132,19 +132,19 @@ def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[s
     for prefix, times in shown:
         low, high, p = (row.get(f"{prefix}{name}") for name in ("low", "high", "p"))
         cells.append(score(row[f"{prefix}peak"]))
-        if result.alone:
+        if result.individual:
             cells.append(NONE if low is None or high is None else f"{score(low)} to {score(high)}")
         cells += [NONE if row[name] is None else scale.number(row[name]) for name in times]
-        if result.alone:
+        if result.individual:
             cells.append(NONE if p is None else p_alone(p))
     return tuple(cells)
 
 
 def _tests(result: KindResult) -> str:
     """Describe intervals and tests of participants."""
-    if not result.alone:
+    if not result.individual:
         return ""
-    one = result.alone[0]
+    one = result.individual[0]
     smoothed = "smoothed and " if result.smoothed else ""
     shared = ""
     if SHARED_TRAINING in one.curve.note:

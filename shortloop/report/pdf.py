@@ -148,6 +148,7 @@ class Sheet:
     content: bytes  # compressed
 
     def to_bytes(self) -> bytes:
+        """Serialize the page, for `from_bytes` in another process."""
         head = json.dumps([self.title, self.size, self.characters, len(self.content)]).encode()
         return head + b"\n" + self.content
 

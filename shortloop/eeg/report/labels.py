@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for t
 __all__ = [
     "SCORES",
     "chance_text",
+    "letter_of",
     "limit_text",
     "p_alone",
     "p_text",
@@ -61,6 +62,11 @@ def chance_text(stats: MapStatistics) -> str:
     """Format the chance level."""
     level = score_text(stats.score, stats.chance)
     return level if stats.expected is None else f"{level} on average"
+
+
+def letter_of(stats: MapStatistics) -> str:
+    """Letter of the statistic."""
+    return "z" if stats.level == "participant" else "t"
 
 
 def p_text(p: float | None) -> str:

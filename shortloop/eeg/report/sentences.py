@@ -19,7 +19,6 @@ __all__ = [
     "counted",
     "during",
     "folds_without",
-    "letter_of",
     "limits",
     "mean_score",
     "null_word",
@@ -81,11 +80,6 @@ def statistic(result: KindResult) -> str:
     """Name the statistic of the maps."""
     alone = result.curve.level == "participant"
     return "z in the participant's own permutations" if alone else "one-sample t against chance"
-
-
-def letter_of(stats: MapStatistics) -> str:
-    """Letter of the statistic."""
-    return "z" if stats.level == "participant" else "t"
 
 
 def transfer(result: KindResult) -> str:

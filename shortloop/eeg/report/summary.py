@@ -12,6 +12,7 @@ from shortloop.eeg.group.limits import SHARED_TRAINING
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.t_values import SD_RESOLUTION
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.labels import letter_of
 from shortloop.report.page import csv_text
 
 if TYPE_CHECKING:
@@ -278,8 +279,16 @@ def statistics_csv(result: KindResult, stats: MapStatistics) -> str:
     half = confidence_half_width(stats)
     arrays: list[Any] = [stats.mean, stats.mean - half, stats.mean + half, stats.level_of_chance, stats.t]
     arrays += [stats.p_cluster, stats.p_max, stats.significant]
-    letter = "z" if stats.level == "participant" else "t"
-    names = ["mean", "low", "high", "chance", letter, "p by clusters", "p by maximum", "significant"]
+    names = [
+        "mean",
+        "low",
+        "high",
+        "chance",
+        letter_of(stats),
+        "p by clusters",
+        "p by maximum",
+        "significant",
+    ]
     rows = (
         [*_times_of(result, cell), *(each[cell].item() for each in arrays)]
         for cell in np.ndindex(stats.t.shape)

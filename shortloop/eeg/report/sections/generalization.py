@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING, Any
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.labels import p_text, score_label, score_text
+from shortloop.eeg.report.labels import letter_of, p_text, score_label, score_text
 from shortloop.eeg.report.panels import Limits, colour_bar_below, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
-from shortloop.eeg.report.sentences import (
-    corrected,
-    during,
-    letter_of,
-    mean_score,
-    significance,
-    statistic,
-    transfer,
-)
+from shortloop.eeg.report.sentences import corrected, during, mean_score, significance, statistic, transfer
 from shortloop.eeg.report.summary import effect_text, group_findings, statistics_csv
 from shortloop.eeg.report.times import plane_of, time_scale
 from shortloop.report.layout import arrange, short
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SECTION"]
 
 MAP = "alpha chance expected level mean note score significant t"
-READS = (*TIMES, "curve.level", "test_phase", "train_phase", *fields_of("generalization", MAP))
+READS = (*TIMES, "curve.level", "smoothed", "test_phase", "train_phase", *fields_of("generalization", MAP))
 LARGEST = 50.0
 """t or z at the ends of a scale of colours: all larger ones say the same."""
 
@@ -71,7 +63,6 @@ def generalization_map(result: KindResult) -> Figure:
     stats, scale = _map_of(result), time_scale(result)
     x_edges, y_edges = plane_of(result)
     test_times = result.train_times if result.test_times is None else result.test_times
-    alone = stats.level == "participant"
     letter = letter_of(stats)
     key = "Dashed: same time in training and testing."
     if stats.significant.any():
@@ -89,7 +80,7 @@ def generalization_map(result: KindResult) -> Figure:
             axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
             scale.ticks(axes.xaxis, result.train_times, 6)
             scale.ticks(axes.yaxis, test_times, 6)
-        left.set_title("Smoothed score" if alone else "Mean score")
+        left.set_title(mean_score(result).capitalize())
         right.set_title(f"{letter} against chance")
         left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
         right.tick_params(labelleft=False)

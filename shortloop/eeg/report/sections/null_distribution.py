@@ -9,8 +9,9 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.labels import letter_of
 from shortloop.eeg.report.sections.section import Section, SectionFigure, fields_of, title_of
-from shortloop.eeg.report.sentences import letter_of, null_word
+from shortloop.eeg.report.sentences import null_word
 from shortloop.report.layout import arrange, short
 from shortloop.report.page import csv_text
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
@@ -36,7 +37,7 @@ def null_distribution(result: KindResult) -> Figure:
     columns = [(f"Decoding in {short(result.train_phase, 20)}", result.curve)]
     if result.generalization is not None:
         columns.append((f"Generalization to {short(result.test_phase, 18)}", result.generalization))
-    letter = "z" if result.curve.level == "participant" else "t"
+    letter = letter_of(result.curve)
     with styled():
         figure = new_figure()
         grid = figure.subplots(2, len(columns), squeeze=False)

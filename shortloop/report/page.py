@@ -179,7 +179,7 @@ def html_of(page: Page, figures: Mapping[str, bytes], formats: Sequence[FigureFo
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_printable)
-    environment.filters |= {"unbroken": _unbroken, "marked": _marked, "parts": _parts}
+    environment.filters.update(unbroken=_unbroken, marked=_marked, parts=_parts)
     last = {
         figure.name: last_job(figure.provenance) for section in page.sections for figure in section.figures
     }

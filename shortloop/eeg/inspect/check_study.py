@@ -110,8 +110,10 @@ class _Recorder(Run):
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
-    def build(self, stage: str, *, partition: str | None = None, **fields: Any) -> Built:  # type: ignore[override]
-        self.asked.append(_Job(stage, partition or "", {k: v for k, v in fields.items() if k != "modules"}))
+    def build(
+        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **fields: Any
+    ) -> Built:
+        self.asked.append(_Job(stage, partition or "", fields))
         return Built("", stage, partition)
 
 

@@ -107,11 +107,10 @@ def page_of(content: ReportContent) -> Page:
         title = listed(sorted({responses(each.unit) for each in content.evoked})).capitalize()
         sections.append(PageSection("evoked", title, (), evoked, ()))
     for result in content.kinds:
-        own = [each for each in drawn if isinstance(each.result, KindResult)]
         figures = [
             _figure(each, f"{each.title}, {result.kind}", settings)
-            for each in own
-            if each.result.kind == result.kind
+            for each in drawn
+            if isinstance(each.result, KindResult) and each.result.kind == result.kind
         ]
         shown = [section.table(result) for section in _sections(result) if section.table is not None]
         id, title = f"kind-{slug(result.kind)}", result.kind.capitalize()

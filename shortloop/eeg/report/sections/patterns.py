@@ -110,7 +110,7 @@ def _topographies(result: KindResult, head: Topography) -> Figure:
             low, high, _ = column.limits
             for axes, each in zip(panels, head.values_of(column.values[:, placed]), strict=True):
                 if np.isfinite(each).all():
-                    style = {"cmap": DIVERGING, "vlim": (low, high), "contours": 4, "res": 40}
+                    style: dict[str, Any] = {"cmap": DIVERGING, "vlim": (low, high), "contours": 4, "res": 40}
                     mne.viz.plot_topomap(each, head.info, axes=axes, show=False, **style)
                 else:
                     axes.set_axis_off()

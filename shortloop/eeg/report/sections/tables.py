@@ -88,7 +88,8 @@ def best_scores(result: KindResult) -> PageTable:
     """List the best score of each participant, and of their mean."""
     scale, table = time_scale(result), participant_table(result)
     scored = "AUC" if result.curve.score == "auc" else "%"
-    interval, p = (["95 % interval"], ["p"]) if result.individual else ([], [])
+    tested = bool(result.individual)
+    interval, p = ["95 % interval"] * tested, ["p"] * tested
     heads = [f"Decoding in {result.train_phase} ({scored})", *interval, f"at ({scale.unit})", *p]
     fields = ["peak", "low", "high", "peak_time", "p", "chance"]
     if result.generalization is not None:
@@ -125,7 +126,7 @@ def best_scores(result: KindResult) -> PageTable:
 
 def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[str, ...]:
     score = partial(score_text, result.curve.score, unit=False)
-    shown = [("", ("peak_time",))]
+    shown: list[tuple[str, tuple[str, ...]]] = [("", ("peak_time",))]
     if result.generalization is not None:
         shown.append(("generalization_", ("generalization_train_time", "generalization_test_time")))
     cells = []

@@ -153,7 +153,7 @@ def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
         if len(phases) == len(edges) == 1 and known:
             found[phases[0]][edges[0]].append(name)
     sure = {
-        phase: {edge: edges[edge][0] for edge in ("start", "stop") if edge in edges}
+        phase: {edge: names[0] for edge, names in sorted(edges.items())}
         for phase, edges in found.items()
         if "start" in edges and all(len(names) == 1 for names in edges.values())
     }

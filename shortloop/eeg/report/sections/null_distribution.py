@@ -135,12 +135,12 @@ def _csv(result: KindResult) -> str:
     letter = letter_of(result.curve)
     columns = ["scores", "null map", f"largest |{letter}|", f"largest cluster mass (sum of |{letter}|)"]
     shown = [("decoding", result.curve), ("generalization", result.generalization)]
-    rows = (
+    rows: list[list[str | float]] = [
         [what, number, float(largest), float(mass)]
         for what, stats in shown
         if stats is not None
         for number, (largest, mass) in enumerate(zip(stats.null_max, stats.null_mass, strict=True), 1)
-    )
+    ]
     return csv_text(columns, rows)
 
 

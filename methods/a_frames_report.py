@@ -10,7 +10,7 @@ from shortloop.stages.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
     from shortloop.frames.report import Content
-    from shortloop.report.drawing import Drawing
+    from shortloop.report.page import Drawing
 
 
 class FramesReport(ReportStage):

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
 from shortloop.frames.work import BYTES, COPIES, GUIDE, LIBRARIES, TRANSFORMATIONS, TRAP, TRAP_NAME, Library
-from shortloop.report.drawing import Drawing
 from shortloop.report.layout import arrange
-from shortloop.report.page import Page, PageSection, PageTable, TableRow
-from shortloop.report.provenance import Source, provenance_rows, source_of, upstream
+from shortloop.report.page import Drawing, Page, PageSection, PageTable, TableRow
+from shortloop.report.provenance import Source, provenance_rows, source_of
 from shortloop.report.style import BLUE, DARK, GREY, new_figure, styled
-from shortloop.stages.results import Result
+from shortloop.stages.results import Result, upstream
 
 if TYPE_CHECKING:
     import pandas as pd

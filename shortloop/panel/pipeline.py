@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
-from shortloop.panel.diagnostics import DIAGNOSTICS, PAGES
+from shortloop.panel.diagnostics import PAGES
 from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import (
     copy_files,
     copy_report,
-    drop_others,
     print_place,
     results_folder,
     run_summary,
@@ -117,7 +116,6 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     drawn = [found["diagnostics"] for found in findings if found["diagnostics"]]
     for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
         copy_files(job.path, [PAGES], folder, [place])
-    drop_others(folder, DIAGNOSTICS, drawn)
     files += drawn
     write_summary(
         folder, {"panel": name, **run_summary(run.jobs, report, seconds, files), "findings": findings}

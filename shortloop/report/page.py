@@ -3,71 +3,69 @@
 from __future__ import annotations
 
 import base64
+import csv
+import io
+import math
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from shortloop.base.extras import REPORT_LIBRARIES, need
 from shortloop.base.plain import Plain
-from shortloop.base.text import printable
-from shortloop.report.board import board_link, last_job
-from shortloop.report.files import FIGURES, FORMATS, FigureFormat
-from shortloop.report.provenance import ProvenanceRow, flat
+from shortloop.base.text import one_line, printable
+from shortloop.report.files import FIGURES, FORMATS, TABLES, FigureFormat
+from shortloop.report.provenance import ProvenanceRow, board_link, flat, last_job
 from shortloop.report.style import DPI
 from shortloop.report.template import PAGE
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = [
+    "Drawing",
     "Page",
     "PageFigure",
     "PageLink",
     "PageSection",
     "PageTable",
     "TableRow",
+    "csv_text",
     "files_beside",
     "html_of",
+    "only",
     "slug",
 ]
 
-BOUND = re.compile(
+T = TypeVar("T")
+Cell = str | float | int | bool | None
+
+NO_BREAK = re.compile(
     r"(?<=\d) (?=ms\b|s\b|%)|(?<=\b[pdα]) (?=[=<≤>])|(?<=[=<≤>]) (?=[\d(−])"
     r"|(?<=\(1) (?=\+)|(?<=\(1 \+) (?=[bm]\))"
 )
-"""Spaces at which no line may end."""
+"""Spaces at which no line may end: between a number and its unit, within "p = 0.01" and "(1 + b)"."""
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure of a page.
+    """A figure of a page; its pictures are in the folder of the figures, one in each format."""
 
-    name: its file name without ending; it is in the folder of the figures in each of the formats.
-    number: its number on the page.
-    title, caption: shown below it.
-    alt: what it says, for those who do not see it.
-    provenance: where it comes from.
-    file: path of its numbers as text, from the folder of the page; empty: there is none.
-    content: what is in that file.
-    """
-
-    name: str
+    name: str  # of its files, without ending
     number: int
     title: str
     caption: str
-    alt: str
+    alt: str  # text for those who do not see it
     provenance: tuple[ProvenanceRow, ...]
-    file: str = ""
-    content: str = ""
+    file: str = ""  # path of its numbers as text, from the folder of the page, if there is such a file
+    content: str = ""  # of that file
 
 
 class TableRow(NamedTuple):
-    """A row of a table of numbers.
-
-    name: what the numbers are of.
-    cells: one for each column.
-    total: whether it sums up the rows above.
-    """
+    """A row of a table, with a cell for each column; `total` if it sums up the rows above."""
 
     name: str
     cells: tuple[str, ...]
@@ -76,33 +74,20 @@ class TableRow(NamedTuple):
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of numbers.
-
-    title, caption: shown above it.
-    of: what the rows are of.
-    columns: heads of the columns of numbers.
-    file: path of the same as text, from the folder of the page; empty: there is none.
-    content: what is in that file.
-    words: whether the cells are words, and not numbers.
-    """
+    """A table, with its title and caption above it."""
 
     title: str
     caption: str
-    of: str
+    of: str  # head of the column that names the rows
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
-    file: str = ""
-    content: str = ""
-    words: bool = False
+    file: str = ""  # path of the same as text, from the folder of the page, if there is such a file
+    content: str = ""  # of that file
+    words: bool = False  # cells are words, not numbers
 
 
 class PageLink(NamedTuple):
-    """A file beside the page.
-
-    path: from the folder of the page.
-    text: what it is.
-    content: what is in it, if that is not written elsewhere.
-    """
+    """A file beside the page, and what it is; `content` if nothing else writes the file."""
 
     path: str
     text: str
@@ -111,19 +96,11 @@ class PageLink(NamedTuple):
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section of a page.
-
-    id: what links to it lead to.
-    findings: what was found: sentences for the top of the page.
-    tables: shown below the figures.
-    links: shown below the tables.
-    paragraphs: Text, shown first.
-    references: what the text cites, shown below it.
-    """
+    """A section of a page: paragraphs, references, figures, tables and links, in this order."""
 
     id: str
     title: str
-    findings: tuple[str, ...]
+    findings: tuple[str, ...]  # sentences for the summary at the top of the page
     figures: tuple[PageFigure, ...]
     tables: tuple[PageTable, ...]
     links: tuple[PageLink, ...] = ()
@@ -133,49 +110,76 @@ class PageSection:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a report.
+    """A page of a report."""
 
-    kind: what kind of report it is, e.g. ``"Decoding report"``.
-    overview: its first words.
-    limits: what cannot be said from the results.
-    settings: plain data.
-    versions: of libraries.
-    thread_note: what was found of the number of threads; may be empty.
-    """
-
-    kind: str
+    kind: str  # e.g. "Decoding report"
     title: str
     overview: str
     sections: tuple[PageSection, ...]
-    limits: tuple[str, ...]
+    limits: tuple[str, ...]  # what the results cannot show
     settings: Mapping[str, Plain]
-    versions: Mapping[str, str]
+    versions: Mapping[str, str]  # of libraries
     thread_note: str
 
 
 class Image(NamedTuple):
-    """A picture in a page: its bytes in base64, its size in the units of CSS, the least width at which its
-    letters can be read on a screen, and the least height on paper."""
+    """A picture in base64, with its size and limits in CSS pixels."""
 
     data: str
     width: int
     height: int
-    least: int
-    paper: int
+    least: int  # width at which its letters can be read on a screen
+    paper: int  # least height on paper
+
+
+@dataclass(frozen=True)
+class Drawing(Generic[T]):
+    """A figure to be drawn, and the words of the page about it."""
+
+    name: str  # of its files, without ending
+    result: T
+    draw: Callable[..., Figure]  # takes `shown`
+    title: str
+    caption: str
+    alt: str
+    numbers: Callable[[T], str]  # gives the drawn numbers as CSV
+    reads: tuple[str, ...] = ()  # fields that `draw` reads, as `only` takes them; default: all
+
+    cost = 1.0
+
+    @property
+    def shown(self) -> T | SimpleNamespace:
+        """All that `draw` may read; the figure is drawn again only if this changed."""
+        return only(self.result, self.reads) if self.reads else self.result
+
+    def figure(self, number: int, provenance: tuple[ProvenanceRow, ...]) -> PageFigure:
+        """Place the figure on the page."""
+        file, content = f"{TABLES}/{self.name}.csv", self.numbers(self.result)
+        return PageFigure(self.name, number, self.title, self.caption, self.alt, provenance, file, content)
+
+
+def only(record: object, names: Iterable[str]) -> SimpleNamespace:
+    """Copy the named fields of a record; ``"a.b"`` is the field ``b`` of its field ``a``."""
+    inner: dict[str, list[str]] = {}
+    for name in names:
+        first, _, rest = name.partition(".")
+        inner.setdefault(first, []).extend([rest] if rest else [])
+    known = {name: getattr(record, name) for name in inner}
+    return SimpleNamespace(
+        **{
+            name: only(known[name], rest) if rest and known[name] is not None else known[name]
+            for name, rest in inner.items()
+        }
+    )
 
 
 def html_of(page: Page, figures: Mapping[str, bytes], formats: Sequence[FigureFormat] = FORMATS) -> bytes:
-    """Write a page that needs no other file and no network.
-
-    `figures` are the files of its figures, by path below the folder of the report.
-    """
+    """Render a page that needs no other file and no network; `figures` are pictures by their paths."""
     need("report", REPORT_LIBRARIES)
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible)
-    environment.filters["unbroken"] = _unbroken
-    environment.filters["marked"] = _marked
-    environment.filters["parts"] = _parts
+    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_printable)
+    environment.filters.update(unbroken=_unbroken, marked=_marked, parts=_parts)
     last = {
         figure.name: last_job(figure.provenance) for section in page.sections for figure in section.figures
     }
@@ -191,7 +195,7 @@ def html_of(page: Page, figures: Mapping[str, bytes], formats: Sequence[FigureFo
 
 
 def files_beside(page: Page) -> dict[str, bytes]:
-    """The files that a page links to and brings along: tables and texts, but not pictures."""
+    """Return the tables and texts that a page brings along, by path."""
     found: list[tuple[str, str]] = []
     for section in page.sections:
         found += [(figure.file, figure.content) for figure in section.figures]
@@ -201,8 +205,20 @@ def files_beside(page: Page) -> dict[str, bytes]:
 
 
 def slug(text: str) -> str:
-    """A name that can stand in a file name and in a link."""
+    """Return a text as a name for files and links."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "part"
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Format a table as CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow([one_line(column) for column in columns])
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{len(row)} cells in a table of {len(columns)} columns: {row!r}")
+        writer.writerow([_cell_text(cell) for cell in row])
+    return stream.getvalue()
 
 
 def _image(data: bytes) -> Image:
@@ -214,22 +230,21 @@ def _image(data: bytes) -> Image:
     return Image(base64.b64encode(data).decode(), across, high, least, paper)
 
 
-def _visible(value: object) -> object:
-    # What is markup has been through here, part by part.
+def _printable(value: object) -> object:
+    # The parts of markup have been through here already.
     return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _unbroken(text: str) -> str:
-    # No line may end between a number and its unit, or within "p = 0.01" and "(1 + b)".
-    return BOUND.sub("\u00a0", text)
+    return NO_BREAK.sub("\u00a0", text)
 
 
 def _marked(text: str) -> str:
-    """As `_unbroken`; what is between backticks is code here, as it is for readers of a terminal."""
+    """As `_unbroken`, with text between backticks as code."""
     from markupsafe import Markup
 
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # one of them is a letter of a name
+    if len(parts) % 2 == 0:  # one backtick is part of a name
         return _unbroken(text)
     code = Markup("<code>{}</code>")
     return Markup().join(
@@ -241,3 +256,11 @@ def _marked(text: str) -> str:
 def _parts(name: str) -> list[str]:
     # A line may end after a dot or an underscore, and nowhere else in a name.
     return re.findall(r"[^._]*[._]|[^._]+", name)
+
+
+def _cell_text(cell: Cell) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return repr(float(cell)) if isinstance(cell, float) else one_line(cell)

@@ -1,12 +1,13 @@
 """Draw PDF pages in any process and join them.
 
 A page of small plots takes matplotlib a quarter of a second, nearly all of it for axes and texts. Here a page
-is a list of strokes and texts, which is written at once and compressed where it is drawn (PDF Reference 1.7,
-sections 4 and 5). Nothing in a file tells when or by how many processes it was made.
+is a list of strokes and texts, compressed in the process that draws it (PDF Reference 1.7, sections 4 and 5).
+A file does not depend on when or by how many processes it was made.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import zlib
@@ -14,47 +15,146 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from shortloop.base.extras import REPORT_LIBRARIES, need
 from shortloop.base.text import one_line
-from shortloop.report.pdf_font import COMPRESSION, font, width_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Canvas", "Sheet", "document"]
+__all__ = ["Canvas", "Sheet", "document", "fitting", "width_of"]
 
-Align = Literal["left", "center", "right"]
+COMPRESSION = 1  # the best one takes seven times as long for a tenth less
+FONT = "mpl-data/fonts/ttf/DejaVuSans.ttf"
+OPACITIES = " ".join(f"/A{tenth} << /CA {tenth / 10:g} /ca {tenth / 10:g} >>" for tenth in range(1, 11))
 TENTHS = 10
 """Dots lie at tenths of a point, 0.04 mm, which no printer tells apart."""
-DOT = "%d %d m %d %d l S\n"  # hardly a line, with round ends: what has no length is not drawn by all
+DOT = "%d %d m %d %d l S\n"  # a very short line with round ends: some viewers do not draw one without length
+
+
+class Font:
+    """DejaVu Sans from matplotlib: the same letters on every machine."""
+
+    def __init__(self) -> None:
+        need("report", REPORT_LIBRARIES)
+        from fontTools.ttLib import TTFont
+
+        spec = importlib.util.find_spec("matplotlib")  # which takes long to import
+        assert spec is not None
+        assert spec.submodule_search_locations is not None
+        self._file = Path(spec.submodule_search_locations[0]) / FONT
+        read: Any = TTFont(self._file, lazy=True)
+        metrics, glyphs = read["hmtx"].metrics, read.getReverseGlyphMap()
+        self.unit: int = read["head"].unitsPerEm
+        self.cmap = {code: (glyphs[name], metrics[name][0]) for code, name in read.getBestCmap().items()}
+        self.missing = 0, metrics[".notdef"][0]
+        self._lines = read["hhea"].ascent, read["hhea"].descent
+
+    def objects(self, characters: str, number: int) -> list[tuple[str, bytes | None]]:
+        """Return the objects of a PDF for the font, reduced to some characters."""
+        codes = sorted(ord(each) for each in set(characters) if ord(each) in self.cmap)
+        widths = dict([self.missing, *map(self.cmap.__getitem__, codes)])
+        scale = 1000.0 / self.unit
+        listed = " ".join(f"{glyph} [{scale * width:.0f}]" for glyph, width in sorted(widths.items()))
+        ascent, descent = (round(scale * each) for each in self._lines)
+        name = "/BaseFont /SHRTLP+DejaVuSans"
+        data = self._cut(codes)
+        return [
+            (
+                f"<< /Type /Font /Subtype /Type0 {name} /Encoding /Identity-H "
+                f"/DescendantFonts [{number + 1} 0 R] /ToUnicode {number + 4} 0 R >>",
+                None,
+            ),
+            (
+                f"<< /Type /Font /Subtype /CIDFontType2 {name} /CIDToGIDMap /Identity "
+                "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> "
+                f"/FontDescriptor {number + 2} 0 R /W [{listed}] >>",
+                None,
+            ),
+            (
+                "<< /Type /FontDescriptor /FontName /SHRTLP+DejaVuSans /Flags 4 /ItalicAngle 0 /StemV 80 "
+                f"/FontBBox [-1021 -463 1793 1232] /Ascent {ascent} /Descent {descent} /CapHeight 729 "
+                f"/FontFile2 {number + 3} 0 R >>",
+                None,
+            ),
+            (f"/Filter /FlateDecode /Length1 {len(data)}", zlib.compress(data, COMPRESSION)),
+            ("", self._unicode(codes)),
+        ]
+
+    def _cut(self, codes: Sequence[int]) -> bytes:
+        """Return the outlines of some characters, each under its number in the whole font."""
+        from fontTools import subset
+
+        options = subset.Options(
+            retain_gids=True, hinting=False, notdef_outline=True, layout_features=[], glyph_names=False
+        )
+        options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB", "MATH", "OS/2", "kern", "name", "post"]
+        options.recalc_timestamp = False
+        small = subset.load_font(self._file, options)
+        cutter = subset.Subsetter(options)
+        cutter.populate(unicodes=codes)
+        cutter.subset(small)
+        found = io.BytesIO()
+        small.save(found, reorderTables=None)
+        return found.getvalue()
+
+    def _unicode(self, codes: Sequence[int]) -> bytes:
+        """Map glyphs to characters, so that text can be searched and copied."""
+        rows = [f"<{self.cmap[code][0]:04X}> <{chr(code).encode('utf-16-be').hex()}>" for code in codes]
+        parts = [rows[first : first + 100] for first in range(0, len(rows), 100)]  # no more may be in one
+        listed = "".join(f"{len(part)} beginbfchar\n" + "\n".join(part) + "\nendbfchar\n" for part in parts)
+        return (
+            "/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"
+            "/CMapName /Adobe-Identity-UCS def /CMapType 2 def\n"
+            f"1 begincodespacerange <0000> <FFFF> endcodespacerange\n{listed}"
+            "endcmap CMapName currentdict /CMap defineresource pop end end"
+        ).encode()
+
+
+@lru_cache(maxsize=1)
+def font() -> Font:
+    """Read the font, once per process."""
+    return Font()
+
+
+def width_of(text: str, size: float) -> float:
+    """Return the length of a line of text, in points."""
+    letters = font()
+    units: int = sum(letters.cmap.get(ord(each), letters.missing)[1] for each in text)
+    return size * units / letters.unit
+
+
+def fitting(text: str, size: float, length: float) -> str:
+    """Cut a line of text to a length in points."""
+    text = one_line(text)
+    if width_of(text, size) <= length:
+        return text
+    while text and width_of(f"{text}…", size) > length:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A page that is drawn.
+    """A drawn page."""
 
-    title: its bookmark.
-    size: width and height in points, 1/72 inch.
-    characters: those that are written on it.
-    content: what is drawn, compressed.
-    """
-
-    title: str
-    size: tuple[float, float]
-    characters: str
-    content: bytes
+    title: str  # of its bookmark
+    size: tuple[float, float]  # width and height in points, 1/72 inch
+    characters: str  # that occur on it
+    content: bytes  # compressed
 
     def to_bytes(self) -> bytes:
-        """As the content of a file."""
+        """Serialize the page, for `from_bytes` in another process."""
         head = json.dumps([self.title, self.size, self.characters, len(self.content)]).encode()
         return head + b"\n" + self.content
 
     @classmethod
     def from_bytes(cls, data: bytes) -> list[Sheet]:
-        """Read pages again."""
+        """Read pages from what `to_bytes` returned for them, joined."""
         found, place = [], 0
         while place < len(data):
             begin = data.index(b"\n", place) + 1
@@ -65,10 +165,7 @@ class Sheet:
 
 
 class Canvas:
-    """A page to draw on, in points from its lower left corner.
-
-    width, height: of the page.
-    """
+    """A page to draw on, in points from its lower left corner."""
 
     def __init__(self, width: float, height: float) -> None:
         self._size = width, height
@@ -82,7 +179,7 @@ class Canvas:
         text: str,
         size: float = 9.0,
         *,
-        align: Align = "left",
+        align: Literal["left", "center", "right"] = "left",
         color: str = "#000000",
         upward: bool = False,
     ) -> None:
@@ -99,10 +196,7 @@ class Canvas:
     def lines(
         self, points: ArrayLike, color: str, width: float = 0.8, dashes: tuple[float, ...] = ()
     ) -> None:
-        """Draw lines from point to point.
-
-        points: (lines, points, 2). Where to.
-        """
+        """Draw lines through points: (lines, points, 2)."""
         values = np.asarray(points, np.float64)
         if not values.size:
             return
@@ -112,10 +206,7 @@ class Canvas:
         self._parts.append(f"q {_rgb(color)} RG {width:g} w [{how}] 0 d\n{drawn}S Q\n")
 
     def dots(self, x: ArrayLike, y: ArrayLike, color: str, width: float = 2.6, opacity: int = 6) -> None:
-        """Draw round dots.
-
-        x, y: (dots,). Where they are.
-        """
+        """Draw round dots; x, y: (dots,)."""
         across, up = (np.rint(TENTHS * np.asarray(each)).astype(np.int64) for each in (x, y))
         if not len(across):
             return
@@ -127,29 +218,26 @@ class Canvas:
         )
 
     def fill(self, points: ArrayLike, color: str, opacity: int = 2) -> None:
-        """Fill an area.
-
-        points: (points, 2). Its corners.
-        """
+        """Fill an area with corners of shape (points, 2)."""
         values = np.asarray(points, np.float64)
         drawn = ("%.2f %.2f m" + " %.2f %.2f l" * (len(values) - 1)) % tuple(values.ravel().tolist())
         self._parts.append(f"q /A{opacity} gs {_rgb(color)} rg {drawn} f Q\n")
 
     @contextmanager
     def clipped(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
-        """Draw what is within this in a rectangle only."""
+        """Clip what is drawn in this context to a rectangle."""
         self._parts.append(f"q {x:.2f} {y:.2f} {width:.2f} {height:.2f} re W n\n")
         yield
         self._parts.append("Q\n")
 
     def sheet(self, title: str) -> Sheet:
-        """The page, as it is drawn by now."""
+        """Return the page as drawn so far."""
         content = zlib.compress("".join(self._parts).encode("ascii"), COMPRESSION)
         return Sheet(one_line(title), self._size, "".join(sorted(self._characters)), content)
 
 
 def document(sheets: Sequence[Sheet], title: str) -> bytes:
-    """Put pages together."""
+    """Join pages into a PDF file."""
     objects: list[bytes] = []
 
     def add(body: str | bytes, stream: bytes | None = None) -> int:
@@ -165,7 +253,7 @@ def document(sheets: Sequence[Sheet], title: str) -> bytes:
     for head in (
         "<< /Type /Catalog /Pages 2 0 R /Outlines 3 0 R /PageMode /UseOutlines >>",
         f"<< /Type /Pages /Count {count} /Kids [{' '.join(f'{first + 2 * i} 0 R' for i in range(count))}] "
-        f"/Resources << /Font << /F {fonts} 0 R >> /ExtGState << {_opacities()} >> >> >>",
+        f"/Resources << /Font << /F {fonts} 0 R >> /ExtGState << {OPACITIES} >> >> >>",
         f"<< /Type /Outlines /Count {count} /First {marks} 0 R /Last {marks + count - 1} 0 R >>",
     ):
         add(head)
@@ -186,7 +274,7 @@ def document(sheets: Sequence[Sheet], title: str) -> bytes:
 
 
 def _file(objects: Sequence[bytes], info: int) -> bytes:
-    """Objects, and a table of where each begins."""
+    """Write objects and the table of their offsets."""
     found = io.BytesIO()
     found.write(b"%PDF-1.5\n%\xe2\xe3\xcf\xd3\n")
     places = []
@@ -204,10 +292,6 @@ def _file(objects: Sequence[bytes], info: int) -> bytes:
 @lru_cache(maxsize=64)
 def _rgb(color: str) -> str:
     return " ".join(f"{int(color[i : i + 2], 16) / 255:.3g}" for i in (1, 3, 5))
-
-
-def _opacities() -> str:
-    return " ".join(f"/A{tenth} << /CA {tenth / 10:g} /ca {tenth / 10:g} >>" for tenth in range(1, 11))
 
 
 def _string(text: str) -> str:

@@ -1,65 +1,64 @@
-"""Provenance of numbers: their jobs, and the table rows that name them."""
+"""Provenance of numbers: their jobs, the table rows that name these, and links to exax's board."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from shortloop.base.plain import Plain
-from shortloop.stages.results import Result, upstream
+from shortloop.stages.results import Result
 
 __all__ = [
     "ProvenanceRow",
     "Source",
+    "board_link",
     "flat",
+    "last_job",
     "provenance_rows",
-    "shown",
     "source_of",
     "thread_note",
-    "upstream",
 ]
 
+ADDRESS = "http://localhost:8520"
+"""Default address of ``ax board-server``. The board has no access control, so it must not listen where others
+can reach it; ``ax server`` itself listens on a socket, which browsers cannot open."""
 SHOWN_APART = ("partition", "modules")
 
 
 @dataclass(frozen=True)
 class Source:
-    """One job that numbers went through.
+    """A job that numbers come from."""
 
-    job: id of the job.
-    stage: name of the stage, e.g. ``"train"``.
-    partition: the part of the data that it is for; empty: all.
-    sibling: what tells the stage from others of its name in one report; empty if there is no other.
-    options: options of the job.
-    versions: versions of the libraries that it ran with.
-    """
-
-    job: str
+    job: str  # its id
     stage: str
-    partition: str
-    sibling: str
+    partition: str  # empty: all of the data
+    sibling: str  # tells the stage from others of its name in one report; empty if there is no other
     options: dict[str, Plain]
     versions: dict[str, str]
 
 
 class ProvenanceRow(NamedTuple):
-    """Jobs that share a stage, its options and its versions.
+    """Jobs that share a stage, its options and its versions."""
 
-    stage: name of the stage, with what tells it from its siblings.
-    jobs: partition and job id of each.
-    options, versions: names and texts.
-    """
-
-    stage: str
-    jobs: list[tuple[str, str]]
+    stage: str  # with the sibling
+    jobs: list[tuple[str, str]]  # partition and id of each
     options: list[tuple[str, str]]
     versions: list[tuple[str, str]]
 
 
+class BoardLink(NamedTuple):
+    """A link to a job on the board; `text` says what else is shown there, and when."""
+
+    job: str
+    partition: str
+    address: str
+    text: str
+
+
 def source_of(result: Result, sibling: str = "") -> Source:
-    """A job as a source of numbers."""
+    """Return a job as a source of numbers."""
     return Source(
         job=result.job,
         stage=result.stage,
@@ -71,14 +70,15 @@ def source_of(result: Result, sibling: str = "") -> Source:
 
 
 def thread_note(results: Iterable[Result]) -> str:
-    """How many threads the work used, in a sentence."""
+    """Say how many threads the work used."""
     used = [pool["threads_used"] for result in results for pool in result.record["threads"]]
-    widest = max(used, default=1)
-    return f"Every process used {widest} thread for linear algebra, as checked where the work ran."
+    most = max(used, default=1)
+    count = "Every process used 1 thread" if most == 1 else f"Processes used up to {most} threads"
+    return f"{count} for linear algebra, as checked where the work ran."
 
 
 def provenance_rows(sources: Iterable[Source]) -> tuple[ProvenanceRow, ...]:
-    """Jobs that share a stage, its options and its versions, in one row."""
+    """Group jobs that share a stage, its options and its versions."""
     rows: dict[str, ProvenanceRow] = {}
     for source in sources:
         options = [
@@ -95,7 +95,7 @@ def provenance_rows(sources: Iterable[Source]) -> tuple[ProvenanceRow, ...]:
 
 
 def flat(settings: Mapping[str, Plain], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested settings as pairs of dotted name and text."""
+    """Return nested settings as pairs of dotted name and text."""
     pairs: list[tuple[str, str]] = []
     for name, value in settings.items():
         if isinstance(value, dict) and value:
@@ -106,7 +106,7 @@ def flat(settings: Mapping[str, Plain], prefix: str = "") -> list[tuple[str, str
 
 
 def shown(value: Plain) -> str:
-    """A setting as a reader would write it."""
+    """Format the value of a setting."""
     if value is None or value == {}:
         return "none"
     if isinstance(value, bool):
@@ -114,3 +114,21 @@ def shown(value: Plain) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(shown(item) for item in value) if value else "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def last_job(rows: Sequence[ProvenanceRow]) -> tuple[str, str]:
+    """Return partition and id of the last job, of those for all of the data if there are any."""
+    jobs = [job for row in rows for job in row.jobs]
+    whole = [job for job in jobs if not job[0]]
+    return (whole or jobs or [("", "")])[-1]
+
+
+def board_link(job: str, partition: str = "") -> BoardLink:
+    """Link to a job on the board."""
+    return BoardLink(
+        job,
+        partition,
+        f"{ADDRESS}/job/{job}",
+        "and the jobs that it was made from, on the board of exax: on the machine where “ax server” "
+        "and “ax board-server” run in the folder of the project, and while they do",
+    )

@@ -51,10 +51,10 @@ class ReportStage(CollectingStage):
 
     @abstractmethod
     def drawings(self) -> Sequence[_Drawn]:
-        """Gather what the figures show; called once in each process that opens the stage."""
+        """Collect the figures; called once in each process that opens the stage."""
 
     def open(self) -> None:
-        """Gather the figures, and import once what the forks that draw them share."""
+        """Collect the figures, and import once what the forks that draw them share."""
         from shortloop.report.style import import_matplotlib
         from shortloop.stages.content import content_of
 
@@ -63,15 +63,12 @@ class ReportStage(CollectingStage):
         self._keys = [content_of([each.name, each.shown]) for each in self._drawings]
 
     def units(self) -> list[float]:
-        """The figures."""
         return [each.cost for each in self._drawings]
 
     def unit_key(self, unit: int) -> bytes:
-        """What the figure shows."""
         return self._keys[unit]
 
     def unit_name(self, unit: int) -> str:
-        """The figure's name."""
         return f"figure {self._drawings[unit].name}"
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
@@ -85,7 +82,7 @@ class ReportStage(CollectingStage):
         return {ending: np.frombuffer(data, np.uint8) for ending, data in files.items()}
 
     def report_files(self, out: Outputs, page: Page) -> dict[str, bytes]:
-        """The page, its figures and the tables beside it, by path."""
+        """Return the page, its figures and the tables beside it, by path."""
         import numpy as np
 
         from shortloop.report.page import files_beside, html_of

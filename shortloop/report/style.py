@@ -81,7 +81,7 @@ RC: dict[RcKeyType, object] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw and save within this: matplotlib's defaults and this style, and afterwards what was there."""
+    """Apply matplotlib's defaults and this style, and restore the former settings afterwards."""
     need("report", REPORT_LIBRARIES)
     import matplotlib
 
@@ -92,11 +92,11 @@ def styled() -> Iterator[None]:
 
 
 def import_matplotlib(formats: Sequence[FigureFormat] = FORMATS) -> None:
-    """Import all that drawing needs, so that processes forked later share it."""
+    """Import what drawing needs, so that processes forked later share it."""
     need("report", REPORT_LIBRARIES)
     from matplotlib.artist import Artist
 
-    # A quarter of the time goes into docstrings of `set`, which nobody reads in a job.
+    # Docstrings of `set`, which nobody reads in a job, take a quarter of the time.
     describe = Artist.__dict__["_update_set_signature_and_docstring"]
     Artist._update_set_signature_and_docstring = classmethod(lambda cls: None)  # type: ignore[attr-defined]  # noqa: SLF001  no public switch
     try:
@@ -112,7 +112,7 @@ def import_matplotlib(formats: Sequence[FigureFormat] = FORMATS) -> None:
 
 
 def new_figure(height: float = 4.0, title: str = "", note: str = "", width: float = WIDTH) -> Figure:
-    """An empty figure that belongs to no window."""
+    """Create an empty figure, without a window."""
     need("report", REPORT_LIBRARIES)
     import textwrap
 
@@ -140,39 +140,33 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[FigureFormat
 
 def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[FigureFormat, bytes]:
     """Encode a figure as PNG (180 dpi), PDF or SVG; the same figure gives the same bytes."""
-    encoders = {"png": _png, "pdf": _pdf, "svg": _svg}
     found: dict[FigureFormat, bytes] = {}
     with styled(), _fonts_without_layout() if "pdf" in formats else nullcontext():
         _settle(figure)
         for ending in formats:
-            encoders[ending](figure, file := BytesIO())
+            _encode(figure, ending, file := BytesIO())
             found[ending] = file.getvalue()
             figure.dpi = DPI  # a PDF leaves 72
     return found
 
 
-# The canvases are asked directly: `Figure.savefig` draws everything twice, once for the layout, which is
-# settled here once for all formats.
+def _encode(figure: Figure, ending: FigureFormat, file: BytesIO) -> None:
+    # The canvases are called directly: `Figure.savefig` draws everything twice, once for the layout, which is
+    # settled once for all formats. Nothing in the metadata depends on time or version.
+    if ending == "png":
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+        FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    elif ending == "pdf":
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
-def _png(figure: Figure, file: BytesIO) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+        metadata = {"CreationDate": None, "Creator": None, "Producer": None}
+        FigureCanvasPdf(figure).print_pdf(file, metadata=metadata)  # type: ignore[no-untyped-call]
+    else:
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
-
-
-def _pdf(figure: Figure, file: BytesIO) -> None:
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-
-    metadata = {"CreationDate": None, "Creator": None, "Producer": None}
-    FigureCanvasPdf(figure).print_pdf(file, metadata=metadata)  # type: ignore[no-untyped-call]
-
-
-def _svg(figure: Figure, file: BytesIO) -> None:
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    metadata = {"Date": None, "Creator": None}
-    FigureCanvasSVG(figure).print_svg(file, metadata=metadata)  # type: ignore[no-untyped-call]
+        metadata = {"Date": None, "Creator": None}
+        FigureCanvasSVG(figure).print_svg(file, metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def _settle(figure: Figure) -> None:
@@ -193,8 +187,8 @@ def _settle(figure: Figure) -> None:
 
 @contextmanager
 def _fonts_without_layout() -> Iterator[None]:
-    # A PDF says where each letter stands, so the fonts in it need no rules of kerning and ligatures; to cut
-    # these down to the letters used takes three times as long as everything else in a font.
+    # A PDF has the position of each letter, so its fonts need no tables of kerning and ligatures; reducing
+    # these to the letters used takes three times as long as the rest of a font.
     from fontTools import subset
 
     load = subset.load_font

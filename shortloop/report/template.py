@@ -81,7 +81,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 }
 """.strip()
 
-# What is wider than the page is a stop of the Tab key, and what is not is none. Without scripts all are.
+# Parts that are wider than the page are tab stops; without scripts, all parts that may be wider are.
 SCRIPT = """
 const parts = document.querySelectorAll(".wide");
 const look = new ResizeObserver(() => parts.forEach(part =>
@@ -89,7 +89,7 @@ const look = new ResizeObserver(() => parts.forEach(part =>
 parts.forEach(part => { look.observe(part); look.observe(part.firstElementChild); });
 """.strip()
 
-# What may be wider than the page scrolls on its own, with the arrow keys too once it has the focus.
+# Parts that may be wider than the page scroll on their own, with the arrow keys too once they have the focus.
 PAGE = (
     """{% macro wide(label) -%}
 <div class="wide" role="group" aria-label="{{ label }}" tabindex="0">{{ caller() }}</div>

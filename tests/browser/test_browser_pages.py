@@ -13,8 +13,8 @@ from browser import View, opened
 from PIL import Image
 from report_pages import PAGES_OF
 
-from shortloop.report.board import ADDRESS
 from shortloop.report.files import FIGURES, REPORT
+from shortloop.report.provenance import ADDRESS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

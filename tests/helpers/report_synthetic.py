@@ -12,8 +12,7 @@ from scipy import stats as scipy_stats
 from whole_page import html_undrawn, write_whole
 
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
+from shortloop.eeg.report.content import Confusion, Evoked, Individual, KindResult, Patterns, ReportContent
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.report.provenance import Source
 
@@ -105,7 +104,7 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
         one = replace(result.curve, scores=result.curve.scores[index : index + 1], level="participant")
         curve_ends = one.scores[0] + np.array([[-5], [5]])
         plane_ends = None if plane is None else plane.scores[index] + np.array([[[-6]], [[7]]])
-        alone.append(Alone(name, one, plane, curve_ends, plane_ends, 0.95, 2000))
+        alone.append(Individual(name, one, plane, curve_ends, plane_ends, 0.95, 2000))
     confusions = [
         Confusion(rng.integers(1, 99, (classes, classes)) + 99.0 * np.eye(classes), bins // 2, None)
     ]
@@ -126,7 +125,9 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
         if power
         else None,
     )
-    return replace(result, classes=names, alone=tuple(alone), confusions=tuple(confusions), patterns=patterns)
+    return replace(
+        result, classes=names, individual=tuple(alone), confusions=tuple(confusions), patterns=patterns
+    )
 
 
 def evoked(participants: int = 8, channels: tuple[str, ...] = CHANNELS, classes: int = 3) -> Evoked:

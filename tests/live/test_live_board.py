@@ -17,7 +17,7 @@ from browser import opened
 from live_project import AX
 from live_toy import ToyProject
 
-from shortloop.report.board import ADDRESS, board_link
+from shortloop.report.provenance import ADDRESS, board_link
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shortloop.report.board import ADDRESS, board_link, last_job
-from shortloop.report.provenance import ProvenanceRow
+from shortloop.report.provenance import ADDRESS, ProvenanceRow, board_link, last_job
 
 
 def row(*jobs: tuple[str, str]) -> ProvenanceRow:

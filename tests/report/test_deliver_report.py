@@ -23,31 +23,42 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def delivered(report: Path, folder: Path) -> list[str]:
+    names = copy_report(report, folder)
+    write_summary(folder, {"files": [*names]})
+    return names
+
+
 def test_files_are_copied_once_and_old_ones_go(report: Path) -> None:
     folder = results_folder("toy")
     names = ["report.html", "figures/a.png", "figures/b.png"]
-    assert copy_report(report, folder) == names
+    assert delivered(report, folder) == names
     assert [(folder / name).read_text(encoding="utf-8") for name in names] == names
     before = {name: (folder / name).stat().st_ino for name in names}
     (report / "figures/a.png").write_text("another", encoding="utf-8")
     (report / "figures/b.png").unlink()
-    assert copy_report(report, folder) == names[:2]
+    assert delivered(report, folder) == names[:2]
     assert (folder / "report.html").stat().st_ino == before["report.html"]
     assert (folder / "figures/a.png").read_text(encoding="utf-8") == "another"
-    assert sorted(file.name for file in folder.rglob("*")) == ["a.png", "figures", "report.html"]
+    assert sorted(file.name for file in folder.rglob("*")) == [
+        "a.png",
+        "figures",
+        "report.html",
+        "summary.json",
+    ]
 
 
 def test_tables_are_copied_too_and_go_when_there_are_none(report: Path) -> None:
     folder = results_folder("toy")
     (report / "tables").mkdir()
     (report / "tables/fits.csv").write_text("a,b\n", encoding="utf-8")
-    assert "tables/fits.csv" in copy_report(report, folder)
+    assert "tables/fits.csv" in delivered(report, folder)
     assert (folder / "tables/fits.csv").is_file()
     of_a_model = folder / "tables/model/fits.csv"  # which an analysis puts there on its own
     of_a_model.parent.mkdir()
     of_a_model.touch()
     (report / "tables/fits.csv").unlink()
-    assert "tables/fits.csv" not in copy_report(report, folder)
+    assert "tables/fits.csv" not in delivered(report, folder)
     assert not (folder / "tables/fits.csv").exists()
     assert of_a_model.is_file()
 

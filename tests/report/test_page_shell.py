@@ -10,10 +10,9 @@ import pytest
 from page_reader import Page as Reader
 from page_reader import check_needs_nothing_else, places_linked
 
-from shortloop.report.board import ADDRESS
 from shortloop.report.files import FIGURES
 from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, html_of, slug
-from shortloop.report.provenance import ProvenanceRow
+from shortloop.report.provenance import ADDRESS, ProvenanceRow
 from shortloop.report.style import new_figure, save, styled
 
 ROW = ProvenanceRow("fit", [("a", "main-1"), ("b", "main-2")], [("C", "0.1, 1")], [("numpy", "2.0")])

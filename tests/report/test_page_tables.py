@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from shortloop.report.tables import csv_text
+from shortloop.report.page import csv_text
 
 
 def test_cells_are_read_back() -> None:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pdf_reader import PdfFile
 
 from shortloop.base.text import one_line
-from shortloop.report.pdf import Canvas, Sheet, document
-from shortloop.report.pdf_font import fitting, font, width_of
+from shortloop.report.pdf import Canvas, Sheet, document, fitting, font, width_of
 
 
 def sheet(text: str = "one", title: str = "a page") -> Sheet:

@@ -1,11 +1,11 @@
-"""All problems of the recordings of a study, found without a run; nothing is kept."""
+"""Find all problems of the recordings of a study without a run; nothing is kept."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from errno import EACCES
 from functools import partial
 from pathlib import Path
@@ -92,23 +92,19 @@ class _Job:
 
     def phases(self) -> list[_Job]:
         """Return one job for each phase, so that a problem of one hides none of another."""
-        fields = self.fields
-        parts: list[Mapping[str, Any]]
-        if "phases" in fields:
-            recordings = fields["recordings"]
-            parts = [{"phases": [name], "recordings": {name: recordings[name]}} for name in fields["phases"]]
-        else:
-            parts = [{"files": {name: files}} for name, files in fields["files"].items()]
-        return [replace(self, fields={**fields, **part}) for part in parts]
+        field = "recordings" if "recordings" in self.fields else "files"
+        parts: list[dict[str, Any]] = [{field: {name: each}} for name, each in self.fields[field].items()]
+        if "phases" in self.fields:
+            parts = [{**part, "phases": [*part[field]]} for part in parts]
+        return [replace(self, fields={**self.fields, **part}) for part in parts]
 
 
-@dataclass
-class _Recorder:
-    """A stand-in for a run that records the jobs that are asked for."""
+class _Recorder(Run):
+    """A run that builds nothing and records the jobs that are asked for."""
 
-    name: str = ""
-    jobs: list[Built] = field(default_factory=list)
-    asked: list[_Job] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__("")
+        self.asked: list[_Job] = []
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
@@ -131,7 +127,7 @@ class _Discarded(Outputs):
 
 def _ask(study: Study, file: Path, build: Callable[[pipeline.StudyRun], object]) -> list[_Job]:
     run = _Recorder()
-    build(StudyRun(cast("Run", run), study, file))
+    build(StudyRun(run, study, file))
     return run.asked
 
 
@@ -139,8 +135,8 @@ def _ask_imports(study: Study, file: Path) -> list[_Job]:
     """Ask for the jobs of the import, as the build script does."""
     if not isinstance(study.input, FeaturesInput):
         return _ask(study, file, pipeline.import_epochs)
-    builds = [partial(pipeline.import_features, kind=kind) for kind in study.features.kinds]
-    return [job for build in builds for job in _ask(study, file, build)]
+    kinds = study.features.kinds
+    return [job for kind in kinds for job in _ask(study, file, partial(pipeline.import_features, kind=kind))]
 
 
 def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:

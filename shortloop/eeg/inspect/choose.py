@@ -1,28 +1,41 @@
-"""Phases, classes, participants and folds of a study, chosen by the contents of the recordings."""
+"""Choose phases, classes, participants, epochs and folds that fit the contents of recordings."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from shortloop.analyses import Tell
+from shortloop.base.errors import InputError
+from shortloop.eeg.checks.consistency import check_trials
+from shortloop.eeg.checks.summary import RecordingSummary
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.settings import DecodingSettings
+from shortloop.eeg.features.bins import check_bins_fit
+from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
 from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
 from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
-from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.rules import name_means
 from shortloop.eeg.inspect.scan import Scan, read_recordings
-from shortloop.eeg.inspect.windows import folds_for
 
-__all__ = ["scan_recordings"]
+__all__ = ["epochs_of", "scan_recordings", "window_of"]
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
+BEFORE, AFTER = -0.2, 0.8
+"""Epochs of continuous recordings, s relative to their events."""
+BIN = 0.04  # s
+MOST_BINS = 30
+SEARCHED = 2000  # epochs that are tried, in steps of 1 ms
+CLOSE = 0.4  # largest difference of the first times, in samples
+ENOUGH = 250.0  # Hz, for a signal below 30 Hz
+LOWPASS = 30.0
+FOLDS = (DecodingSettings().folds, 5, 4, 3, 2)
 
 
 def scan_recordings(folder: Folder, tell: Tell) -> Scan:
@@ -31,24 +44,20 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
     chosen = None
     for format in sorted(counts, key=lambda each: -counts[each]):
         scan = Scan(folder, format, other_formats={k: v for k, v in counts.items() if k != format})
-        _read_and_choose(scan, tell)
+        if format in FEATURES:
+            _choose(scan, read_features(scan, tell))
+        else:
+            read_recordings(scan, tell)
+            if not _choose_both_phases(scan):
+                _choose(scan, {})
+                if len(scan.patterns) == 1 and scan.all_recorded():
+                    scan.sections = sections_in(scan.all_recorded())
         if chosen is None or scan.recorded:
             chosen = scan
         if scan.recorded or chosen.format in FEATURES:
             break
     assert chosen is not None
     return chosen
-
-
-def _read_and_choose(scan: Scan, tell: Tell) -> None:
-    if scan.format in FEATURES:
-        _choose(scan, read_features(scan, tell))
-        return
-    read_recordings(scan, tell)
-    if not _choose_both_phases(scan):
-        _choose(scan, {})
-        if len(scan.patterns) == 1 and scan.all_recorded():
-            scan.sections = sections_in(scan.all_recorded())
 
 
 def _choose(scan: Scan, people: People) -> None:
@@ -111,7 +120,10 @@ def _choose_classes(scan: Scan) -> None:
         if missing and who not in scan.left_out:
             scan.left_out[who] = f"nothing of {' and '.join(missing)}"
         if who not in scan.left_out:
-            seen[who] = {phase: _total(every) for phase, every in phases.items()}
+            seen[who] = {
+                phase: sum((Counter(each.events) for each in every), Counter[str]())
+                for phase, every in phases.items()
+            }
     if not seen:
         return
     of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
@@ -126,7 +138,7 @@ def _choose_classes(scan: Scan) -> None:
     lacking = _choose_folds(scan, trials)
     for who, events in seen.items():
         for phase in filter(None, (scan.decode, scan.train)):
-            none = [name for name, of in scan.classes.events.items() if not matching(of, events[phase])]
+            none = [name for name, event in scan.classes.events.items() if not matching(event, events[phase])]
             if none:
                 has = ", ".join(f"{count} × {name}" for name, count in events[phase].most_common(MOST_NAMED))
                 lacking[who] = f"none of {', '.join(none)} in {phase}, which has {has or 'no events'}"
@@ -134,19 +146,13 @@ def _choose_classes(scan: Scan) -> None:
     scan.left_out |= {who: f"too few trials: {said}" for who, said in lacking.items()}
 
 
-def _total(recordings: Iterable[Recorded]) -> Counter[str]:
-    return sum((Counter(each.events) for each in recordings), Counter())
-
-
 def _are_parts_of_trials(scan: Scan) -> bool:
     """True if in most recordings the classes follow each other in each trial."""
     every = [each.onsets for each in scan.all_recorded() if each.onsets]
     found = 0
     for onsets in every:
-        classes = {name: matching(of, onsets) for name, of in scan.classes.events.items()}
-        found += are_in_turn(
-            {name: [at for event in of for at in onsets[event]] for name, of in classes.items()}
-        )
+        classes = {name: matching(event, onsets) for name, event in scan.classes.events.items()}
+        found += are_in_turn({name: [at for one in of for at in onsets[one]] for name, of in classes.items()})
     return 2 * found > len(every)
 
 
@@ -171,3 +177,82 @@ def _choose_folds(scan: Scan, trials: dict[str, dict[str, int]]) -> dict[str, st
         scan.estimator = WITHOUT_INNER_FOLDS
         scan.folds, lacking = folds_for(trials, None)
     return lacking
+
+
+@dataclass(frozen=True)
+class Window:
+    """Settings of amplitude features that fit epochs."""
+
+    amplitude: AmplitudeSettings
+    milliseconds: float  # of a bin
+    stop: float  # of the last bin, s
+
+
+def window_of(start: float, stop: float, rate: float) -> Window:
+    """Return amplitude features that fit epochs from `start` to `stop` (s) at `rate` (Hz)."""
+    begin = max(start, BEFORE) if stop > 0 else start
+    step = max(1, round(rate / ENOUGH))
+    points = int((stop - begin) * rate / step + 1e-6) + 1
+    width = max(BIN, (stop - begin) / MOST_BINS)
+    size = max(1, round(width * rate / step))
+    while size > 1 and points < 2 * size:
+        size -= 1
+    samples = round((stop - start) * rate) + 1
+    order = AmplitudeSettings().order
+    begin = start + round((begin - start) * rate) / rate
+    baseline = (round(begin, 4), 0.0) if begin + 2 / rate < 0 <= stop else None
+    amplitude = AmplitudeSettings(
+        baseline=baseline,
+        lowpass=LOWPASS if rate > 2 * LOWPASS and samples > 3 * (order + 1) else None,
+        start=round(begin, 4),
+        bins=max(1, points // size),
+        bin_samples=size,
+        step=step,
+    )
+    while True:  # rounding may cost the last bin
+        try:
+            check_bins_fit("amplitude", amplitude, tmin=start, sfreq=rate, samples=samples)
+            break
+        except InputError:
+            if amplitude.bins == 1:
+                raise
+            amplitude = amplitude.model_copy(update={"bins": amplitude.bins - 1})
+    length = size * step / rate
+    return Window(amplitude, 1000 * length, amplitude.start + amplitude.bins * length)
+
+
+def epochs_of(rates: Collection[float]) -> tuple[float, float]:
+    """Return start and stop (s) of epochs that have equal lengths once resampled to the lowest rate."""
+    lowest = min(rates)
+    for tried in range(SEARCHED):
+        start, stop = BEFORE - tried // 20 / 1000, AFTER - tried % 20 / 1000
+        firsts = [round(start * rate) / rate for rate in rates]
+        counts = [round(stop * rate) - round(start * rate) + 1 for rate in rates]
+        resampled = {round(count * lowest / rate) for count, rate in zip(counts, rates, strict=True)}
+        if len(resampled) == 1 and (max(firsts) - min(firsts)) * lowest < CLOSE:
+            return start, stop
+    return BEFORE, AFTER  # `shortloop study` names recordings that are too short
+
+
+def folds_for(trials: Mapping[str, Mapping[str, int]], inner_folds: int | None) -> tuple[int, dict[str, str]]:
+    """Return folds that most participants have trials for, and the others with the reason."""
+    lacking = {}
+    for who, counts in trials.items():
+        reasons = [_lacks({who: counts}, folds, inner_folds) for folds in FOLDS]
+        if all(reasons):  # fewer folds leave fewer trials for the inner ones
+            lacking[who] = reasons[1]
+    others = {who: counts for who, counts in trials.items() if who not in lacking}
+    return next((folds for folds in FOLDS if not _lacks(others, folds, inner_folds)), FOLDS[-1]), lacking
+
+
+def _lacks(trials: Mapping[str, Mapping[str, int]], folds: int, inner_folds: int | None) -> str:
+    """Return what trials lack for these folds; empty if nothing."""
+    summaries = (
+        RecordingSummary(who, "train", "epochs", "", dict(counts), (), 0.0, 0.0, 0, 0, 0)
+        for who, counts in trials.items()
+    )
+    try:
+        check_trials(summaries, folds=folds, inner_folds=inner_folds)
+    except InputError as error:
+        return f"{error.found}, {error.expected}"
+    return ""

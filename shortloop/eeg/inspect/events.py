@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,6 @@ __all__ = [
     "Classes",
     "EventNames",
     "are_in_turn",
-    "are_kinds",
     "by_phase",
     "find_classes",
     "matching",
@@ -41,12 +40,12 @@ BETWEEN = re.compile(r"[/_\s-]+")
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes, or candidates if they are not certain: their events, their counts, and the other events."""
+    """Classes, or candidates if they are not certain: their events and counts, and the other events."""
 
-    events: dict[str, tuple[str, ...]]
-    counts: dict[str, int]
-    certain: bool
-    others: dict[str, int]
+    events: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    certain: bool = False
+    others: dict[str, int] = field(default_factory=dict)
 
     def likely(self) -> list[str]:
         """List candidates that are rarer than all rarer ones together, unlike a rest between these."""
@@ -74,25 +73,16 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     if len(kept) < 2:
         kept = usual
     events = dict(zip(_class_names(kept), kept, strict=True))
-    found = {name: sum(every[each] for each in matching([event], every)) for name, event in events.items()}
-    used = matching(kept, every)
+    found = {name: sum(every[each] for each in matching(event, every)) for name, event in events.items()}
+    used = {name for event in kept for name in matching(event, every)}
     certain = not doubtful and _is_certain([*found.values()], len(phases[0]))
-    return Classes(
-        {name: (event,) for name, event in events.items()},
-        found,
-        certain and all(matching(kept, total) for total in totals),
-        {name: count for name, count in every.items() if name not in used},
-    )
+    certain = certain and all(any(matching(event, total) for event in kept) for total in totals)
+    return Classes(events, found, certain, {name: n for name, n in every.items() if name not in used})
 
 
-def matching(events: Sequence[str], names: Iterable[str]) -> list[str]:
-    """Return names that are one of the events, or have one as a part, as MNE's tags."""
-    return [name for name in names if any(event == name or event in name.split("/") for event in events)]
-
-
-def are_kinds(names: Iterable[str]) -> bool:
-    """True if all names but one at most name a kind of event, such as stimulus or response."""
-    return sum(not has_meaning(name, {"no class", "kind"}) for name in names) < 2
+def matching(event: str, names: Iterable[str]) -> list[str]:
+    """Return names that are the event, or have it as a part, as MNE's tags."""
+    return [name for name in names if event == name or event in name.split("/")]
 
 
 def _total(participants: Mapping[str, Mapping[str, int]]) -> Counter[str]:
@@ -163,7 +153,7 @@ def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
         if len(phases) == len(edges) == 1 and known:
             found[phases[0]][edges[0]].append(name)
     sure = {
-        phase: {edge: names[0] for edge, names in edges.items()}
+        phase: {edge: names[0] for edge, names in sorted(edges.items())}
         for phase, edges in found.items()
         if "start" in edges and all(len(names) == 1 for names in edges.values())
     }

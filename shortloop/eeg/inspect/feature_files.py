@@ -14,11 +14,11 @@ from shortloop.eeg.checks.participants import NAME, alike
 from shortloop.eeg.formats.base import FeaturesInput, InputSettings
 from shortloop.eeg.formats.files.process import read_apart, reading
 from shortloop.eeg.formats.table import TableInput
+from shortloop.eeg.inspect.format_options import labels_in
 from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, ONLY, NamedFiles, read_names
 from shortloop.eeg.inspect.recording import Recorded, parallel_map
 from shortloop.eeg.inspect.rules import as_name, name_means
 from shortloop.eeg.inspect.scan import Scan
-from shortloop.eeg.inspect.text_files import labels_in
 
 __all__ = ["People", "drop_incomplete", "read_features"]
 

@@ -15,9 +15,9 @@ from shortloop.eeg.formats.bids import recordings_of
 from shortloop.eeg.formats.files.delimited import dialect_of, is_of_numbers
 from shortloop.eeg.formats.files.find import is_recording, may_be_recording
 from shortloop.eeg.formats.files.recognised import ONE_ARRAY, Kind, recognised
-from shortloop.eeg.inspect.text_files import feature_table_settings, recording_settings
+from shortloop.eeg.inspect.format_options import feature_table_settings, recording_settings
 
-__all__ = ["BIDS", "FEATURES", "Folder", "find_recordings", "settings_of"]
+__all__ = ["BIDS", "FEATURES", "Folder", "find_recordings", "settings_of", "single_recording"]
 
 BIDS = "bids"
 FEATURES = frozenset({"thesis", "arrays", "table"})
@@ -62,9 +62,7 @@ def find_recordings(folder: Path, tell: Tell) -> Folder:
             hint="name the folder that has the recordings",
         )
     if is_recording(folder):
-        raise InputError(
-            "recordings are looked for in a folder", file=folder, hint=f"name the folder: {folder.parent}"
-        )
+        raise single_recording(folder)
     found = _bids_dataset(folder)
     if found is None:
         found = Folder(folder)
@@ -80,6 +78,12 @@ def find_recordings(folder: Path, tell: Tell) -> Folder:
         _report_misnamed(found)
     _drop_empty_rooms(found)
     return found
+
+
+def single_recording(path: Path) -> InputError:
+    """Refuse a recording in place of its folder."""
+    hint = f"name the folder: {path.parent}"
+    return InputError("recordings are looked for in a folder", file=path, hint=hint)
 
 
 def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
@@ -108,14 +112,11 @@ def _files_below(folder: Path, found: Folder) -> list[Path]:
 
     files = []
     for above, folders, names in os.walk(folder, onerror=report):
-        whole = [name for name in folders if _is_recording(Path(above) / name)]
+        readable = [name for name in folders if os.access(Path(above) / name, os.R_OK | os.X_OK)]
+        whole = [name for name in readable if may_be_recording(Path(above) / name)]
         folders[:] = sorted(name for name in folders if not (name.startswith((".", "__")) or name in whole))
         files += [Path(above) / name for name in [*whole, *names]]
     return sorted(files)
-
-
-def _is_recording(folder: Path) -> bool:
-    return os.access(folder, os.R_OK | os.X_OK) and may_be_recording(folder)
 
 
 def _unreadable(what: str, path: Path, error: OSError) -> InputError:

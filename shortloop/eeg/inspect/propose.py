@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,11 +13,11 @@ from shortloop.base.text import one_line
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
-from shortloop.eeg.inspect.choose import scan_recordings
-from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings
+from shortloop.eeg.inspect.choose import epochs_of, scan_recordings, window_of
+from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, single_recording
 from shortloop.eeg.inspect.scan import Scan
 from shortloop.eeg.inspect.summary import describe, describe_left_out
-from shortloop.eeg.inspect.windows import epochs_of, window_of
+from shortloop.settings.changes import toml_key, toml_value
 from shortloop.settings.paths import written_path
 
 __all__ = ["look"]
@@ -56,8 +54,7 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     if folder.is_file():
         if not recognised(folder):
             return None
-        hint = f"name the folder: {folder.parent}"
-        raise InputError("recordings are looked for in a folder", file=folder, hint=hint)
+        raise single_recording(folder)
     found = find_recordings(folder, tell)
     if not found.recordings and not (found.problems or found.not_read):
         return None
@@ -99,12 +96,12 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
     if not scan.train:
         yield ask(
             "Which phase trains the classifiers, and which is decoded? "
-            f"Found: {', '.join(map(_toml, scan.patterns))}.",
+            f"Found: {', '.join(map(toml_value, scan.patterns))}.",
             TRAIN,
-            f", for example: train = {_toml(next(iter(scan.patterns)))}",
+            f", for example: train = {toml_value(next(iter(scan.patterns)))}",
         )
     if scan.sections:
-        starts = " and ".join(_toml(edges["start"]) for edges in scan.sections.values())
+        starts = " and ".join(toml_value(edges["start"]) for edges in scan.sections.values())
         yield ask(
             f"Does each recording hold two phases? It has once {starts}.",
             SECTIONS,
@@ -117,7 +114,7 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
         yield ask(f"{question} Found: {choices}.", f"# {line}", as_there)
     if not scan.classes.certain:
         counts, likely = _counted(scan.classes.counts), scan.classes.likely()[:2]
-        example = f", for example: classes = {_toml(likely)}"
+        example = f", for example: classes = {toml_value(likely)}"
         beside = (
             ", which takes two or more: a table NAME_events.tsv beside each recording can name them, "
             "with the columns onset (s) and trial_type"
@@ -134,7 +131,9 @@ def _draft(scan: Scan, name: str, project: Path) -> str:
     lines = [*_head(scan, name), "", "[phases]", *_phases(scan), "", "[input]", _set(scan.format, "format")]
     lines.append(_set(written_path(scan.folder.root, project), "folder"))
     if scan.format in FEATURES:
-        lines += [*_feature_files(scan), *_options(scan), *_feature_kinds(scan)]
+        for name, files in (*scan.kinds.items(), ("labels", scan.labels)):
+            lines += [_set(pattern, name, phase) for phase, pattern in files.items()]
+        lines += [*_options(scan), *_feature_kinds(scan)]
     else:
         lines += [*_files(scan), *_options(scan), *_events(scan), *_epochs(scan), *_channels(scan)]
         lines += [*_preprocessing(scan), *_amplitude(scan)]
@@ -152,14 +151,14 @@ def _head(scan: Scan, name: str) -> Iterator[str]:
         yield f"# trials: {_counted(classes.counts)}"
     else:
         yield f"{CLASSES}  # fill in two or more"
-        yield from (f"# events: {_toml(each)} {count}" for each, count in classes.counts.items())
+        yield from (f"# events: {toml_value(each)} {count}" for each, count in classes.counts.items())
     if classes.others:
         yield f"# other events: {_counted(classes.others)}"
 
 
 def _phases(scan: Scan) -> Iterator[str]:
     if not scan.train:
-        choices = ", ".join(map(_toml, scan.patterns))
+        choices = ", ".join(map(toml_value, scan.patterns))
         yield f"{TRAIN}  # fill in the phase that trains, and remove the first #: {choices}"
         yield '# decode = ""  # the same for the one that is decoded, if it is another'
         return
@@ -168,13 +167,13 @@ def _phases(scan: Scan) -> Iterator[str]:
         yield f"{_set(scan.decode, 'decode')}  # without this line, {scan.train} is, in folds"
     others = [phase for phase in scan.patterns if phase not in (scan.train, scan.decode)]
     if others:
-        yield f"# not used: {', '.join(map(_toml, others))}"
+        yield f"# not used: {', '.join(map(toml_value, others))}"
 
 
 def _files(scan: Scan) -> Iterator[str]:
     for phase, patterns in scan.patterns.items():
         if scan.format != BIDS:
-            yield from _array(f"files.{_key(phase)}", patterns)
+            yield from _array(f"files.{toml_key(phase)}", patterns)
         elif patterns != [phase]:
             yield _set(patterns[0], "tasks", phase)
     for line, choices in _versions(scan):
@@ -185,7 +184,7 @@ def _versions(scan: Scan) -> list[tuple[str, str]]:
     """Return lines that choose among versions of recordings of a phase, and the choices."""
     versions = {phase: scan.versions.get(patterns[0], {}) for phase, patterns in scan.patterns.items()}
     return [
-        (choosing(phase, of), "; ".join(f"{key}: {', '.join(map(_toml, of[key]))}" for key in of))
+        (choosing(phase, of), "; ".join(f"{key}: {', '.join(map(toml_value, of[key]))}" for key in of))
         for phase, of in versions.items()
         if of
     ]
@@ -206,10 +205,11 @@ def _options(scan: Scan) -> Iterator[str]:
 def _events(scan: Scan) -> Iterator[str]:
     events = scan.classes.events
     for phase, called in scan.event_names.items():
-        for name, of in events.items():
-            yield _set([each for part in of for each in called.get(part, ())], "phase_events", phase, name)
-    if not scan.event_names and any(of != (name,) for name, of in events.items()):
-        yield from (_set([*of], "events", name) for name, of in events.items())
+        yield from (
+            _set(called.get(event, []), "phase_events", phase, name) for name, event in events.items()
+        )
+    if not scan.event_names and any(event != name for name, event in events.items()):
+        yield from (_set([event], "events", name) for name, event in events.items())
     if scan.sections:
         yield from _sections(scan)
 
@@ -223,11 +223,10 @@ def _sections(scan: Scan) -> Iterator[str]:
     yield f"{SECTIONS}: write below [phases]"
     yield f"#   {_set(train, 'train')}"
     yield f"#   {_set(decode, 'decode')}"
-    yield f"# and here, in place of {field}.{_key(only)}:"
+    yield f"# and here, in place of {field}.{toml_key(only)}:"
     for phase, edges in scan.sections.items():
-        said = ", ".join(_set(edges[edge], edge) for edge in ("start", "stop") if edge in edges)
         yield f"#   {_set(files, field, phase)}"
-        yield f"#   sections.{_key(phase)} = {{{said}}}"
+        yield f"#   {_set(edges, 'sections', phase)}"
 
 
 def _epochs(scan: Scan) -> Iterator[str]:
@@ -268,9 +267,9 @@ def _amplitude(scan: Scan) -> Iterator[str]:
     window = window_of(*_span(scan), rate)
     amplitude, baseline = window.amplitude, window.amplitude.baseline
     yield from ("", "[features.amplitude]")
-    yield "baseline = false" if baseline is None else f"baseline = [{baseline[0]}, {baseline[1]}]  # s"
-    yield f"lowpass = {'false' if amplitude.lowpass is None else amplitude.lowpass}"
-    yield f"start = {amplitude.start}"
+    yield "baseline = false" if baseline is None else f"{_set(baseline, 'baseline')}  # s"
+    yield _set(False if amplitude.lowpass is None else amplitude.lowpass, "lowpass")
+    yield _set(amplitude.start, "start")
     yield f"bins = {amplitude.bins}  # to {window.stop:.3g} s"
     yield f"bin_samples = {amplitude.bin_samples}  # {window.milliseconds:.3g} ms"
     enough = f"  # {rate / amplitude.step:g} Hz are enough" if amplitude.step > 1 else ""
@@ -290,11 +289,6 @@ def _span(scan: Scan) -> tuple[float, float]:
             hint="look at their phases apart: give --data the folder, or a folder with links, of one of them",
         )
     return start, stop
-
-
-def _feature_files(scan: Scan) -> Iterator[str]:
-    for name, files in (*scan.kinds.items(), ("labels", scan.labels)):
-        yield from (_set(pattern, name, phase) for phase, pattern in files.items())
 
 
 def _feature_kinds(scan: Scan) -> Iterator[str]:
@@ -319,35 +313,23 @@ def _decoding(scan: Scan) -> Iterator[str]:
 
 
 def _set(value: object, *keys: str) -> str:
-    return f"{'.'.join(map(_key, keys))} = {_toml(value)}"
+    return f"{'.'.join(map(toml_key, keys))} = {toml_value(value)}"
 
 
 def _array(key: str, values: Iterable[str]) -> Iterator[str]:
     """Write an array in as many lines as it takes."""
-    line = f"{key} = {_toml([*values])}"
+    line = f"{key} = {toml_value([*values])}"
     if len(line) <= WIDTH:
         yield line
         return
     yield f"{key} = ["
     row = "   "
-    for value in map(_toml, values):
+    for value in map(toml_value, values):
         if len(row) + len(value) > WIDTH and row.strip():
             yield row
             row = "   "
         row += f" {value},"
     yield from (row, "]")
-
-
-def _toml(value: object) -> str:
-    """Write a text, a number or a list of texts."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    text = isinstance(value, str)
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") if text else str(value)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -18,7 +18,6 @@ from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.files.find import Named, linked, recording_of
 from shortloop.eeg.formats.files.process import read_apart, reading
 from shortloop.eeg.formats.files.recognised import explain_other_format
-from shortloop.eeg.formats.sessions import Part
 from shortloop.eeg.formats.signals import SignalInput
 
 __all__ = ["Recorded", "parallel_map", "read_recording", "warm_up"]
@@ -58,27 +57,24 @@ def read_recording(settings: RecordedInput, named: Named, participant: str) -> R
 
         def read() -> Recorded:
             with reading(recording_of(file), participant, place):
-                return _contents(settings.read_part(place, participant, ()))
+                part = settings.read_part(place, participant, ())
+                account = part.account
+                return Recorded(
+                    rate=part.sfreq,
+                    channels=part.channels,
+                    channels_in_file=int(account.get("channels_in_file", len(part.channels))),
+                    seconds=account.get("seconds"),
+                    start=float(part.times[0]),
+                    stop=float(part.times[-1]),
+                    source=str(account.get("events_from", "file")),
+                    events=dict(part.seen),
+                    onsets={name: samples.tolist() for name, samples in part.onsets.items()},
+                )
 
         try:
             return read_apart(read, [path for _, path in named], participant=participant, declared=declared)
         except InputError as error:
             return error
-
-
-def _contents(part: Part) -> Recorded:
-    account = part.account
-    return Recorded(
-        rate=part.sfreq,
-        channels=part.channels,
-        channels_in_file=int(account.get("channels_in_file", len(part.channels))),
-        seconds=account.get("seconds"),
-        start=float(part.times[0]),
-        stop=float(part.times[-1]),
-        source=str(account.get("events_from", "file")),
-        events=dict(part.seen),
-        onsets={name: samples.tolist() for name, samples in part.onsets.items()},
-    )
 
 
 def warm_up(settings: InputSettings) -> None:
@@ -94,27 +90,17 @@ def warm_up(settings: InputSettings) -> None:
 
 def parallel_map(work: Callable[[T], R], items: Sequence[T], tell: Tell) -> list[R]:
     """Map a function over items, in processes forked from this one; `tell` shows progress."""
-    cores = min(len(os.sched_getaffinity(0)), len(items))
-    found: dict[int, R] = {}
-    tell(0, len(items))
-    if cores < 2:
-        for number, item in enumerate(items):
-            found[number] = work(item)
-            tell(number + 1, len(items))
-        return [*found.values()]
+    cores = max(1, min(len(os.sched_getaffinity(0)), len(items)))
     context = multiprocessing.get_context("fork")  # shares the modules that this process has imported
-    with ProcessPoolExecutor(cores, context, _ignore_interrupts) as pool:
-        numbers = {pool.submit(work, item): number for number, item in enumerate(items)}
+    # Ctrl-C is left to the process that waits.
+    with ProcessPoolExecutor(cores, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        tell(0, len(items))
+        futures = [pool.submit(work, item) for item in items]
         try:
-            for done, future in enumerate(as_completed(numbers), start=1):
-                found[numbers[future]] = future.result()
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
                 tell(done, len(items))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [found[number] for number in range(len(items))]
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that waits."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return [future.result() for future in futures]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-__all__ = ["EVENT_RULES", "NAME_RULES", "PHASES", "as_name", "event_means", "has_meaning", "name_means"]
+__all__ = ["PHASES", "are_kinds", "as_name", "event_means", "has_meaning", "name_means"]
 
 
 class Rule(NamedTuple):
@@ -76,6 +76,11 @@ def _meanings(rules: Iterable[Rule], text: str) -> frozenset[str]:
 def has_meaning(event: str, meanings: Iterable[str]) -> bool:
     """True if a word in the name of an event has one of these meanings."""
     return any(not event_means(word).isdisjoint(meanings) for word in WORD.findall(event))
+
+
+def are_kinds(names: Iterable[str]) -> bool:
+    """True if all names but one at most name a kind of event, such as stimulus or response."""
+    return sum(not has_meaning(name, {"no class", "kind"}) for name in names) < 2
 
 
 def as_name(text: str, default: str = "") -> str:

@@ -42,7 +42,7 @@ class Scan:
     recorded: dict[str, dict[str, list[Recorded]]] = field(default_factory=dict)  # by participant and phase
     train: str | None = None  # None: nobody can tell
     decode: str | None = None
-    classes: Classes = field(default_factory=lambda: Classes({}, {}, False, {}))
+    classes: Classes = field(default_factory=Classes)
     event_names: EventNames = field(default_factory=dict)  # if recordings hold both phases
     trials: dict[str, dict[str, int]] = field(default_factory=dict)  # by participant and class, of `train`
     folds: int = 0

@@ -1,96 +1,89 @@
-"""From the jobs of a study to the content of a report, with the provenance of all of it."""
+"""Collect the content of a report, and its provenance, from the jobs of a study."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.eeg.features.names import squared
-from shortloop.eeg.report.content import KindResult, ReportContent
-from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
-from shortloop.eeg.report.imported import notes_of, recordings_of
-from shortloop.eeg.report.means import mean_of_known
-from shortloop.eeg.report.positions import measured_of
-from shortloop.eeg.report.sensors import Sensors, sensors_of, types_of
+from shortloop.eeg.report.content import (
+    Confusion,
+    Evoked,
+    Individual,
+    KindResult,
+    Patterns,
+    ReportContent,
+    mean_of_known,
+)
+from shortloop.eeg.report.sensors import Sensors, positions_of, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
-from shortloop.report.provenance import Source, source_of, thread_note, upstream
-from shortloop.stages.results import Result
+from shortloop.report.provenance import source_of, thread_note
+from shortloop.stages.inputs import renamed
+from shortloop.stages.results import Result, upstream
 
-__all__ = ["Made", "collect", "collect_evoked", "collect_patterns"]
+__all__ = ["OtherJobs", "collect"]
+
+Names = Mapping[str, Sequence[str]]
 
 
-class Made(NamedTuple):
-    """Jobs beside those of the group stage, by the names of their stages.
+class OtherJobs(NamedTuple):
+    """Jobs of other stages than `group`; of each participant and kind of features if not said otherwise."""
 
-    evoked, train, apply, intervals, patterns: of each participant, and but for the first of each kind of
-        features; there may be none.
-    individual: of each kind of features.
-    check: the one job that has compared the recordings, or none.
-    """
-
-    evoked: Sequence[Result] = ()
+    evoked: Sequence[Result] = ()  # of each participant
     train: Sequence[Result] = ()
     apply: Sequence[Result] = ()
-    individual: Sequence[Result] = ()
+    individual: Sequence[Result] = ()  # of each kind of features
     intervals: Sequence[Result] = ()
     patterns: Sequence[Result] = ()
-    check: Sequence[Result] = ()
+    check: Sequence[Result] = ()  # the job that compared the recordings
 
-    def of_kind(self, kind: str) -> Made:
-        """Those of one kind of features."""
+    def of_kind(self, kind: str) -> OtherJobs:
+        """Select the jobs of one kind of features."""
         every = ([job for job in jobs if job.record["facts"]["kind"] == kind] for jobs in self[1:-1])
-        return Made(self.evoked, *every)
+        return OtherJobs(self.evoked, *every)
 
 
 def collect(
     groups: Sequence[Result],
     imported: Sequence[Result],
     settings: dict[str, Any],
-    made: Made | None = None,
-    names: Mapping[str, Sequence[str]] | None = None,
+    jobs: OtherJobs,
+    names: Names,
 ) -> ReportContent:
-    """Gather what a report shows."""
-    made = made or Made()
+    """Collect the content of a report; `names` are today's names of each participant's files."""
     chains = [list(upstream(group)) for group in groups]
+    versions: dict[str, set[str]] = {}
+    for result in (each for chain in chains for each in chain):
+        for name, version in result.record["versions"].items():
+            versions.setdefault(name, set()).add(str(version))
     return ReportContent(
         study=settings["name"],
         settings=settings,
-        kinds=tuple(_kind_result(results, made, imported) for results in chains),
-        versions=_versions(chains),
+        kinds=tuple(_kind_result(results, jobs, imported) for results in chains),
+        versions={name: ", ".join(sorted(found)) for name, found in versions.items()},
         thread_note=thread_note(result for results in chains for result in results),
-        notes=tuple(notes_of(imported, made.check, names or {})),
-        recordings=tuple(recordings_of(imported, made.check, names or {})),
-        evoked=tuple(collect_evoked(made.evoked, imported)),
+        notes=tuple(_notes(imported, jobs.check, names)),
+        recordings=tuple(_recordings(imported, jobs.check, names)),
+        evoked=tuple(collect_evoked(jobs.evoked, imported)),
     )
 
 
-def _versions(chains: Sequence[Sequence[Result]]) -> dict[str, str]:
-    """Of each library, all versions that anything was made with."""
-    found: dict[str, set[str]] = {}
-    for result in (each for chain in chains for each in chain):
-        for name, version in result.record["versions"].items():
-            found.setdefault(name, set()).add(str(version))
-    return {name: ", ".join(sorted(every)) for name, every in found.items()}
-
-
-def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -> KindResult:
+def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Result]) -> KindResult:
     group = chain[0]
     facts = group.facts
     asked: Any = group.options["settings"]
-    made = every.of_kind(facts["kind"])
+    jobs = every.of_kind(facts["kind"])
     curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
     phases = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
     if curve.mean.size == 1 and phases[0] == phases[1]:
-        plane = None  # there is no other time to generalize to: it is the curve again
-    more = [*made.individual, *made.intervals, *made.patterns]
-    alone = [*_alone(made.individual, made.intervals)]
-    if plane is None:
-        alone = [replace(each, plane=None, plane_ends=None) for each in alone]
+        plane = None  # there is no other time to generalize to: it equals the curve
+    more = [*jobs.individual, *jobs.intervals, *jobs.patterns]
     return KindResult(
         kind=facts["kind"],
         participants=tuple(facts["participants"]),
@@ -99,32 +92,35 @@ def _kind_result(chain: list[Result], every: Made, imported: Sequence[Result]) -
         time_unit=facts["time_unit"],
         curve=curve,
         generalization=plane,
-        sources=tuple(_source(result, facts["kind"]) for result in (*chain, *more)),
+        sources=tuple(
+            source_of(each, "" if each.stage == "import_epochs" else facts["kind"])
+            for each in (*chain, *more)
+        ),
         left_out=facts["left_out"],
         train_phase=phases[0],
         test_phase=phases[1],
         classes=tuple(facts["classes"]),
-        alone=tuple(alone),
-        confusions=tuple(_confusions(made, curve.mean, None if plane is None else plane.mean)),
-        patterns=collect_patterns(made.patterns, imported),
+        individual=tuple(_individual(jobs, plane is not None)),
+        confusions=tuple(_confusions(jobs, curve.mean, None if plane is None else plane.mean)),
+        patterns=collect_patterns(jobs.patterns, imported),
         smoothed=bool(asked["smooth"]),
     )
 
 
-def _alone(tested: Sequence[Result], intervals: Sequence[Result]) -> Iterator[Alone]:
-    """Each participant, tested alone, whose scores have intervals."""
-    sure = {result.partition: result for result in intervals}
-    for result in tested:
+def _individual(jobs: OtherJobs, with_plane: bool) -> Iterator[Individual]:
+    """Collect the tests of single participants whose scores have intervals."""
+    with_intervals = {result.partition: result for result in jobs.intervals}
+    for result in jobs.individual:
         for number, who in enumerate(result.facts["participants"]):
-            curve, ends = load_statistics(result, "curve", number), sure.get(who)
+            curve, ends = load_statistics(result, "curve", number), with_intervals.get(who)
             if curve is None or ends is None:
                 continue
-            yield Alone(
+            yield Individual(
                 participant=who,
                 curve=curve,
-                plane=load_statistics(result, "plane", number),
+                plane=load_statistics(result, "plane", number) if with_plane else None,
                 curve_ends=_ends(ends, "curve"),
-                plane_ends=_ends(ends, "plane") if "plane_low" in ends.arrays else None,
+                plane_ends=_ends(ends, "plane") if with_plane and "plane_low" in ends.arrays else None,
                 level=ends.facts["interval"],
                 draws=ends.facts["draws"],
             )
@@ -134,21 +130,21 @@ def _ends(result: Result, shape: str) -> FloatArray:
     return np.stack([result.arrays[f"{shape}_low"], result.arrays[f"{shape}_high"]])
 
 
-def _confusions(made: Made, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:
+def _confusions(jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:
     found = []
-    if made.train:
+    if jobs.train:
         at = int(np.nanargmax(curve))
-        counts = sum(np.asarray(job.arrays["confusions"][at], dtype=float) for job in made.train)
+        counts = sum(np.asarray(job.arrays["confusions"][at], dtype=float) for job in jobs.train)
         found.append(Confusion(np.asarray(counts), at, None))
-    if made.apply and plane is not None:
+    if jobs.apply and plane is not None:
         test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(plane)), plane.shape))
-        counts = sum(np.asarray(job.arrays["confusions"][test, train], dtype=float) for job in made.apply)
+        counts = sum(np.asarray(job.arrays["confusions"][test, train], dtype=float) for job in jobs.apply)
         found.append(Confusion(np.asarray(counts), train, test))
     return found
 
 
 def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:
-    """What classifiers go by, of one kind of features."""
+    """Collect selected features and patterns of one kind of features; None if there are no jobs."""
     if not jobs:
         return None
     facts, arrays = jobs[0].facts, jobs[0].arrays
@@ -156,13 +152,13 @@ def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patt
         kept=np.stack([job.arrays["kept"] for job in jobs]),
         features=facts["features"],
         channels=tuple(facts["channels"]),
-        kept_channels=_mean(jobs, "kept_channels") if "kept_channels" in arrays else None,
-        patterns=_mean(jobs, "patterns") if "patterns" in arrays else None,
+        kept_channels=_mean(jobs, "kept_channels"),
+        patterns=_mean(jobs, "patterns"),
         shown=tuple(facts["shown"]),
         unit=facts["unit"],
-        measured=measured_of(imported, facts["phase"], facts["channels"]),
+        positions=positions_of(imported, facts["phase"], facts["channels"]),
         frequencies=np.asarray(arrays["frequencies"]) if "frequencies" in arrays else None,
-        of_frequencies=_mean(jobs, "patterns_of_frequencies") if "frequencies" in arrays else None,
+        of_frequencies=_mean(jobs, "patterns_of_frequencies"),
     )
     parts = sensors_of(types_of(imported, facts["phase"], facts["channels"]))
     if whole.patterns is None or not parts:
@@ -171,7 +167,7 @@ def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patt
 
 
 def _part(whole: Patterns, sensors: Sensors, facts: Any, imported: Sequence[Result]) -> Patterns:
-    """Patterns of the sensors of one type."""
+    """Select the patterns of sensors of one type."""
     channels = tuple(whole.channels[index] for index in sensors.at)
     every = whole.of_frequencies
     return replace(
@@ -180,18 +176,20 @@ def _part(whole: Patterns, sensors: Sensors, facts: Any, imported: Sequence[Resu
         kept_channels=None if whole.kept_channels is None else whole.kept_channels[:, sensors.at],
         patterns=None if whole.patterns is None else whole.patterns[:, :, sensors.at],
         unit=squared(sensors.unit) if facts["kind"] == "power" else sensors.unit,
-        measured=measured_of(imported, facts["phase"], channels, sensors.unit),
+        positions=positions_of(imported, facts["phase"], channels, sensors.unit),
         of_frequencies=None if every is None else every[:, :, sensors.at],
         sensors=sensors.called,
     )
 
 
-def _mean(jobs: Sequence[Result], name: str) -> FloatArray:
+def _mean(jobs: Sequence[Result], name: str) -> FloatArray | None:
+    if name not in jobs[0].arrays:
+        return None
     return mean_of_known(np.stack([job.arrays[name] for job in jobs]))
 
 
 def collect_evoked(jobs: Sequence[Result], imported: Sequence[Result]) -> Iterator[Evoked]:
-    """Event-related potentials or fields."""
+    """Collect event-related potentials or fields, apart for each phase and type of sensors."""
     facts: Any = jobs[0].facts if jobs else {"phases": ()}
     for phase in facts["phases"]:
         whole = Evoked(
@@ -223,5 +221,45 @@ def _of_sensors(whole: Evoked, sensors: Sensors) -> Evoked:
     )
 
 
-def _source(result: Result, kind: str) -> Source:
-    return source_of(result, "" if result.stage == "import_epochs" else kind)
+def _recordings(
+    imported: Sequence[Result], checked: Sequence[Result], names: Names
+) -> Iterator[dict[str, Any]]:
+    """Collect facts of recordings, with today's names of files and the warnings of the comparison."""
+    compared = {
+        _whose(each): each["warnings"] for result in checked for each in result.facts.get("recordings", ())
+    }
+    for result, now in _with_names(imported, names):
+        for each in result.facts["recordings"]:
+            warnings = compared.get(_whose(each), each.get("warnings", ()))
+            renames = {
+                "file": renamed(each["file"], now),
+                "warnings": [renamed(text, now) for text in warnings],
+            }
+            yield {**each, **renames}
+
+
+def _notes(imported: Sequence[Result], checked: Sequence[Result], names: Names) -> list[str]:
+    """Collect notes on recordings, with today's names of files."""
+    notes = [note for result in checked for note in _fact(result, "notes", ())]
+    for result, now in _with_names(imported, names):
+        notes += [renamed(note, now) for note in _fact(result, "notes", ())]
+    return sorted(set(notes))
+
+
+def _whose(recording: Mapping[str, Any]) -> tuple[str, str, str]:
+    return recording["participant"], recording["phase"], recording["kind"]
+
+
+def _fact(result: Result, name: str, default: Any) -> Any:
+    """Return one fact of a job, not to be changed: `facts` copies all of them."""
+    return result.record["facts"].get(name, default)
+
+
+def _with_names(imported: Sequence[Result], names: Names) -> Iterator[tuple[Result, dict[str, str]]]:
+    """Pair each job with the renames of its files since it was built, old to new."""
+    following = {who: iter(every) for who, every in names.items()}
+    for result in imported:
+        then = [each["name"] for every in _fact(result, "files", {}).values() for each in every]
+        now = [name for _, name in zip(then, following.get(result.partition or "", ()))]
+        pairs = zip((PurePath(name).name for name in then), now, strict=False)
+        yield result, {old: new for old, new in pairs if old != new}

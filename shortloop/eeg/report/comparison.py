@@ -1,4 +1,4 @@
-"""Two jobs of one stage beside each other: their scores, and a figure of both."""
+"""Comparison of two jobs of one stage: their scores, and a figure of both."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from shortloop.analyses import Compared, Comparison
 from shortloop.base.text import one_line
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.labels import NAMES
+from shortloop.eeg.report.labels import SCORES
 from shortloop.eeg.report.panels import colour_limits, draw_map
-from shortloop.eeg.report.times import MS_UP_TO, TimeScale, bin_edges
+from shortloop.eeg.report.times import TimeScale, bin_edges, scale_of
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.stages.results import Result
 
@@ -22,41 +22,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["Scores", "compare_scores", "comparison_figure", "scores_in"]
+__all__ = ["compare_scores"]
 
-PERCENT = NAMES["balanced-accuracy"]
+PERCENT = SCORES["balanced-accuracy"]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of a job over time.
+    """Scores of a job over time: a curve, or a plane of testing by training time."""
 
-    values: float, (bins,) or (test bins, bins). A curve, or a plane of testing by training time.
-    train_times: float, (bins,). Centres of bins.
-    test_times: float, (test bins,), or None. Of a plane.
-    time_unit: unit of the times.
-    label: what the values are, with their unit.
-    chance: score of a guess, if that is one number.
-    """
-
-    values: FloatArray
-    train_times: FloatArray
-    test_times: FloatArray | None
+    values: FloatArray  # (bins,) or (test bins, bins)
+    train_times: FloatArray  # (bins,): centres
+    test_times: FloatArray | None  # (test bins,), of a plane
     time_unit: str
-    label: str
-    chance: float | None
+    label: str  # of the values, with their unit
+    chance: float | None  # if it is one number
 
     @property
     def scale(self) -> TimeScale:
-        """The unit that suits its times."""
-        if self.time_unit != "s":
-            return TimeScale(self.time_unit, 1.0)
-        times = [self.train_times] if self.test_times is None else [self.train_times, self.test_times]
-        latest = max(float(np.abs(each).max()) for each in times)
-        return TimeScale("ms", 1000.0) if latest <= MS_UP_TO else TimeScale("s", 1.0)
+        """The scale that suits the times."""
+        return scale_of(self.time_unit, self.train_times, self.test_times)
 
     def like(self, other: Scores) -> bool:
-        """Whether both are of the same bins and of the same score, so that one can be subtracted."""
+        """True if both are of the same bins and of the same score, so that one can be subtracted."""
         if self.values.shape != other.values.shape or self.label != other.label:
             return False
         times = [(self.train_times, other.train_times), (self.test_times, other.test_times)]
@@ -64,7 +52,7 @@ class Scores:
 
 
 def compare_scores(first: Result, second: Result) -> Comparison | None:
-    """The scores of two jobs, as far as both have them."""
+    """Compare the scores that both jobs have; None if there are none."""
     one, other = scores_in(first), scores_in(second)
     pairs = {shape: (one[shape], other[shape]) for shape in one if shape in other}
     if not pairs:
@@ -77,7 +65,7 @@ def compare_scores(first: Result, second: Result) -> Comparison | None:
 
 
 def scores_in(result: Result) -> dict[str, Scores]:
-    """The scores that a job holds."""
+    """Return the scores of a job as ``"curve"`` and ``"plane"``."""
     arrays, facts = result.arrays, result.facts
     unit = str(facts.get("time_unit", "s"))
     found = {}
@@ -85,7 +73,7 @@ def scores_in(result: Result) -> dict[str, Scores]:
         name = next((name for name in (f"{shape}_mean", f"{shape}_scores") if name in arrays), None)
         if name is not None:
             test = np.asarray(arrays["test_times"]) if shape == "plane" else None
-            label = NAMES.get(facts["score"], PERCENT)
+            label = SCORES.get(facts["score"], PERCENT)
             times = np.asarray(arrays["train_times"])
             found[shape] = Scores(np.asarray(arrays[name]), times, test, unit, label, _chance(facts, shape))
     if "confusions" in arrays:
@@ -108,7 +96,7 @@ def scores_in(result: Result) -> dict[str, Scores]:
 
 
 def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
-    """Curves of both jobs, and maps of both, with the differences."""
+    """Draw curves and maps of both jobs, with the differences."""
     heights = {"curve": 2.6, "plane": 2.8}
     with styled():
         figure = new_figure(height=0.3 + sum(heights[shape] for shape in pairs))

@@ -1,62 +1,115 @@
-"""What a report is made of: plain records, so that a page can be written from any source of results."""
+"""The content of a report as plain records, so that a page can be written from any source of results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
-from shortloop.eeg.report.details import Alone, Confusion, Evoked, Patterns
+from shortloop.eeg.report.sensors import Positions
 from shortloop.report.provenance import Source
 
-__all__ = ["WORDS", "KindResult", "ReportContent"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "WORDS",
+    "Confusion",
+    "Evoked",
+    "Individual",
+    "KindResult",
+    "Patterns",
+    "ReportContent",
+    "mean_of_known",
+]
 
 WORDS = "words"
-"""Key of the settings with what they are called in a methods section; see `Study.for_report`."""
+"""Key of the settings with the words of a methods section for them; see `Study.for_report`."""
+
+
+@dataclass(frozen=True)
+class Individual:
+    """Statistics of one participant, tested alone against its own permutations."""
+
+    participant: str
+    curve: MapStatistics
+    plane: MapStatistics | None
+    curve_ends: FloatArray  # (2, bins): ends of the interval over trials of the unsmoothed scores
+    plane_ends: FloatArray | None  # (2, test bins, bins)
+    level: float  # coverage of the intervals
+    draws: int  # samples of trials for the intervals
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Confusions at one cell, summed over participants."""
+
+    counts: FloatArray  # (classes, classes): trials; rows are the true class
+    train_bin: int
+    test_bin: int | None  # None: of the cross-validated curve
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Selected features and activation patterns of classifiers."""
+
+    kept: FloatArray  # (participants, bins): share of the features that folds kept
+    features: int  # of a bin
+    channels: tuple[str, ...]  # empty if features are of no channels
+    kept_channels: FloatArray | None  # (bins, channels): share of each channel's, mean over participants
+    patterns: FloatArray | None  # (bins, shown classes, channels), mean over participants; None: not linear
+    shown: tuple[str, ...]  # classes whose patterns are shown: of two, the second
+    unit: str  # of the features, and so of the patterns
+    positions: Positions | None = None
+    frequencies: FloatArray | None = None  # (frequencies,), Hz, of features of power
+    of_frequencies: FloatArray | None = None  # patterns: (bins, shown classes, channels, frequencies)
+    sensors: str = ""  # name of the type of sensors, if a study has several types
+    parts: Mapping[str, Patterns] = field(default_factory=dict)  # by type of sensors, if there are several
+
+
+@dataclass(frozen=True)
+class Evoked:
+    """Event-related potentials of all participants in one phase."""
+
+    phase: str
+    participants: tuple[str, ...]
+    classes: tuple[str, ...]
+    channels: tuple[str, ...]
+    times: FloatArray  # (samples,), s
+    means: FloatArray  # (participants, classes, channels, samples), over trials, in `unit`
+    errors: FloatArray  # same shape: standard errors over trials
+    unit: str
+    trials: NDArray[np.int_]  # (participants, classes)
+    baseline: tuple[float, float] | None  # start and stop of what was subtracted, s
+    sources: tuple[Source, ...]
+    name: str = ""  # of the type of sensors in file names, if a study has several types
+    sensors: str = ""  # the same in words
 
 
 @dataclass(frozen=True)
 class KindResult:
-    """Everything the report shows of one kind of features.
+    """All that the report shows of one kind of features."""
 
-    kind: ``"amplitude"`` or ``"power"``.
-    participants: Names, in the order of the scores.
-    train_times: float, (bins,). Centres of the training bins, in `time_unit`, increasing.
-    test_times: float, (test bins,), or None. Centres of the decoded bins; None where nothing was decoded by
-        the trained classifiers.
-    time_unit: ``"s"``, or ``"bin"`` where the recordings name no times.
-    curve: Cross-validated decoding of the training phase.
-    generalization: decoding of the test phase by the classifiers of each training bin.
-    sources: where the numbers come from.
-    left_out: number of folds that kept no feature and gave no model, over all participants and bins.
-    train_phase, test_phase: names of the phases.
-    classes: names of the classes.
-    alone: each participant, tested alone.
-    confusions: at the peak of the curve, and of the map if there is one.
-    patterns: what classifiers go by.
-    smoothed: whether maps were smoothed before they were tested.
-    """
-
-    kind: str
-    participants: tuple[str, ...]
-    train_times: FloatArray
-    test_times: FloatArray | None
-    time_unit: str
-    curve: MapStatistics
-    generalization: MapStatistics | None
+    kind: str  # "amplitude" or "power"
+    participants: tuple[str, ...]  # in the order of the scores
+    train_times: FloatArray  # (bins,): centres of training bins, in `time_unit`, increasing
+    test_times: FloatArray | None  # (test bins,): of decoded bins; None: classifiers were not applied
+    time_unit: str  # "s", or "bin" if recordings have no times
+    curve: MapStatistics  # cross-validated decoding of the training phase
+    generalization: MapStatistics | None  # decoding of the test phase by classifiers of each training bin
     sources: tuple[Source, ...]
-    left_out: int
+    left_out: int  # folds without a model, as they kept no feature; over participants and bins
     train_phase: str
     test_phase: str
     classes: tuple[str, ...] = ()
-    alone: tuple[Alone, ...] = ()
-    confusions: tuple[Confusion, ...] = ()
+    individual: tuple[Individual, ...] = ()
+    confusions: tuple[Confusion, ...] = ()  # at the peak of the curve, and of the map if there is one
     patterns: Patterns | None = None
-    smoothed: bool = True
+    smoothed: bool = True  # maps were smoothed before they were tested
 
     @property
     def peak(self) -> int:
@@ -86,36 +139,34 @@ class KindResult:
 
 @dataclass(frozen=True)
 class ReportContent:
-    """A whole report.
-
-    study: name of the study.
-    settings: the study file as plain data, and `WORDS`.
-    kinds: one for each kind of features.
-    versions: versions of the libraries that the report was made with.
-    thread_note: what was found of the number of threads where the work ran; may be empty.
-    notes: what was noticed of the recordings when they were imported.
-    recordings: what is known of each, as the import left it: plain data of `RecordingSummary`, and its
-        `warnings`.
-    evoked: Event-related potentials, of each phase.
-    """
+    """A whole report."""
 
     study: str
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # the study file as plain data, and `WORDS`
     kinds: tuple[KindResult, ...]
-    versions: dict[str, str]
+    versions: dict[str, str]  # of libraries
     thread_note: str
-    notes: tuple[str, ...] = ()
-    recordings: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()  # of the import of recordings
+    recordings: tuple[Mapping[str, Any], ...] = ()  # plain data of `RecordingSummary`, with its `warnings`
     evoked: tuple[Evoked, ...] = ()
+
+
+def mean_of_known(values: FloatArray) -> FloatArray:
+    """Mean over participants, the first axis, ignoring NaN; NaN only if all are."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean
 
 
 def _check(name: str, stats: MapStatistics, participants: int, shape: tuple[int, ...]) -> None:
     if stats.scores.shape != (participants, *shape):
         raise ValueError(f"{name}: scores of shape {stats.scores.shape}, expected {(participants, *shape)}")
-    for field in ("mean", "t", "p_max", "p_cluster", "clusters", "significant"):
-        found = getattr(stats, field).shape
+    for each in ("mean", "t", "p_max", "p_cluster", "clusters", "significant"):
+        found = getattr(stats, each).shape
         if found != shape:
-            raise ValueError(f"{name}: {field} of shape {found}, expected {shape}")
+            raise ValueError(f"{name}: {each} of shape {found}, expected {shape}")
 
 
 def _check_increasing(name: str, times: FloatArray) -> None:

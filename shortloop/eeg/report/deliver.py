@@ -1,4 +1,4 @@
-"""The end of a run: report and summary into the folder of results, tables to the terminal."""
+"""The end of a run: copy report and summary to the results, print tables."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from shortloop.base.text import one_line
 from shortloop.eeg.group.settings import TOO_SMALL
 from shortloop.eeg.mne_scores import SUMMARY_AXES
 from shortloop.eeg.pipeline import StudyRun
+from shortloop.eeg.report.labels import score_text
 from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
 from shortloop.run.progress import terminal_width
 
-__all__ = ["deliver", "left_out"]
+__all__ = ["deliver"]
 
 INDENT = "  "
 
 
 def deliver(run: StudyRun, report: Built, seconds: float) -> None:
-    """Put what a run made where its user looks for it."""
+    """Copy report and summary to the folder of results, and print what was found."""
     name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)
@@ -43,7 +44,7 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
 def left_out(
     findings: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]], folds: int | None
 ) -> list[str]:
-    """How many classifiers of how many are missing, as their folds kept no feature."""
+    """Say how many folds have no model."""
     lines = []
     for found in findings:
         kind, missing = found["kind"], found["group"]["left_out"]
@@ -58,7 +59,7 @@ def left_out(
 
 
 def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
-    """Scores of each participant, kind and bin, with the job that computed them."""
+    """Return the scores of each participant and kind, with the job that computed them."""
     listed = json.loads((report / "scores.json").read_text(encoding="utf-8"))
     scores = {(each["kind"], each["participant"]): each for each in listed}
     first: dict[tuple[str, str | None], str] = {}  # `retrain` may come after `permute`, for another null
@@ -68,8 +69,6 @@ def _scores(report: Path, jobs: Sequence[Built]) -> list[dict[str, Any]]:
 
 
 def _print_tables(findings: list[dict[str, Any]]) -> None:
-    from shortloop.eeg.report.labels import score_text
-
     width = terminal_width()
     room = None if width is None else width - len(INDENT)
     for found in findings:

@@ -1,60 +1,56 @@
-"""Words and coordinates that figures share: titles, short names, axes of maps."""
+"""Words for scores, p values and units, for the page and for the terminal; imports no NumPy."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from shortloop.eeg.score import Score
 
 if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for that
-    from shortloop.base.types import FloatArray
     from shortloop.eeg.group.result import MapStatistics
-    from shortloop.eeg.report.content import KindResult
-    from shortloop.eeg.report.times import TimeScale
 
 __all__ = [
-    "NAMES",
+    "SCORES",
     "chance_text",
-    "edges_of",
-    "generalization_of",
-    "plane_of",
+    "letter_of",
+    "limit_text",
+    "p_alone",
+    "p_text",
+    "readable",
+    "scaled",
     "score_label",
-    "score_name",
     "score_text",
-    "title_of",
 ]
 
-NAMES: dict[Score, str] = {
+SCORES: dict[Score, str] = {
     "balanced-accuracy": "Balanced accuracy (%)",
     "accuracy": "Accuracy (%)",
     "auc": "AUC",
 }
-
-
-def title_of(result: KindResult, what: str) -> str:
-    """Title of a figure: kind, what is shown, and of whom."""
-    from shortloop.report.layout import short
-
-    if result.curve.level == "participant":
-        whose = f", participant {short(result.participants[0], 20)}"
-    else:
-        whose = f", group of {len(result.participants)}"
-    return f"{result.kind.capitalize()}: {what}{whose}"
-
-
-def score_name(stats: MapStatistics) -> str:
-    """Label of an axis of scores."""
-    return NAMES[stats.score]
+VOLTS = ("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs")
+UNITS = {**dict.fromkeys(VOLTS, "V"), "mag": "T", "grad": "T/m"}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SCALES = {
+    "V": (1e6, "µV"),
+    "V²": (1e12, "µV²"),
+    "T": (1e15, "fT"),
+    "T²": (1e30, "fT²"),
+    "T/m": (1e13, "fT/cm"),
+    "T²/m²": (1e26, "fT²/cm²"),
+    "V/m²": (1e6, "µV/m²"),
+    "V²/m⁴": (1e12, "µV²/m⁴"),
+}
 
 
 def score_label(stats: MapStatistics) -> str:
     """Label of a colour bar of scores."""
     mean = "" if stats.expected is None else "mean "
-    return f"{NAMES[stats.score]}, {mean}chance {score_text(stats.score, stats.chance, unit=False)}"
+    return f"{SCORES[stats.score]}, {mean}chance {score_text(stats.score, stats.chance, unit=False)}"
 
 
 def score_text(score: Score, value: float | None, *, unit: bool = True) -> str:
-    """A score as it is printed: percent with one decimal, AUC with three."""
+    """Format a score: percent with one decimal, AUC with three."""
     if value is None:
         return "–"
     if score == "auc":
@@ -63,35 +59,46 @@ def score_text(score: Score, value: float | None, *, unit: bool = True) -> str:
 
 
 def chance_text(stats: MapStatistics) -> str:
-    """The level of chance in words."""
+    """Format the chance level."""
     level = score_text(stats.score, stats.chance)
     return level if stats.expected is None else f"{level} on average"
 
 
-def generalization_of(result: KindResult) -> MapStatistics:
-    """The generalization map of a result."""
-    if result.generalization is None:
-        raise ValueError(f"{result.kind}: there is no generalization map to draw")
-    return result.generalization
+def letter_of(stats: MapStatistics) -> str:
+    """Letter of the statistic."""
+    return "z" if stats.level == "participant" else "t"
 
 
-def edges_of(times: FloatArray, scale: TimeScale) -> FloatArray:
-    """Edges of bins in the unit that is shown.
-
-    times: float, (bins,). Centres of the bins, increasing, in seconds or in bins.
-    returns: float, (bins + 1,). In ``scale.unit``.
-    """
-    from shortloop.eeg.report.times import bin_edges
-
-    return bin_edges(times, 1.0 if scale.unit == "bin" else 0.02) * scale.factor
+def p_text(p: float | None) -> str:
+    """Format a p value within a sentence."""
+    if p is None:
+        return "p unknown"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def plane_of(result: KindResult, scale: TimeScale) -> tuple[FloatArray, FloatArray]:
-    """Edges of training and of testing bins of a generalization map, in the unit that is shown.
+def p_alone(p: float | None) -> str:
+    """Format a p value in a column of p values."""
+    return p_text(p).removeprefix("p ").removeprefix("= ")
 
-    returns: (array of float, (bins + 1,), array of float, (test bins + 1,)). Of training and of testing bins,
-        in ``scale.unit``.
-    """
-    if result.test_times is None:
-        raise ValueError(f"{result.kind}: there are no test times")
-    return edges_of(result.train_times, scale), edges_of(result.test_times, scale)
+
+def readable(unit: str) -> tuple[float, str]:
+    """Return factor and name of a unit in which a signal is easy to read: microvolts rather than volts."""
+    return SCALES.get(unit, (1.0, unit or "arbitrary unit"))
+
+
+def scaled(unit: str, largest: float) -> tuple[float, str]:
+    """As `readable`, with a power of ten if the largest value is not easy to read in that unit."""
+    factor, said = readable(unit)
+    size = abs(factor * largest)
+    if not 0 < size < math.inf or 1e-2 <= size < 1e4:
+        return factor, said
+    power = 3 * math.floor(math.log10(size) / 3)
+    return factor / 10.0**power, f"10{str(power).translate(RAISED)} {said}"
+
+
+def limit_text(kind: str, value: float) -> str:
+    """Format a limit of amplitudes of a type of channels."""
+    if kind not in UNITS:
+        return f"{value:g} in SI units"
+    factor, unit = readable(UNITS[kind])
+    return f"{factor * value:g} {unit}"

@@ -1,4 +1,4 @@
-"""The pieces that figures are drawn from: confidence bands, maps, and outlines along cell edges."""
+"""Parts of figures: maps, outlines along cell edges, and colour bars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.times import TimeScale
 from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
 
@@ -16,52 +15,28 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage, PcolorImage
+    from matplotlib.transforms import Bbox
     from numpy.typing import NDArray
 
 __all__ = [
+    "Limits",
     "colour_bar",
+    "colour_bar_below",
     "colour_limits",
-    "confidence_half_width",
     "draw_cells",
     "draw_map",
     "map_shape",
-    "outline_segments",
 ]
 
 NARROW = 1.6  # inches: a shorter bar has room for three numbers
-
-
-def confidence_half_width(stats: MapStatistics, level: float = 0.95) -> FloatArray:
-    """Half-width of the confidence interval of the mean over participants, by Student's t.
-
-    The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
-    the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
-
-    returns: float, shape of the map. Percent; NaN with fewer than two participants.
-    """
-    from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
-
-    count = len(stats.scores)
-    if count < 2 or stats.level == "participant":
-        return np.full(stats.mean.shape, np.nan)
-    error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)
-    known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
-    error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
-    error[np.isinf(stats.t)] = 0.0
-    half: FloatArray = np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
-    return half
+Limits = tuple[float, float, bool]
+"""Ends of a colour scale, and whether values lie outside them."""
 
 
 def outline_segments(
     mask: NDArray[np.bool_], x_edges: FloatArray, y_edges: FloatArray
 ) -> NDArray[np.floating]:
-    """Segments that separate cells of a mask from the others, along the edges of the cells.
-
-    mask: bool, (rows, columns). Rows along y, columns along x.
-    x_edges: float, (columns + 1,)
-    y_edges: float, (rows + 1,)
-    returns: float, (segments, 2, 2). Both ends of each segment as x, y; one segment for each cell edge.
-    """
+    """Return edges of the masked cells, (edges, 2, 2): both ends as x, y; `mask`: (rows, columns)."""
     padded = np.pad(np.asarray(mask, dtype=bool), 1)
     # Between two neighbours in a row lies a vertical edge, between two in a column a horizontal one.
     row, x = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
@@ -76,11 +51,8 @@ def outline_segments(
     return np.concatenate([vertical, horizontal])
 
 
-def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) -> tuple[float, float, bool]:
-    """Limits symmetric about a centre, and whether values lie outside them.
-
-    values: float. Any shape; only finite values count.
-    """
+def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) -> Limits:
+    """Choose limits symmetric about a centre for the finite values."""
     distance = np.abs(values[np.isfinite(values)] - centre)
     if distance.size == 0 or distance.max() == 0:
         return centre - 1.0, centre + 1.0, bool(np.isinf(values).any())
@@ -90,19 +62,12 @@ def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) 
 
 
 def draw_cells(
-    axes: Axes,
-    values: FloatArray,
-    x_edges: FloatArray,
-    y_edges: FloatArray,
-    limits: tuple[float, float, bool],
+    axes: Axes, values: FloatArray, x_edges: FloatArray, y_edges: FloatArray, limits: Limits
 ) -> AxesImage | PcolorImage:
-    """The cells of a map alone, white where there is no value.
-
-    values: float, (rows, columns)
-    """
+    """Draw the cells of a map, (rows, columns), white where there is no value."""
     shown = np.ma.masked_where(np.isnan(values), values)
     image: Any = axes.pcolorfast(x_edges, y_edges, shown, cmap=DIVERGING, vmin=limits[0], vmax=limits[1])
-    drawn: AxesImage | PcolorImage = image  # with edges of equal steps, and other ones
+    drawn: AxesImage | PcolorImage = image  # for edges at equal distances, and for others
     return drawn
 
 
@@ -111,15 +76,11 @@ def draw_map(
     values: FloatArray,
     x_edges: FloatArray,
     y_edges: FloatArray,
-    limits: tuple[float, float, bool],
+    limits: Limits,
     mask: NDArray[np.bool_] | None = None,
     scale: TimeScale | None = None,
 ) -> AxesImage | PcolorImage:
-    """A map of training time (x) by testing time (y), with an outline, the diagonal and the event.
-
-    values: float, (test bins, bins)
-    mask: bool, (test bins, bins). Cells to outline.
-    """
+    """Draw a map, (test bins, bins), with an outline of the cells in `mask`, the diagonal and the event."""
     image = draw_cells(axes, values, x_edges, y_edges, limits)
     axes.set_facecolor("#FFFFFF")
     low, high = max(x_edges[0], y_edges[0]), min(x_edges[-1], y_edges[-1])
@@ -129,7 +90,12 @@ def draw_map(
         if (scale or TimeScale("ms", 1000.0)).has_event(edges):
             line(0, color=DARK, linewidth=0.8, linestyle=":")
     if mask is not None and mask.any():
-        _draw_outline(axes, outline_segments(mask, x_edges, y_edges))
+        from matplotlib.collections import LineCollection
+
+        lines: list[Any] = list(outline_segments(mask, x_edges, y_edges))
+        for color, width in [("#FFFFFF", 3.0), (BLACK, 1.4)]:  # black on white: visible on any colour
+            style: dict[str, Any] = {"colors": color, "linewidths": width, "capstyle": "projecting"}
+            axes.add_collection(LineCollection(lines, gid="outline", **style), autolim=False)
     axes.set_xlim(x_edges[0], x_edges[-1])
     axes.set_ylim(y_edges[0], y_edges[-1])
     axes.set_aspect("auto" if map_shape(x_edges, y_edges) is None else "equal")
@@ -141,11 +107,11 @@ def draw_map(
 def colour_bar(
     image: ScalarMappable,
     place: tuple[float, float, float, float],
-    limits: tuple[float, float, bool],
+    limits: Limits,
     label: str,
     figure: Figure | None = None,
 ) -> None:
-    """A colour bar, pointed where values lie outside its limits."""
+    """Draw a colour bar, pointed if values lie outside its limits."""
     figure = figure or image.get_figure(root=True)  # type: ignore[attr-defined]
     assert figure is not None  # maps are drawn in one
     bar = figure.colorbar(
@@ -161,19 +127,15 @@ def colour_bar(
         bar.set_ticks(ends, labels=[f"{float(f'{each:.2g}'):g}".replace("-", "−") for each in ends])
 
 
+def colour_bar_below(image: ScalarMappable, axes: Axes, area: Bbox, limits: Limits, label: str) -> None:
+    """Draw a colour bar as wide as a panel, below the area of all panels."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None  # panels are drawn in one
+    high, frame = figure.get_figheight(), axes.get_position()
+    colour_bar(image, (frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high), limits, label)
+
+
 def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
-    """Height of a map over its width, on which one second is as long in both directions."""
+    """Height over width of a map with equal scales; None if it is too far from a square."""
     shape = float(np.ptp(y_edges) / np.ptp(x_edges))
     return shape if 0.5 <= shape <= 2 else None
-
-
-def _draw_outline(axes: Axes, segments: NDArray[np.floating]) -> None:
-    from matplotlib.collections import LineCollection
-
-    # White under black: seen on dark cells as on light ones.
-    lines: list[Any] = list(segments)
-    for color, width in [("#FFFFFF", 3.0), (BLACK, 1.4)]:
-        axes.add_collection(
-            LineCollection(lines, colors=color, linewidths=width, capstyle="projecting", gid="outline"),
-            autolim=False,
-        )

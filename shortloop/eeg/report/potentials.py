@@ -1,4 +1,4 @@
-"""Event-related potentials: the mean signal of each class, of channels and over all of them."""
+"""Event-related potentials: the mean signal of each class, in channels and as global field power."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.details import Evoked
-from shortloop.eeg.report.display_units import readable, scaled
-from shortloop.eeg.report.means import mean_of_known
+from shortloop.eeg.report.content import Evoked, mean_of_known
+from shortloop.eeg.report.labels import readable, scaled
 from shortloop.eeg.report.sections.section import SectionFigure
 from shortloop.eeg.report.sensors import responses
-from shortloop.eeg.report.sentences import listed
 from shortloop.report.layout import arrange, short, subplots
+from shortloop.report.page import csv_text
 from shortloop.report.style import COLOURS, GREY, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EVOKED", "Course", "courses", "evoked_figure"]
+__all__ = ["EVOKED"]
 
 READS = tuple(each.name for each in fields(Evoked) if each.name != "sources")
 CHANNELS = 5
@@ -33,21 +32,16 @@ ACROSS = 4  # names in a row of the legend
 
 
 class Course(NamedTuple):
-    """The signal over time, of each class.
+    """The signal of each class over time, (classes, samples), with its 95 % interval or NaN."""
 
-    name: of the channel, or what is taken over all of them.
-    mean, low, high: float, (classes, samples). With the ends of its 95 % interval; NaN where there is none.
-        In the unit of the data.
-    """
-
-    name: str
+    name: str  # of the channel, or "Global field power"
     mean: FloatArray
     low: FloatArray
     high: FloatArray
 
 
 def courses(evoked: Evoked) -> list[Course]:
-    """What is shown: global field power, and the channels in which classes differ most.
+    """Return global field power, and the channels in which classes differ most.
 
     Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked multichannel
     potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
@@ -65,7 +59,7 @@ def courses(evoked: Evoked) -> list[Course]:
 
 
 def evoked_figure(evoked: Evoked) -> Figure:
-    """The courses of each class, with their intervals."""
+    """Draw the courses of each class, with their intervals."""
     shown = courses(evoked)
     columns = min(2, len(shown))
     whose = f"group of {len(evoked.participants)}"
@@ -73,7 +67,7 @@ def evoked_figure(evoked: Evoked) -> Figure:
         whose = f"participant {short(evoked.participants[0], 20)}"
     with styled():
         rows = -(-len(shown) // columns)
-        figure = new_figure(1.95 * rows + 0.6)  # about as high as it becomes, so that ticks stay
+        figure = new_figure(1.95 * rows + 0.6)  # about the final height, so that ticks stay
         panels = subplots(figure, len(shown), columns)
         for index, (axes, course) in enumerate(zip(panels, shown, strict=True)):
             _draw(axes, evoked, course)
@@ -93,7 +87,12 @@ def _numbers(evoked: Evoked) -> str:
     factor, unit = readable(evoked.unit)
     columns = ["channel", "class", "time (s)", f"mean ({unit})", f"low ({unit})", f"high ({unit})"]
     rows: list[tuple[str | float, ...]] = [
-        (course.name, name, float(time), *_rounded(factor, course, label, index))
+        (
+            course.name,
+            name,
+            float(time),
+            *(float(f"{factor * each[label, index]:.6g}") for each in course[1:]),
+        )
         for course in courses(evoked)
         for label, name in enumerate(evoked.classes)
         for index, time in enumerate(evoked.times)
@@ -101,18 +100,14 @@ def _numbers(evoked: Evoked) -> str:
     return csv_text(columns, rows)
 
 
-def _rounded(factor: float, course: Course, label: int, index: int) -> list[float]:
-    return [float(f"{factor * each[label, index]:.6g}") for each in (course.mean, course.low, course.high)]
-
-
 def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
-    factor, unit = scaled(evoked.unit, _largest(course))
+    every = np.stack(course[1:])
+    factor, unit = scaled(evoked.unit, float(np.abs(every[np.isfinite(every)]).max(initial=0.0)))
     step = -(-len(evoked.times) // POINTS)
     times = 1000 * evoked.times[::step]
     for label, name in enumerate(evoked.classes):
         colour = COLOURS[label % len(COLOURS)]
-        three = course.mean, course.low, course.high
-        mean, low, high = (factor * each[label, ::step] for each in three)
+        mean, low, high = factor * every[:, label, ::step]
         if np.isfinite(low).any():
             axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
         line = LINES[label // len(COLOURS) % len(LINES)]
@@ -126,13 +121,8 @@ def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
     axes.locator_params(axis="x", nbins=6)
 
 
-def _largest(course: Course) -> float:
-    every = np.stack([course.mean, course.low, course.high])
-    return float(np.abs(every[np.isfinite(every)]).max(initial=0.0))
-
-
 def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean and its interval of values of shape (participants, classes, samples)."""
+    """Mean over participants and its interval of values (participants, classes, samples)."""
     from scipy.special import stdtrit
 
     mean, count = mean_of_known(values), np.isfinite(values).sum(axis=0)

@@ -1,4 +1,4 @@
-"""The recordings as a table: whose, what was in them, what was left out and why, how they were prepared."""
+"""The table of recordings: contents, preparation, and what was left out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shortloop.base.text import listed
 from shortloop.eeg.report.content import ReportContent
-from shortloop.eeg.report.display_units import limit_text
-from shortloop.eeg.report.sentences import listed
+from shortloop.eeg.report.labels import limit_text
+from shortloop.eeg.report.sentences import counted, numbers, spread, window
 from shortloop.report.files import TABLES
-from shortloop.report.page import PageTable, TableRow
-from shortloop.report.tables import csv_text
+from shortloop.report.page import PageTable, TableRow, csv_text
 
-__all__ = ["dropped_trials", "prepared", "recordings_table"]
+__all__ = ["dropped_trials", "preparation", "recordings_table"]
 
 Recording = Mapping[str, Any]
 FORMATS = {
@@ -34,65 +34,80 @@ FORMATS = {
 
 
 def recordings_table(content: ReportContent) -> PageTable:
-    """A row for each recording of a participant in a phase."""
+    """List the recording of each participant and phase."""
     epochs = any(each["kind"] == "epochs" for each in content.recordings)
-    heads = ["Phase", "Format", "Trials", "Left out"]
-    heads += ["Channels", "Rate (Hz)", "Epoch (s)", "Pass band (Hz)"] if epochs else ["Bins", "Features"]
-    some = any(each.get("warnings") for each in content.recordings)
-    rows = []
-    for each in content.recordings:
-        cells = [each["phase"], _format(each, content.settings), _trials(each), _left_out(each)]
-        if epochs:
-            cells += [_channels(each), _rate(each), _span(each), _band(each)]
-        else:
-            cells += [str(each["bins"]), str(each["features"])]
-        if some:
-            cells.append("; ".join(each.get("warnings", ())) or "–")
-        rows.append(TableRow(each["participant"], tuple(cells)))
+    warned = any(each.get("warnings") for each in content.recordings)
+    shown = [_cells(each, content.settings, epochs, warned) for each in content.recordings]
     return PageTable(
         title="Trials, channels and preparation",
-        caption=prepared(content.settings),
+        caption=_caption(content),
         of="Participant",
-        columns=(*heads, "Warnings") if some else tuple(heads),
-        rows=tuple(rows),
+        columns=tuple(shown[0]),
+        rows=tuple(
+            TableRow(each["participant"], tuple(cells.values()))
+            for each, cells in zip(content.recordings, shown, strict=True)
+        ),
         file=f"{TABLES}/recordings.csv",
         content=_csv(content),
         words=True,
     )
 
 
-def prepared(settings: Mapping[str, Any]) -> str:
-    """What was asked to be done to all recordings before they were decoded."""
-    asked = settings.get("input", {})
+def _caption(content: ReportContent) -> str:
+    asked = content.settings.get("input", {})
     steps = asked.get("preprocessing")
     if asked.get("format") == "simulated":
         return "They are simulated: nobody was recorded."
     if steps is None:
         return "Recordings are used as they are in the files."
-    said = []
-    if steps.get("montage"):
-        said.append(f"positions of channels of {steps['montage']}")
-    said += [f"{steps[name]:g} Hz {name}" for name in ("highpass", "lowpass") if steps.get(name)]
-    if notch := _frequencies(steps.get("notch")):
-        said.append(f"notch at {listed([f'{each:g}' for each in notch])} Hz")
-    if steps.get("interpolate"):
-        said.append("bad channels interpolated")
-    if reference := steps.get("reference"):
-        said.append("average reference" if reference == "average" else f"reference {listed(list(reference))}")
-    if baseline := steps.get("baseline"):
-        said.append(f"baseline {baseline[0]:g} to {baseline[1]:g} s".replace("-", "−"))
-    for field, side in (("reject", "above"), ("flat", "below")):
-        limits = steps.get(field, {}).items()
-        said += [f"trials rejected {side} {limit_text(kind, value)} ({kind})" for kind, value in limits]
-    if steps.get("resample"):
-        said.append(f"resampled to {steps['resample']:g} Hz")
+    said = preparation(steps, [each for each in content.recordings if each["kind"] == "epochs"])
     if not said:
         return "Nothing was filtered, rejected or referenced anew when the recordings were read."
-    return f"Done to each recording, in this order: {'; '.join(said)}."
+    return f"Preparation of each recording, in this order: {'; '.join(said)}."
+
+
+def preparation(asked: Mapping[str, Any], epochs: Sequence[Recording]) -> list[str]:
+    """List the steps of the preparation, in their order."""
+    steps = []
+    if montage := asked.get("montage"):
+        steps.append(f"positions of channels were those of {montage}")
+    edges = [(end, asked.get(f"{end}pass")) for end in ("high", "low")]
+    if band := [f"{end}-pass filtered at {edge:g} Hz" for end, edge in edges if edge]:
+        steps.append(f"signals were {' and '.join(band)} (zero-phase FIR filter, Hamming window)")
+    notch = asked.get("notch")
+    if notch := [notch] if isinstance(notch, int | float) else notch:
+        steps.append(f"line noise was removed at {numbers(notch)} Hz")
+    steps += _bads(bool(asked.get("interpolate")), epochs)
+    if reference := asked.get("reference"):
+        to = "the average of all EEG channels" if reference == "average" else listed(list(reference))
+        steps.append(f"the EEG was referenced to {to}")
+    if baseline := asked.get("baseline"):
+        steps.append(f"the mean of {window(*baseline)} was subtracted from each epoch")
+    for field, side in (("reject", "above"), ("flat", "below")):
+        for kind, value in (asked.get(field) or {}).items():
+            limit = limit_text(kind, value)
+            steps.append(f"epochs with a peak-to-peak amplitude {side} {limit} ({kind}) were rejected")
+    if asked.get("resample"):
+        steps.append(f"epochs were resampled to {asked['resample']:g} Hz")
+    return steps
+
+
+def _bads(interpolate: bool, epochs: Sequence[Recording]) -> list[str]:
+    field = "interpolated" if interpolate else "bads"
+    found: dict[tuple[str, str], set[str]] = {}
+    for each in epochs:  # several may be of one recording
+        bad = {name for account in each.get("accounts", ()) for name in account.get(field, ())}
+        found.setdefault((each["participant"], each["file"]), set()).update(bad)
+    counts = [len(names) for names in found.values()]
+    if not any(counts):
+        return []
+    of = f"{sum(count > 0 for count in counts)} of {counted(len(counts), 'recording')}"
+    became = "interpolated by spherical splines (Perrin et al., 1989)" if interpolate else "left out"
+    return [f"bad channels ({spread([count for count in counts if count])} in {of}) were {became}"]
 
 
 def dropped_trials(recording: Recording) -> Counter[str]:
-    """How many trials were left out, by reason."""
+    """Count the trials that were left out, by reason."""
     reasons: Counter[str] = Counter()
     for account in recording.get("accounts", ()):
         for each in account.get("dropped", ()):
@@ -100,8 +115,27 @@ def dropped_trials(recording: Recording) -> Counter[str]:
     return reasons
 
 
-def _frequencies(notch: float | Sequence[float] | None) -> list[float]:
-    return [] if notch is None else [notch] if isinstance(notch, int | float) else list(notch)
+def _cells(recording: Recording, settings: Mapping[str, Any], epochs: bool, warned: bool) -> dict[str, str]:
+    reasons = dropped_trials(recording)
+    left_out = ", ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
+    cells = {
+        "Phase": recording["phase"],
+        "Format": _format(recording, settings),
+        "Trials": ", ".join(f"{count} {name}" for name, count in recording["trials"].items()),
+        "Left out": left_out or ("none" if recording.get("accounts") else "–"),
+    }
+    if epochs:
+        end = recording["tmin"] + (recording["samples"] - 1) / recording["sfreq"]
+        band = "; ".join(f"{low:g} to {high:g}" for low, high in _pass_bands(recording))
+        cells["Channels"] = _channels(recording)
+        cells["Rate (Hz)"] = _rate(recording)
+        cells["Epoch (s)"] = f"{recording['tmin']:.3g} to {end:.3g}".replace("-", "−")
+        cells["Pass band (Hz)"] = band or "–"
+    else:
+        cells |= {"Bins": str(recording["bins"]), "Features": str(recording["features"])}
+    if warned:
+        cells["Warnings"] = "; ".join(recording.get("warnings", ())) or "–"
+    return cells
 
 
 def _format(recording: Recording, settings: Mapping[str, Any]) -> str:
@@ -110,23 +144,18 @@ def _format(recording: Recording, settings: Mapping[str, Any]) -> str:
     return said if recording["kind"] == "epochs" else f"{said}, {recording['kind']}"
 
 
-def _trials(recording: Recording) -> str:
-    return ", ".join(f"{count} {name}" for name, count in recording["trials"].items())
-
-
-def _left_out(recording: Recording) -> str:
-    reasons = dropped_trials(recording)
-    if not reasons:
-        return "none" if recording.get("accounts") else "–"
-    return ", ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
-
-
 def _channels(recording: Recording) -> str:
     said = str(len(recording["channels"]))
-    interpolated, bads = _of_files(recording, "interpolated"), _of_files(recording, "bads")
-    if interpolated:
+    if interpolated := _of_files(recording, "interpolated"):
         return f"{said}, {listed(interpolated)} interpolated"
+    bads = _of_files(recording, "bads")
     return f"{said}, without bad {listed(bads)}" if bads else said
+
+
+def _rate(recording: Recording) -> str:
+    others = [rate for rate in _rates(recording) if abs(rate - recording["sfreq"]) > 1e-6 * rate]
+    said = f"{recording['sfreq']:g}"
+    return f"{said}, recorded at {listed([f'{rate:g}' for rate in others])}" if others else said
 
 
 def _of_files(recording: Recording, name: str) -> list[str]:
@@ -134,60 +163,37 @@ def _of_files(recording: Recording, name: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _rate(recording: Recording) -> str:
-    recorded = {account["rate"] for account in recording.get("accounts", ()) if "rate" in account}
-    others = sorted(rate for rate in recorded if abs(rate - recording["sfreq"]) > 1e-6 * rate)
-    said = f"{recording['sfreq']:g}"
-    return f"{said}, recorded at {listed([f'{rate:g}' for rate in others])}" if others else said
+def _rates(recording: Recording) -> list[float]:
+    return sorted({account["rate"] for account in recording.get("accounts", ()) if "rate" in account})
 
 
-def _span(recording: Recording) -> str:
-    end = recording["tmin"] + (recording["samples"] - 1) / recording["sfreq"]
-    return f"{recording['tmin']:.3g} to {end:.3g}".replace("-", "−")
-
-
-def _edges(recording: Recording) -> set[tuple[float, float]]:
-    return {
-        (account["highpass"], account["lowpass"])
-        for account in recording.get("accounts", ())
-        if "highpass" in account
-    }
-
-
-def _band(recording: Recording) -> str:
-    return "; ".join(f"{low:g} to {high:g}" for low, high in sorted(_edges(recording))) or "–"
+def _pass_bands(recording: Recording) -> list[tuple[float, float]]:
+    accounts = [account for account in recording.get("accounts", ()) if "highpass" in account]
+    return sorted({(account["highpass"], account["lowpass"]) for account in accounts})
 
 
 def _csv(content: ReportContent) -> str:
     classes = list(dict.fromkeys(name for each in content.recordings for name in each["trials"]))
-    columns = ["participant", "phase", "format", "file", *(f"trials of {name}" for name in classes)]
-    columns += ["trials left out", "why", "channels", "names of channels", "bad channels"]
-    columns += ["interpolated channels", "rate (Hz)", "recorded rate (Hz)", "first sample (s)", "samples"]
-    columns += ["pass band from (Hz)", "pass band to (Hz)", "bins", "features", "warnings"]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for each in content.recordings:
         reasons, epochs = dropped_trials(each), each["kind"] == "epochs"
-        rates = sorted({account["rate"] for account in each.get("accounts", ()) if "rate" in account})
-        edges = sorted(_edges(each))
-        rows.append(
-            [
-                *(each["participant"], each["phase"], _format(each, content.settings), each["file"]),
-                *(each["trials"].get(name, 0) for name in classes),
-                reasons.total() if each.get("accounts") else None,
-                "; ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
-                len(each["channels"]) if epochs else None,
-                " ".join(each["channels"]),
-                " ".join(_of_files(each, "bads")),
-                " ".join(_of_files(each, "interpolated")),
-                each["sfreq"] if epochs else None,
-                "; ".join(f"{rate:g}" for rate in rates),
-                each["tmin"] if epochs else None,
-                each["samples"] if epochs else None,
-                "; ".join(f"{low:g}" for low, _ in edges),
-                "; ".join(f"{high:g}" for _, high in edges),
-                None if epochs else each["bins"],
-                None if epochs else each["features"],
-                "; ".join(each.get("warnings", ())),
-            ]
-        )
-    return csv_text(columns, rows)
+        row = {name: each[name] for name in ("participant", "phase")}
+        row |= {"format": _format(each, content.settings), "file": each["file"]}
+        row |= {f"trials of {name}": each["trials"].get(name, 0) for name in classes}
+        row["trials left out"] = reasons.total() if each.get("accounts") else None
+        row["why"] = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        row["channels"] = len(each["channels"]) if epochs else None
+        row["names of channels"] = " ".join(each["channels"])
+        row["bad channels"] = " ".join(_of_files(each, "bads"))
+        row["interpolated channels"] = " ".join(_of_files(each, "interpolated"))
+        row["rate (Hz)"] = each["sfreq"] if epochs else None
+        row["recorded rate (Hz)"] = "; ".join(f"{rate:g}" for rate in _rates(each))
+        row["first sample (s)"] = each["tmin"] if epochs else None
+        row["samples"] = each["samples"] if epochs else None
+        row["pass band from (Hz)"] = "; ".join(f"{low:g}" for low, _ in _pass_bands(each))
+        row["pass band to (Hz)"] = "; ".join(f"{high:g}" for _, high in _pass_bands(each))
+        row["bins"] = None if epochs else each["bins"]
+        row["features"] = None if epochs else each["features"]
+        row["warnings"] = "; ".join(each.get("warnings", ()))
+        rows.append(row)
+    return csv_text([*rows[0]], [[*row.values()] for row in rows])

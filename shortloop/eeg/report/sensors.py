@@ -1,38 +1,87 @@
-"""Sensors of several types, which measure in units of their own and so are shown apart."""
+"""Sensors: their types, which are shown apart as their units differ, and their positions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from shortloop.base.types import FloatArray
+from shortloop.eeg.formats.epochs.positions import mean_positions
 from shortloop.stages.results import Result
 
-__all__ = ["Sensors", "measures", "responses", "sensors_of", "types_of"]
+__all__ = [
+    "Positions",
+    "Sensors",
+    "Topography",
+    "measures",
+    "positions_of",
+    "responses",
+    "sensors_of",
+    "topography_of",
+    "types_of",
+]
 
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of all others V
 NAMES = {"T": "mag", "T/m": "grad", "V": "eeg", "V/m²": "csd"}
 ELECTRODES = {"eeg": "EEG", "seeg": "sEEG", "ecog": "ECoG", "dbs": "DBS"}
+# Of the 10-05 system in MNE, from version 1.13 on and before:
+SYSTEMS = ("colin27_1005", "standard_1005")
+SENSORS = {"T": "mag", "T/m": "grad"}  # types of MEG sensors, by the unit of their signal
+FEWEST = 6  # channels of a topography
+SHARE = 0.75  # of the channels must have a position
+NEAR, FAR = 0.05, 0.15  # m, of electrodes from between the ears, on heads of all sizes
+APART = 1e-3  # m, least distance of two electrodes
+ASIDE = 0.03  # m, from where on it is clear which side of the head a channel is on
+AGREEING = 0.7  # mean cosine of the angle, seen from above, between a position and that of the name
 
 
 class Sensors(NamedTuple):
-    """Those of one type.
+    """Sensors of one type."""
 
-    name: of files.
-    called: E.g. ``"magnetometers"``.
-    unit: of what they measure.
-    at: which of the channels.
-    """
+    name: str  # in file names
+    called: str  # e.g. "magnetometers"
+    unit: str  # of their signal
+    at: list[int]  # indices of the channels
 
-    name: str
-    called: str
-    unit: str
-    at: list[int]
+
+@dataclass(frozen=True)
+class Positions:
+    """Positions in recordings."""
+
+    at: FloatArray | None  # (channels, 3), m
+    source: str  # "file", or the montage that the study names
+    turned: bool = False  # some were left out, as they contradict the names of the channels
+    sensors: str = "eeg"  # MNE's type; axial gradiometers, as of CTF, are "mag"
+
+
+@dataclass(frozen=True)
+class Topography:
+    """Positions of a topography."""
+
+    channels: tuple[str, ...]  # that have a position
+    info: Any  # of these, with their positions
+    said: str  # source of the positions, and type of the sensors
+    pairs: bool = False  # two channels, planar gradiometers, follow each other and share a position
+
+    def values_of(self, values: FloatArray) -> FloatArray:
+        """Return values of positions, (..., positions), for those of `channels`, (..., channels).
+
+        Of pairs it is the root mean square, as one gradiometer alone has no place in a topography.
+        """
+        if not self.pairs:
+            return values
+        norms: FloatArray = np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1))
+        return norms
 
 
 def types_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> tuple[str, ...]:
-    """Types of channels, as recordings say."""
+    """Return the types of channels; empty if recordings do not say them, or differ."""
     found = set()
-    facts: list[Any] = [job.record["facts"] for job in imported]  # as they are: `Result.facts` copies them
+    facts: list[Any] = [job.record["facts"] for job in imported]  # without the copies of `Result.facts`
     for recording in (each for known in facts for each in known.get("recordings", ())):
         if recording.get("phase") == phase:
             for account in recording.get("accounts", ()):
@@ -43,7 +92,7 @@ def types_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) ->
 
 
 def sensors_of(types: Sequence[str]) -> list[Sensors]:
-    """Sensors that measure in several units, apart."""
+    """Divide sensors by the units of their signals; empty if all have one unit."""
     units = [UNITS.get(each, "V") for each in types]
     there = [unit for unit in NAMES if unit in units]
     if len(there) < 2:
@@ -56,7 +105,7 @@ def sensors_of(types: Sequence[str]) -> list[Sensors]:
 
 
 def measures(recordings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was recorded."""
+    """Name what was recorded: MEG, EEG and so on."""
     epochs = [each for each in recordings if each["kind"] == "epochs"]
     types = {
         kind for each in epochs for account in each.get("accounts", ()) for kind in account.get("types", ())
@@ -69,7 +118,7 @@ def measures(recordings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def responses(unit: str) -> str:
-    """What the mean signal over trials is called."""
+    """Name the mean signal over trials."""
     return f"event-related {'fields' if 'T' in unit else 'potentials'}"
 
 
@@ -83,3 +132,139 @@ def _called(unit: str, types: set[str], there: Sequence[str]) -> str:
     return (
         f"{ELECTRODES[types.pop()]} channels" if len(types) == 1 and types <= {*ELECTRODES} else "electrodes"
     )
+
+
+def positions_of(
+    imported: Sequence[Result], phase: str, channels: Sequence[str], unit: str = ""
+) -> Positions | None:
+    """Return the mean positions of channels in recordings; None if there are none."""
+    imported = [job for job in imported if f"positions_{phase}" in job.arrays]
+    units = {unit or str(job.facts["phases"][phase].get("unit")) for job in imported}
+    sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
+    found = [_positions(job, phase, channels) for job in imported]
+    heads = [each for each in found if _is_a_head(each, sensors)]
+    if not heads:
+        return None
+    names = known_names(tuple(channels))
+    kept = [each for each in heads if _agree(channels, each, names)]
+    recordings = [each for job in imported for each in job.facts["recordings"]]
+    sources = {str(each.get("positions", "")) for known in recordings for each in known["accounts"]} - {""}
+    source = sources.pop() if len(sources) == 1 else "file"
+    return Positions(mean_positions(kept), source, turned=len(kept) < len(heads), sensors=sensors)
+
+
+def topography_of(channels: tuple[str, ...], positions: Positions | None) -> Topography | None:
+    """Choose positions to draw channels at, measured or by name; None if too few have one."""
+    if positions is not None and positions.at is not None and positions.sensors != "eeg":
+        return _of_sensors(channels, positions.at, positions.sensors)
+    if positions is not None and positions.at is not None:
+        known = [bool(np.isfinite(each).all()) for each in positions.at]
+        if sum(known) >= max(FEWEST, SHARE * len(channels)):
+            at = {name: at for name, at, there in zip(channels, positions.at, known, strict=True) if there}
+            montage = "in the recordings" if positions.source == "file" else f"of {positions.source}"
+            return Topography(tuple(at), _info_at(at), f"at the positions {montage}")
+    names = known_names(channels)
+    if not names:
+        return None
+    said = "at the positions that the international 10-05 system gives to channels of these names"
+    if positions is not None and positions.turned:
+        said += ", as those in the recordings are turned against the names"
+    return Topography(tuple(names), _info_of(list(names.values())), said)
+
+
+@lru_cache(maxsize=8)
+def known_names(channels: tuple[str, ...]) -> dict[str, str]:
+    """Map channels to their names in the international 10-05 system; empty if too few are in it."""
+    if len(channels) < FEWEST:
+        return {}
+    by_name = {name.lower(): name for name in _system().ch_names}
+    found = {name: by_name[_plain(name)] for name in channels if _plain(name) in by_name}
+    if len(found) < max(FEWEST, SHARE * len(channels)) or len({*found.values()}) < len(found):
+        return {}
+    return found
+
+
+def _positions(job: Result, phase: str, channels: Sequence[str]) -> FloatArray:
+    at = dict(zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True))
+    return np.array([at.get(name, np.full(3, np.nan)) for name in channels])
+
+
+def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Topography | None:
+    """Place sensors of MEG; planar gradiometers two by two."""
+    known = np.flatnonzero(np.isfinite(at).all(axis=1))
+    names, places = [channels[index] for index in known.tolist()], at[known]
+    if len(known) < max(FEWEST, SHARE * len(channels)):
+        return None
+    what = "magnetometers or axial gradiometers"
+    if sensors == "grad":
+        near = np.linalg.norm(places[:, np.newaxis] - places, axis=2) < APART
+        following = [bool(near[index, index + 1]) for index in range(0, len(names) - 1, 2)]
+        if len(names) % 2 or not all(following) or (near.sum(axis=1) != 2).any():
+            return None
+        what = "pairs of planar gradiometers, with the root mean square of the two, which has no sign,"
+        places = places[::2]
+    shown = names[::2] if sensors == "grad" else names
+    said = f"of {what} at their positions in the helmet, as in the recordings"
+    return Topography(tuple(names), _info_of_sensors(shown, places), said, pairs=sensors == "grad")
+
+
+def _info_of_sensors(names: Sequence[str], at: FloatArray) -> Any:
+    import mne
+
+    # All are magnetometers for MNE: the two values of a pair are one by now.
+
+    info = mne.create_info(list(names), 1000.0, "mag", verbose="ERROR")
+    for channel, where in zip(info["chs"], at, strict=True):
+        channel["loc"][:3] = where
+    return info
+
+
+def _is_a_head(at: FloatArray, sensors: str) -> bool:
+    """True if positions are those of electrodes on a head, or sensors in a helmet, in metres."""
+    known = at[np.isfinite(at).all(axis=1)]
+    if len(known) < FEWEST or not NEAR < np.median(np.linalg.norm(known, axis=1)) < FAR:
+        return False
+    if sensors == "grad":  # two of which are at each place
+        return True
+    apart = np.linalg.norm(known[:, np.newaxis] - known, axis=2)
+    return bool((apart + np.eye(len(known)) > APART).all())
+
+
+def _agree(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:
+    """True if positions agree with the names of channels; other axes would turn a topography."""
+    if not names:
+        return True
+    system = {each["ch_name"]: each["loc"][:2] for each in _info_of(list(names.values()))["chs"]}
+    pairs = [(at[channels.index(name), :2], system[name_there]) for name, name_there in names.items()]
+    cosines = [
+        one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+        for one, other in pairs
+        if np.isfinite(one).all() and min(np.linalg.norm(one), np.linalg.norm(other)) > ASIDE
+    ]
+    return len(cosines) < 3 or float(np.mean(cosines)) > AGREEING
+
+
+def _info_of(names: list[str]) -> Any:
+    import mne
+
+    info = mne.create_info(names, 1000.0, "eeg", verbose="ERROR")
+    return info.set_montage(_system(), verbose="ERROR")
+
+
+def _info_at(at: dict[str, FloatArray]) -> Any:
+    import mne
+
+    info = mne.create_info(list(at), 1000.0, "eeg", verbose="ERROR")
+    montage = mne.channels.make_dig_montage(at, coord_frame="head")
+    return info.set_montage(montage, verbose="ERROR")
+
+
+def _system() -> Any:
+    from mne.channels import get_builtin_montages, make_standard_montage
+
+    there = get_builtin_montages()
+    return make_standard_montage(next(name for name in SYSTEMS if name in there))
+
+
+def _plain(name: str) -> str:
+    return name.lower().removeprefix("eeg").strip(" .").split("-")[0].strip(" .")

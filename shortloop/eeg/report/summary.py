@@ -1,23 +1,115 @@
-"""What was found, as plain data: for the JSON summary, the terminal's table and the page's words."""
+"""Findings as plain data and as CSV: for the JSON summary, the terminal's table and the page."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shortloop.base.types import FloatArray
+from shortloop.eeg.group.maps import SD_RESOLUTION
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.effects import effect_at
+from shortloop.eeg.report.labels import letter_of
+from shortloop.report.page import csv_text
 
-__all__ = ["group_findings", "participant_scores", "participant_table"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "confidence_half_width",
+    "effect_parts",
+    "effect_text",
+    "group_findings",
+    "participant_scores",
+    "participant_table",
+    "participants_csv",
+    "statistics_csv",
+]
+
+LEVEL = 0.95
+LARGEST = 100  # Cohen's d that is printed
+Cell = tuple[int, ...]
+
+
+class Effect(NamedTuple):
+    """Cohen's d, the mean of score − chance over its standard deviation, and its 95 % interval."""
+
+    d: float
+    low: float | None
+    high: float | None
+
+
+def cohens_d(t: float, participants: int) -> Effect:
+    """Cohen's d of a one-sample t, with its interval.
+
+    Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
+    are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
+    """
+    from scipy.special import nctdtrinc
+
+    root = math.sqrt(participants)
+    ends = [float(nctdtrinc(participants - 1, p, t)) / root for p in ((1 + LEVEL) / 2, (1 - LEVEL) / 2)]
+    low, high = (end if math.isfinite(end) else None for end in ends)
+    return Effect(t / root, low, high)
+
+
+def effect_at(stats: MapStatistics, at: Cell) -> Effect | None:
+    """Cohen's d in one cell of a map."""
+    t = float(stats.t[at])
+    if stats.level != "group" or not math.isfinite(t):
+        return None
+    points = 100.0 if stats.score == "auc" else 1.0
+    away = points * abs(float(stats.mean[at] - stats.level_of_chance[at]))
+    if abs(t) / math.sqrt(len(stats.scores)) * SD_RESOLUTION >= away * (1 - 1e-9) > 0:
+        return None  # the standard deviation in t is a lower bound, not that of the scores
+    return cohens_d(t, len(stats.scores))
+
+
+def effect_text(effect: dict[str, Any] | None) -> str:
+    """Format Cohen's d for the end of a sentence."""
+    if effect is None:
+        return ""
+    d, ends = effect_parts(effect)
+    said = f"Cohen's d {d}" if d[0] in "<>" else f"Cohen's d = {d}"
+    return f" ({said}, 95 % CI {ends})" if ends else f" ({said})"
+
+
+def effect_parts(effect: dict[str, Any]) -> tuple[str, str]:
+    """Format Cohen's d and its interval."""
+    if abs(effect["d"]) > LARGEST:
+        return f"> {LARGEST}" if effect["d"] > 0 else f"< −{LARGEST}", ""
+    ends = ""
+    if effect["low"] is not None and effect["high"] is not None:
+        ends = f"{effect['low']:.2f} to {effect['high']:.2f}"
+    return f"{effect['d']:.2f}".replace("-", "−"), ends.replace("-", "−")
+
+
+def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatArray:
+    """Half-width of the confidence interval of the mean over participants, by Student's t; NaN for one.
+
+    The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
+    the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
+    """
+    from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
+
+    count = len(stats.scores)
+    if count < 2 or stats.level == "participant":
+        return np.full(stats.mean.shape, np.nan)
+    error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)
+    known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
+    error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
+    error[np.isinf(stats.t)] = 0.0
+    half: FloatArray = np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
+    return half
 
 
 def participant_table(result: KindResult) -> list[dict[str, Any]]:
     """Best score of each participant, not smoothed."""
     rows = []
+    alone = {each.participant: each for each in result.individual}
     for index, participant in enumerate(result.participants):
         peak, at = _peak(result.curve.scores[index])
         row: dict[str, Any] = {
@@ -26,28 +118,21 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             "peak_time": _time(result.train_times, at, 0),
             "chance": float(result.curve.chance),
         }
+        best: Cell | None = None
         if result.generalization is not None:
-            peak, at = _peak(result.generalization.scores[index])
-            row["generalization_peak"] = peak
-            row["generalization_train_time"] = _time(result.train_times, at, 1)
-            row["generalization_test_time"] = _time(result.test_times, at, 0)
-        rows.append({**row, **_alone(result, participant, index)})
+            row["generalization_peak"], best = _peak(result.generalization.scores[index])
+            row["generalization_train_time"] = _time(result.train_times, best, 1)
+            row["generalization_test_time"] = _time(result.test_times, best, 0)
+        one = alone.get(participant)
+        if one is not None and at is not None:
+            row["low"], row["high"] = one.curve_ends[:, at[0]].tolist()
+            row["p"] = _smallest(one.curve.p_max)
+            if result.generalization is not None and one.plane is not None and one.plane_ends is not None:
+                ends = (None, None) if best is None else one.plane_ends[:, best[0], best[1]].tolist()
+                row["generalization_low"], row["generalization_high"] = ends
+                row["generalization_p"] = _smallest(one.plane.p_max)
+        rows.append(row)
     return rows
-
-
-def _alone(result: KindResult, participant: str, index: int) -> dict[str, Any]:
-    found = next((each for each in result.alone if each.participant == participant), None)
-    _, at = _peak(result.curve.scores[index])
-    if found is None or at is None:
-        return {}
-    low, high = found.curve_ends[:, at[0]].tolist()
-    row = {"low": low, "high": high, "p": _smallest(found.curve.p_max)}
-    if result.generalization is not None and found.plane is not None and found.plane_ends is not None:
-        _, at = _peak(result.generalization.scores[index])
-        low, high = (None, None) if at is None else found.plane_ends[:, at[0], at[1]].tolist()
-        row["generalization_low"], row["generalization_high"] = low, high
-        row["generalization_p"] = _smallest(found.plane.p_max)
-    return row
 
 
 def participant_scores(result: KindResult) -> list[dict[str, Any]]:
@@ -69,7 +154,7 @@ def participant_scores(result: KindResult) -> list[dict[str, Any]]:
 
 
 def group_findings(result: KindResult) -> dict[str, Any]:
-    """What the statistics say of the curve and of the generalization map."""
+    """Statistics of the curve and of the generalization map: peaks, clusters and their p values."""
     return {
         "kind": result.kind,
         "level": result.curve.level,
@@ -86,18 +171,16 @@ def group_findings(result: KindResult) -> dict[str, Any]:
 
 def _curve_findings(result: KindResult) -> dict[str, Any]:
     stats, times = result.curve, result.train_times
-    peak, at = _peak(stats.mean)
+    found, at = _overall(stats)
     clusters = []
     for first, last in _runs(stats):
         cells = np.zeros(len(times), dtype=bool)
         cells[first : last + 1] = True
-        found, where = _cluster(stats, cells)
+        cluster, where = _cluster(stats, cells)
         start, end = float(times[first]), float(times[last])
-        clusters.append({"start": start, "end": end, **found, "peak_time": _time(times, where, 0)})
+        clusters.append({"start": start, "end": end, **cluster, "peak_time": _time(times, where, 0)})
     return {
-        **_overall(stats),
-        "peak": peak,
-        "effect": _effect(stats, at),
+        **found,
         "peak_time": _time(times, at, 0),
         "windows": [[cluster["start"], cluster["end"]] for cluster in clusters],
         "clusters": clusters,
@@ -108,42 +191,44 @@ def _map_findings(result: KindResult) -> dict[str, Any] | None:
     stats = result.generalization
     if stats is None or result.test_times is None:
         return None
-    peak, at = _peak(stats.mean)
+    found, at = _overall(stats)
     regions = []
     for number in np.unique(stats.clusters[stats.significant]):
         cells = stats.significant & (stats.clusters == number)
         test, train = np.nonzero(cells)
-        found, where = _cluster(stats, cells)
+        region, where = _cluster(stats, cells)
         regions.append(
             {
                 "train": _range(result.train_times, train),
                 "test": _range(result.test_times, test),
                 "cells": int(cells.sum()),
-                **found,
+                **region,
                 "peak_train_time": _time(result.train_times, where, 1),
                 "peak_test_time": _time(result.test_times, where, 0),
             }
         )
     return {
-        **_overall(stats),
-        "peak": peak,
-        "effect": _effect(stats, at),
+        **found,
         "peak_train_time": _time(result.train_times, at, 1),
         "peak_test_time": _time(result.test_times, at, 0),
         "regions": sorted(regions, key=lambda region: (region["p"], -region["cells"])),
     }
 
 
-def _overall(stats: MapStatistics) -> dict[str, Any]:
-    return {
+def _overall(stats: MapStatistics) -> tuple[dict[str, Any], Cell | None]:
+    peak, at = _peak(stats.mean)
+    found = {
         "significant": bool(stats.significant.any()),
         "p": _smallest(stats.p_cluster),
         "p_max": _smallest(stats.p_max),
         "too_small": SHARED_TRAINING in stats.note,
+        "peak": peak,
+        "effect": _effect(stats, at),
     }
+    return found, at
 
 
-def _cluster(stats: MapStatistics, cells: np.ndarray) -> tuple[dict[str, Any], tuple[int, ...] | None]:
+def _cluster(stats: MapStatistics, cells: NDArray[np.bool_]) -> tuple[dict[str, Any], Cell | None]:
     above = float(np.nansum(stats.t[cells])) >= 0
     beyond = stats.mean - stats.level_of_chance
     _, at = _peak(np.where(cells, beyond if above else -beyond, np.nan))
@@ -156,7 +241,7 @@ def _cluster(stats: MapStatistics, cells: np.ndarray) -> tuple[dict[str, Any], t
     return found, at
 
 
-def _effect(stats: MapStatistics, at: tuple[int, ...] | None) -> dict[str, Any] | None:
+def _effect(stats: MapStatistics, at: Cell | None) -> dict[str, Any] | None:
     effect = None if at is None else effect_at(stats, at)
     return None if effect is None else effect._asdict()
 
@@ -164,30 +249,76 @@ def _effect(stats: MapStatistics, at: tuple[int, ...] | None) -> dict[str, Any] 
 def _runs(stats: MapStatistics) -> list[tuple[int, int]]:
     # First and last index of each run of significant bins of one cluster.
     number = np.where(stats.significant, stats.clusters, 0)
-    runs: list[tuple[int, int]] = []
-    for index in np.flatnonzero(stats.significant):
-        if runs and runs[-1][1] == index - 1 and number[index] == number[index - 1]:
-            runs[-1] = (runs[-1][0], int(index))
-        else:
-            runs.append((int(index), int(index)))
-    return runs
+    edges = np.flatnonzero(np.diff(number)) + 1
+    runs = [(int(each[0]), int(each[-1])) for each in np.split(np.arange(len(number)), edges)]
+    return [(first, last) for first, last in runs if stats.significant[first]]
 
 
-def _peak(values: FloatArray) -> tuple[float | None, tuple[int, ...] | None]:
+def _peak(values: FloatArray) -> tuple[float | None, Cell | None]:
     if not np.isfinite(values).any():
         return None, None
     at = np.unravel_index(int(np.argmax(np.where(np.isfinite(values), values, -np.inf))), values.shape)
     return float(values[at]), tuple(int(index) for index in at)
 
 
-def _time(times: FloatArray | None, at: tuple[int, ...] | None, axis: int) -> float | None:
+def _time(times: FloatArray | None, at: Cell | None, axis: int) -> float | None:
     return None if times is None or at is None else float(times[at[axis]])
 
 
-def _range(times: FloatArray, indices: np.ndarray) -> list[float]:
+def _range(times: FloatArray, indices: NDArray[np.int_]) -> list[float]:
     return [float(times[indices.min()]), float(times[indices.max()])]
 
 
 def _smallest(p: FloatArray) -> float | None:
     known = p[np.isfinite(p)]
     return float(known.min()) if known.size else None
+
+
+def statistics_csv(result: KindResult, stats: MapStatistics) -> str:
+    """Statistics of the curve or of the map as CSV, with a row for each bin or cell."""
+    half = confidence_half_width(stats)
+    arrays: list[Any] = [stats.mean, stats.mean - half, stats.mean + half, stats.level_of_chance, stats.t]
+    arrays += [stats.p_cluster, stats.p_max, stats.significant]
+    names = [
+        "mean",
+        "low",
+        "high",
+        "chance",
+        letter_of(stats),
+        "p by clusters",
+        "p by maximum",
+        "significant",
+    ]
+    rows = (
+        [*_times_of(result, cell), *(each[cell].item() for each in arrays)]
+        for cell in np.ndindex(stats.t.shape)
+    )
+    times = [f"{each} time ({result.time_unit})" for each in ("train", "test")[: stats.t.ndim]]
+    return csv_text([*times, *names], rows)
+
+
+def participants_csv(result: KindResult) -> str:
+    """Scores of each participant as CSV, not smoothed, with their intervals over trials if known."""
+    times = [f"{each} time ({result.time_unit})" for each in ("train", "test")]
+    alone = {each.participant: each for each in result.individual}
+    rows: list[list[str | float | None]] = []
+    for index, name in enumerate(result.participants):
+        mine = alone.get(name)
+        shown = [("decoding", result.curve, None if mine is None else mine.curve_ends)]
+        if result.generalization is not None:
+            shown.append(("generalization", result.generalization, None if mine is None else mine.plane_ends))
+        for what, stats, ends in shown:
+            for cell, score in np.ndenumerate(stats.scores[index]):
+                low, high = (None, None) if ends is None else (float(each[cell]) for each in ends)
+                when = _times_of(result, cell)
+                rows.append([name, what, *when, *[None] * (2 - len(when)), float(score), low, high])
+    return csv_text(["participant", "scores", *times, "score", "low", "high"], rows)
+
+
+def _times_of(result: KindResult, cell: Cell) -> list[float]:
+    """Training time of a cell and, of a map, its testing time."""
+    times: list[FloatArray] = [result.train_times]
+    if len(cell) == 2:
+        assert result.test_times is not None
+        times.append(result.test_times)
+    return [float(along[index]) for along, index in zip(times, reversed(cell), strict=True)]

@@ -1,4 +1,4 @@
-"""One way to say and draw times, so that words, tables and axes of a report agree."""
+"""Times as text, tables and axes show them, and edges of bins."""
 
 from __future__ import annotations
 
@@ -13,45 +13,41 @@ from shortloop.eeg.report.content import KindResult
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-__all__ = ["MS_UP_TO", "TimeScale", "bin_edges", "time_scale"]
+__all__ = ["TimeScale", "bin_edges", "edges_of", "plane_of", "scale_of", "time_scale"]
 
 MS_UP_TO = 2.0  # seconds: longer epochs read better in seconds
 
 
 @dataclass(frozen=True)
 class TimeScale:
-    """Unit in which times are shown.
-
-    unit: ``"ms"``, ``"s"`` or ``"bin"``.
-    factor: shown times are stored times multiplied by this.
-    """
+    """Unit in which times are shown, ``"ms"``, ``"s"`` or ``"bin"``, and its factor on stored times."""
 
     unit: str
     factor: float
 
     def number(self, time: float) -> str:
-        """A time without its unit, e.g. ``"−21"``."""
+        """Format a time without its unit, e.g. ``"−21"``."""
         value = time * self.factor
         text = {"ms": f"{value:.0f}", "s": f"{value:.2f}"}.get(self.unit, f"{value:g}")
         return text.replace("-", "−") if float(text) else text.lstrip("-")
 
     def point(self, time: float) -> str:
-        """A time with its unit, e.g. ``"120 ms"`` or ``"bin 4"``."""
+        """Format a time with its unit, e.g. ``"120 ms"`` or ``"bin 4"``."""
         return f"bin {self.number(time)}" if self.unit == "bin" else f"{self.number(time)} {self.unit}"
 
     def span(self, start: float, end: float) -> str:
-        """From one bin centre to another, e.g. ``"120 to 410 ms"``; one point if they are the same."""
+        """Format the span between two bin centres, e.g. ``"120 to 410 ms"``."""
         if start == end:
             return self.point(start)
         both = f"{self.number(start)} to {self.number(end)}"
         return f"bins {both}" if self.unit == "bin" else f"{both} {self.unit}"
 
     def has_event(self, edges: FloatArray) -> bool:
-        """Whether 0, the event, lies within some edges; of bins without times nobody knows where it is."""
+        """True if 0, the event, lies within the edges; the event of bins without times is unknown."""
         return self.unit != "bin" and bool(edges[0] < 0 < edges[-1])
 
     def ticks(self, axis: Axis, times: FloatArray, most: int) -> None:
-        """Ticks of an axis that shows bins, in the unit that is shown; of one bin at its centre alone."""
+        """Set ticks of an axis of bins in the shown unit; a single bin has one at its centre."""
         from matplotlib.ticker import FixedLocator, MaxNLocator
 
         if len(times) == 1:
@@ -68,22 +64,21 @@ class TimeScale:
         return text if self.unit == "bin" else f"{text} ({self.unit})"
 
 
-def time_scale(result: KindResult) -> TimeScale:
-    """The unit that suits all times of a result."""
-    if result.time_unit != "s":
-        return TimeScale(result.time_unit, 1.0)
-    latest = float(np.abs(result.train_times).max())
-    if result.test_times is not None:
-        latest = max(latest, float(np.abs(result.test_times).max()))
+def scale_of(unit: str, *times: FloatArray | None) -> TimeScale:
+    """Return the scale that suits all of these times."""
+    if unit != "s":
+        return TimeScale(unit, 1.0)
+    latest = max(float(np.abs(each).max()) for each in times if each is not None)
     return TimeScale("ms", 1000.0) if latest <= MS_UP_TO else TimeScale("s", 1.0)
 
 
-def bin_edges(centres: FloatArray, alone: float = 1.0) -> FloatArray:
-    """Edges halfway between bin centres, the outer ones as far out as the inner ones.
+def time_scale(result: KindResult) -> TimeScale:
+    """Return the scale that suits all times of a result."""
+    return scale_of(result.time_unit, result.train_times, result.test_times)
 
-    centres: float, (bins,). Increasing.
-    returns: float, (bins + 1,)
-    """
+
+def bin_edges(centres: FloatArray, alone: float = 1.0) -> FloatArray:
+    """Return edges, (bins + 1,), halfway between increasing centres; `alone` is the width of a single bin."""
     centres = np.asarray(centres, dtype=float)
     if len(centres) == 1:
         edges: FloatArray = centres[0] + np.array([-alone / 2, alone / 2])
@@ -91,3 +86,15 @@ def bin_edges(centres: FloatArray, alone: float = 1.0) -> FloatArray:
     inner = (centres[1:] + centres[:-1]) / 2
     first, last = 2 * centres[0] - inner[0], 2 * centres[-1] - inner[-1]
     return np.concatenate([[first], inner, [last]])
+
+
+def edges_of(times: FloatArray, scale: TimeScale) -> FloatArray:
+    """Return edges, (bins + 1,), of bins with these centres, in the shown unit."""
+    return bin_edges(times, 1.0 if scale.unit == "bin" else 0.02) * scale.factor
+
+
+def plane_of(result: KindResult) -> tuple[FloatArray, FloatArray]:
+    """Return edges of training and of test bins of a generalization map, in the shown unit."""
+    assert result.test_times is not None  # every result with a map has them
+    scale = time_scale(result)
+    return edges_of(result.train_times, scale), edges_of(result.test_times, scale)

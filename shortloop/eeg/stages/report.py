@@ -30,22 +30,14 @@ class Report(ReportStage):
     names: dict[str, list[str]] = {}  # noqa: RUF012  current names of the files of each participant
 
     def drawings(self) -> list[Panel]:
-        from shortloop.eeg.report.collect import Made, collect
+        from shortloop.eeg.report.collect import OtherJobs, collect
         from shortloop.eeg.report.page import panels
 
         self._content = collect(
             self.groups,
             self.imported,
             self.study,
-            Made(
-                self.evoked,
-                self.train,
-                self.apply,
-                self.individual,
-                self.intervals,
-                self.patterns,
-                self.check,
-            ),
+            OtherJobs(*(getattr(self, stage) for stage in OtherJobs._fields)),
             self.names,
         )
         return panels(self._content)

@@ -12,8 +12,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.diagnostics.plot import HUGE, Axis, Box, Plot, axis_of
 from shortloop.panel.diagnostics.rows import Rows
 from shortloop.panel.diagnostics.worst import OUTLYING, described, summary_of
-from shortloop.report.pdf import Canvas, Sheet
-from shortloop.report.pdf_font import fitting
+from shortloop.report.pdf import Canvas, Sheet, fitting
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
 
 __all__ = ["Head", "page_of", "page_without_plots"]

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.report.pdf import Canvas
-from shortloop.report.pdf_font import fitting, width_of
+from shortloop.report.pdf import Canvas, fitting, width_of
 from shortloop.report.style import BLACK, DARK
 
 __all__ = ["HUGE", "Axis", "Box", "Plot", "axis_of"]

@@ -13,9 +13,9 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.expressions import with_outcome
 from shortloop.panel.results import group_columns
 from shortloop.panel.statistics import Status
-from shortloop.report.provenance import Source, source_of, thread_note, upstream
-from shortloop.report.tables import csv_text
-from shortloop.stages.results import Result
+from shortloop.report.page import csv_text
+from shortloop.report.provenance import Source, source_of, thread_note
+from shortloop.stages.results import Result, upstream
 
 __all__ = [
     "ALPHA",

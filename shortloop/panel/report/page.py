@@ -14,9 +14,8 @@ from shortloop.panel.report.content import (
     pvalues_csv,
 )
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
-from shortloop.report.drawing import Drawing
 from shortloop.report.files import TABLES
-from shortloop.report.page import Page, PageLink, PageSection, PageTable, TableRow, slug
+from shortloop.report.page import Drawing, Page, PageLink, PageSection, PageTable, TableRow, slug
 from shortloop.report.provenance import provenance_rows
 
 __all__ = ["diagnostics_file", "drawings", "page_of", "sentences"]

@@ -9,7 +9,7 @@ from shortloop.stages.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
     from shortloop.panel.report.content import Shown
-    from shortloop.report.drawing import Drawing
+    from shortloop.report.page import Drawing
 
 __all__ = ["PanelReport"]
 

@@ -16,7 +16,7 @@ def alike(**counts: int) -> dict[str, dict[str, int]]:
 def test_two_events_are_the_classes() -> None:
     found = find_classes([alike(face=40, house=38)])
     assert found.certain
-    assert found.events == {"face": ("face",), "house": ("house",)}
+    assert found.events == {"face": "face", "house": "house"}
     assert found.counts == {"face": 120, "house": 114}
 
 
@@ -69,7 +69,7 @@ def test_parts_of_names_where_the_phases_have_other_names() -> None:
     test = {key: {"test/face": 30, "test/house": 30} for key in WHO}
     found = find_classes([train, test])
     assert found.certain
-    assert found.events == {"face": ("face",), "house": ("house",)}
+    assert found.events == {"face": "face", "house": "house"}
     assert found.counts == {"face": 120, "house": 120}
 
 
@@ -79,7 +79,7 @@ def test_phases_without_a_common_event_are_asked_about() -> None:
 
 def test_names_that_a_study_can_have() -> None:
     found = find_classes([{key: {"Stimulus/S  1": 40, "Stimulus/S  2": 40} for key in WHO}])
-    assert found.events == {"S1": ("Stimulus/S  1",), "S2": ("Stimulus/S  2",)}
+    assert found.events == {"S1": "Stimulus/S  1", "S2": "Stimulus/S  2"}
     found = find_classes([{key: {"Gesicht groß": 40, "Häuser": 40} for key in WHO}])
     assert list(found.events) == ["Gesichtgross", "Hauser"]
     found = find_classes([{key: {"a b": 40, "ab": 40} for key in WHO}])

@@ -12,8 +12,8 @@ from eeg_folders import exported, recording
 from shortloop.analyses import Look
 from shortloop.base.errors import InputError
 from shortloop.eeg.inspect.check_study import open_all
+from shortloop.eeg.inspect.format_options import feature_table_settings
 from shortloop.eeg.inspect.propose import look
-from shortloop.eeg.inspect.text_files import feature_table_settings
 from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
 

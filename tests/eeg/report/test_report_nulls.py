@@ -13,9 +13,8 @@ from report_synthetic import html_of_report, kind_result, report_content
 from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, NullName, error_rate
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.deliver import _print_tables
-from shortloop.eeg.report.limits import limits
-from shortloop.eeg.report.page import findings
-from shortloop.eeg.report.sections.registry import SECTIONS
+from shortloop.eeg.report.page import SECTIONS, findings
+from shortloop.eeg.report.sentences import limits
 from shortloop.eeg.report.summary import group_findings
 
 SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}

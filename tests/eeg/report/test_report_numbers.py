@@ -12,7 +12,7 @@ from report_synthetic import details, kind_result
 from scipy import stats as scipy_stats
 
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.sections.registry import SECTIONS
+from shortloop.eeg.report.page import SECTIONS
 
 WHOLE = details(kind_result())
 ALONE = details(kind_result(participants=1, test_bins=None), classes=2)

@@ -12,8 +12,7 @@ from page_reader import Page, check_needs_nothing_else, places_linked
 from report_synthetic import details, html_of_report, kind_result, report_content, write_report
 
 from shortloop.eeg.report.page import panels
-from shortloop.report.board import ADDRESS
-from shortloop.report.provenance import Source
+from shortloop.report.provenance import ADDRESS, Source
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +110,7 @@ def test_nothing_is_called_smoothed_that_is_not(participants: int) -> None:
         figures = [panel.figure.draw(result) for panel in panels(report_content(result))]
         drawn = " ".join(text.get_text() for figure in figures for text in figure.findobj(Text))
         text = Page(html_of_report(report_content(result))).text
-        said = re.findall(r"not smoothed|smoothed", f"{drawn} {text}")
+        said = re.findall(r"not smoothed|smoothed", f"{drawn} {text}".lower())
         assert ("smoothed" in said) == smoothed
 
 

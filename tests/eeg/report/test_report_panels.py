@@ -13,8 +13,9 @@ from report_synthetic import CHANCE, statistics
 from scipy import stats as scipy_stats
 from scipy.ndimage import gaussian_filter1d
 
-from shortloop.eeg.report.panels import colour_limits, confidence_half_width, outline_segments
+from shortloop.eeg.report.panels import colour_limits, outline_segments
 from shortloop.eeg.report.sections.null_distribution import critical_value, observed_mass
+from shortloop.eeg.report.summary import confidence_half_width
 
 
 def test_the_outline_of_one_cell() -> None:

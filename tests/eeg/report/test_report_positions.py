@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from report_synthetic import details, kind_result
 
-from shortloop.eeg.report.positions import Measured, measured_of, place_of
 from shortloop.eeg.report.sections.patterns import SECTION, activation_patterns
+from shortloop.eeg.report.sensors import Positions, positions_of, topography_of
 from shortloop.stages.results import Result
 
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4")
@@ -37,7 +37,7 @@ def job(at: np.ndarray | None, channels: tuple[str, ...] = NAMES, source: str = 
 
 
 def drawn(*jobs: Result, channels: tuple[str, ...] = NAMES) -> Any:
-    return place_of(channels, measured_of(jobs, "run", channels))
+    return topography_of(channels, positions_of(jobs, "run", channels))
 
 
 def at_of(place: Any) -> np.ndarray:
@@ -113,7 +113,7 @@ def test_the_figure_and_its_caption() -> None:
     assert result.patterns is not None
     at = positions()
     at[7] = np.nan
-    patterns = replace(result.patterns, measured=Measured(at, "file"))
+    patterns = replace(result.patterns, positions=Positions(at, "file"))
     figure = activation_patterns(replace(result, patterns=patterns))
     assert len(figure.axes) > 10  # as without positions there is one for each class
     assert SECTION.figure is not None
@@ -173,7 +173,7 @@ def test_a_topography_of_meg(sensors: str) -> None:
     result = details(kind_result(), channels=tuple(f"MEG{number}" for number in range(count)))
     assert result.patterns is not None
     spots = np.repeat(helmet(count // 2), 2, axis=0) if sensors == "grad" else helmet(count)
-    patterns = replace(result.patterns, measured=Measured(spots, "file", sensors=sensors))
+    patterns = replace(result.patterns, positions=Positions(spots, "file", sensors=sensors))
     shown = replace(result, patterns=patterns)
     figure = activation_patterns(shown)
     assert sum(bool(axes.images) for axes in figure.axes) >= 3  # one for each class, or more

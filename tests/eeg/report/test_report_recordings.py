@@ -13,7 +13,7 @@ from page_reader import Page
 from report_synthetic import kind_result, report_content, write_report
 
 from shortloop.eeg.checks.summary import summarize
-from shortloop.eeg.report.recordings import dropped_trials, prepared, recordings_table
+from shortloop.eeg.report.recordings import dropped_trials, recordings_table
 
 STEPS: dict[str, Any] = {
     "highpass": 0.5,
@@ -25,6 +25,19 @@ STEPS: dict[str, Any] = {
     "interpolate": True,
     "reject": {"eeg": 50e-6},
     "resample": 64.0,
+}
+FEATURES: dict[str, Any] = {
+    "participant": "A",
+    "phase": "study",
+    "kind": "power",
+    "file": "A.mat",
+    "trials": {"x": 3},
+    "channels": [],
+    "sfreq": 0.0,
+    "tmin": 0.0,
+    "samples": 0,
+    "bins": 20,
+    "features": 6510,
 }
 
 
@@ -57,11 +70,10 @@ def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
     assert cells["Rate (Hz)"] == "64, recorded at 128"
     assert cells["Epoch (s)"] == "−0.25 to 0.484"
     assert cells["Pass band (Hz)"] == "0.5 to 32"
-    assert table.caption == (
-        "Done to each recording, in this order: positions of channels of easycap-M1; 0.5 Hz highpass; "
-        "40 Hz lowpass; notch at 25 and 50 Hz; bad channels interpolated; average reference; trials rejected "
-        "above 50 µV (eeg); resampled to 64 Hz."
-    )
+    steps = ["easycap-M1", "at 0.5 Hz and", "at 40 Hz", "at 25 and 50 Hz", "interpolated", "average"]
+    steps += ["above 50 µV (eeg)", "to 64 Hz"]
+    found = [table.caption.index(step) for step in steps]
+    assert found == sorted(found)
     (line,) = csv.DictReader(io.StringIO(table.content))
     assert (line["trials of face"], line["trials left out"]) == (str(faces), str(left.total()))
     assert (line["bad channels"], line["interpolated channels"]) == ("C3", "C3")
@@ -85,28 +97,21 @@ def test_what_was_not_done_is_not_said() -> None:
     nothing: dict[str, Any] = {
         "input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}
     }
-    assert "filtered" in prepared(nothing)
-    assert "Hz" not in prepared(nothing)
-    assert prepared({}) == prepared({"input": {"format": "npz"}})
-    assert "as they are" in prepared({})
-    assert "simulated" in prepared({"input": {"format": "simulated"}})
+
+    def caption(settings: dict[str, Any]) -> str:
+        return recordings_table(
+            report_content(kind_result(), recordings=(FEATURES,), settings=settings)
+        ).caption
+
+    assert "filtered" in caption(nothing)
+    assert "Hz" not in caption(nothing)
+    assert caption({}) == caption({"input": {"format": "npz"}})
+    assert "as they are" in caption({})
+    assert "simulated" in caption({"input": {"format": "simulated"}})
 
 
 def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:
-    known = {
-        "participant": "A",
-        "phase": "study",
-        "kind": "power",
-        "file": "A.mat",
-        "trials": {"x": 3},
-        "channels": [],
-        "sfreq": 0.0,
-        "tmin": 0.0,
-        "samples": 0,
-        "bins": 20,
-        "features": 6510,
-    }
-    table = recordings_table(report_content(kind_result(), recordings=(known,)))
+    table = recordings_table(report_content(kind_result(), recordings=(FEATURES,)))
     assert table.columns == ("Phase", "Format", "Trials", "Left out", "Bins", "Features")
     assert table.rows[0].cells[-2:] == ("20", "6510")
     (line,) = csv.DictReader(io.StringIO(table.content))

@@ -11,14 +11,13 @@ from report_synthetic import CHANCE, kind_result, report_content
 
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.labels import chance_text, score_label, score_name, score_text
-from shortloop.eeg.report.limits import limits
-from shortloop.eeg.report.overview import overview
+from shortloop.eeg.report.labels import SCORES, chance_text, score_label, score_text
 from shortloop.eeg.report.page import findings
-from shortloop.eeg.report.sections.best_scores import best_scores
 from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
 from shortloop.eeg.report.sections.generalization import generalization_map
 from shortloop.eeg.report.sections.participants import participant_maps
+from shortloop.eeg.report.sections.tables import best_scores
+from shortloop.eeg.report.sentences import limits, overview
 from shortloop.eeg.report.summary import group_findings
 
 
@@ -44,11 +43,9 @@ UNEQUAL = rescored(
 
 def test_names_and_units() -> None:
     plain = kind_result().curve
-    assert (score_name(plain), score_label(plain)) == (
-        "Balanced accuracy (%)",
-        "Balanced accuracy (%), chance 33.3",
-    )
-    assert (score_name(AUC.curve), score_label(AUC.curve)) == ("AUC", "AUC, chance 0.500")
+    assert SCORES[plain.score] == "Balanced accuracy (%)"
+    assert score_label(plain) == "Balanced accuracy (%), chance 33.3"
+    assert score_label(AUC.curve) == "AUC, chance 0.500"
     assert score_label(UNEQUAL.curve) == "Accuracy (%), mean chance 50.0"
     assert chance_text(plain) == "33.3 %"
     assert chance_text(UNEQUAL.curve) == "50.0 % on average"
@@ -90,7 +87,7 @@ def test_chance_is_drawn_where_it_is() -> None:
 
 
 def test_the_confidence_band_is_about_the_mean_whatever_the_level() -> None:
-    from shortloop.eeg.report.panels import confidence_half_width
+    from shortloop.eeg.report.summary import confidence_half_width
 
     level = UNEQUAL.curve.expected
     assert level is not None

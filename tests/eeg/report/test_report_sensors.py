@@ -15,11 +15,11 @@ from report_synthetic import details, evoked, html_of_report, kind_result, repor
 
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
-from shortloop.eeg.report.details import Evoked, Patterns
-from shortloop.eeg.report.display_units import readable, scaled
-from shortloop.eeg.report.overview import overview
+from shortloop.eeg.report.content import Evoked, Patterns
+from shortloop.eeg.report.labels import readable, scaled
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.eeg.report.sensors import measures, responses, sensors_of, types_of
+from shortloop.eeg.report.sentences import overview
 from shortloop.stages.results import Result
 
 TYPES = ["grad", "grad", "mag", "eeg", "grad", "grad", "mag", "eeg"]

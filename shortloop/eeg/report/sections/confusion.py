@@ -1,4 +1,4 @@
-"""Confusion matrices at the peaks: what trials of each class are called."""
+"""Confusion matrices at the peaks: the classes that trials of each class are taken for."""
 
 from __future__ import annotations
 
@@ -7,31 +7,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.details import Confusion
-from shortloop.eeg.report.labels import (
-    title_of,
-)
-from shortloop.eeg.report.panels import colour_bar
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
+from shortloop.eeg.report.content import Confusion, KindResult
+from shortloop.eeg.report.panels import colour_bar_below
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, title_of
 from shortloop.eeg.report.times import time_scale
 from shortloop.report.layout import arrange, short
+from shortloop.report.page import csv_text
 from shortloop.report.style import SEQUENTIAL, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "confusion_matrices"]
+__all__ = ["SECTION"]
 
 READS = (*TIMES, "classes", "confusions", "curve.level", "test_phase", "train_phase")
-NUMBERED = 8  # classes: with more, cells are too small for their numbers
-NAMED = 16  # classes: with more, not each has its name at the axis
+NUMBERED = 8  # classes at most, for cells to have room for numbers
+NAMED = 16  # classes at most, for all to have their names at the axis
 
 
 def confusion_matrices(result: KindResult) -> Figure:
-    """What trials of each class are called at the best bin, and at the best cell of the map."""
+    """Draw the confusions at the best bin, and at the best cell of the map."""
     shares = [_shares(each.counts) for each in result.confusions]
     top = max(float(np.nanmax(each, initial=0.0)) for each in shares)
     with styled():
@@ -48,9 +44,7 @@ def confusion_matrices(result: KindResult) -> Figure:
             axes.tick_params(labelleft=False)
         title = title_of(result, "confusions at the peaks")
         area = arrange(figure, panels, max(2, len(panels)), title, height=2.6, shape=1.0, below=0.62)
-        high, frame = figure.get_figheight(), panels[0].get_position()
-        place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
-        colour_bar(image, place, (0.0, top, False), "Trials of the class (%)")
+        colour_bar_below(image, panels[0], area, (0.0, top, False), "Trials of the class (%)")
     return figure
 
 
@@ -89,10 +83,6 @@ def _numbers(axes: Axes, shares: FloatArray, top: float) -> None:
             axes.text(column, row, text, ha="center", va="center_baseline", color=colour)
 
 
-def _applies(result: KindResult) -> bool:
-    return bool(result.confusions)
-
-
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     whose = "" if len(result.participants) == 1 else ", of all participants together"
     said = f"Left: held-out trials of {result.train_phase} at the bin with the highest score{whose}."
@@ -113,8 +103,9 @@ def _alt(result: KindResult) -> str:
     said = []
     for each in result.confusions:
         right = np.diagonal(_shares(each.counts))
-        named = zip(result.classes, right, strict=True)
-        parts = [f"{short(name, 20)} {share:.0f} %" for name, share in named]
+        parts = [
+            f"{short(name, 20)} {share:.0f} %" for name, share in zip(result.classes, right, strict=True)
+        ]
         said.append(f"{_title(result, each)}: called right: {', '.join(parts[:12])}.")
     return " ".join(said)
 
@@ -122,9 +113,9 @@ def _alt(result: KindResult) -> str:
 def _csv(result: KindResult) -> str:
     unit, rows = result.time_unit, []
     for each in result.confusions:
-        tested = (
-            None if each.test_bin is None or result.test_times is None else result.test_times[each.test_bin]
-        )
+        tested = None
+        if each.test_bin is not None and result.test_times is not None:
+            tested = result.test_times[each.test_bin]
         trained, shares = result.train_times[each.train_bin], _shares(each.counts)
         for (row, column), count in np.ndenumerate(each.counts):
             named = result.classes[row], result.classes[column]
@@ -136,6 +127,6 @@ def _csv(result: KindResult) -> str:
 SECTION = Section(
     "confusion",
     "Confusions at the peaks",
-    _applies,
+    lambda result: bool(result.confusions),
     figure=SectionFigure(confusion_matrices, READS, _caption, _alt, numbers=_csv),
 )

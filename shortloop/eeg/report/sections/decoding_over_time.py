@@ -1,4 +1,4 @@
-"""Decoding over time: the curve of cross-validated scores, and where it differs from chance."""
+"""Decoding over time: the curve of cross-validated scores, and the bins that differ from chance."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.effects import effect_text
-from shortloop.eeg.report.labels import (
-    chance_text,
-    edges_of,
-    score_name,
-    score_text,
-    title_of,
-)
-from shortloop.eeg.report.numbers import curve_csv
-from shortloop.eeg.report.panels import confidence_half_width
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
-from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
-from shortloop.eeg.report.summary import group_findings
-from shortloop.eeg.report.times import time_scale
+from shortloop.eeg.report.labels import SCORES, chance_text, p_text, score_text
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
+from shortloop.eeg.report.sentences import corrected, during, mean_score, significance, statistic
+from shortloop.eeg.report.summary import confidence_half_width, effect_text, group_findings, statistics_csv
+from shortloop.eeg.report.times import edges_of, time_scale
 from shortloop.report.layout import PAD, arrange, short
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 
@@ -29,29 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "decoding_over_time", "finding"]
+__all__ = ["SECTION"]
 
-READS = (
-    *TIMES,
-    "smoothed",
-    "train_phase",
-    "curve.alpha",
-    "curve.chance",
-    "curve.expected",
-    "curve.level",
-    "curve.level_of_chance",
-    "curve.mean",
-    "curve.note",
-    "curve.p_max",
-    "curve.score",
-    "curve.scores",
-    "curve.significant",
-    "curve.t",
-)
+CURVE = "alpha chance expected level level_of_chance mean note p_max score scores significant t"
+READS = (*TIMES, "smoothed", "train_phase", *fields_of("curve", CURVE))
 
 
 def finding(result: KindResult) -> str:
-    """Where decoding differs from chance, and where it is best."""
+    """Say when decoding differs from chance, and when it is best."""
     found, scale = group_findings(result), time_scale(result)
     curve = found["curve"]
     windows = [
@@ -73,9 +49,10 @@ def finding(result: KindResult) -> str:
 
 
 def decoding_over_time(result: KindResult) -> Figure:
-    """Cross-validated decoding of the training phase over time."""
+    """Draw cross-validated decoding of the training phase over time."""
     stats, scale = result.curve, time_scale(result)
     alone = stats.level == "participant"
+    thin = ("not smoothed" if result.smoothed else None) if alone else "participants"
     edges = edges_of(result.train_times, scale)
     name = short(result.participants[0], 14)
     who = f"mean of {len(stats.scores)}" if not alone else f"{name}, smoothed" if result.smoothed else name
@@ -83,7 +60,7 @@ def decoding_over_time(result: KindResult) -> Figure:
         figure = new_figure()
         axes = figure.subplots()
         times = result.train_times * scale.factor
-        _lines(axes, result, times, _thin(result), who)
+        _lines(axes, result, times, thin, who)
         dashed: dict[str, Any] = {"color": BLACK, "linestyle": "--", "linewidth": 1.0}
         chance = f"chance, {chance_text(stats)}"
         if stats.expected is None:
@@ -98,7 +75,7 @@ def decoding_over_time(result: KindResult) -> Figure:
         _bar(axes, edges, stats.significant, 0.075, BLACK, f"{alpha}, clusters")
         _bar(axes, edges, stats.p_max <= stats.alpha, 0.02, VERMILION, f"{alpha}, max. statistic")
         axes.set_xlim(edges[0], edges[-1])
-        axes.set(xlabel=scale.label(), ylabel=score_name(stats))
+        axes.set(xlabel=scale.label(), ylabel=SCORES[stats.score])
         scale.ticks(axes.xaxis, result.train_times, 9)
         axes.set_title(f"Trained and tested in {short(result.train_phase, 18)}, cross-validated")
         legend = figure.legend(loc="center right", borderaxespad=0.3)
@@ -132,13 +109,6 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     )
 
 
-def _thin(result: KindResult) -> str | None:
-    """What the thin lines are; None: the same as the thick one."""
-    if result.curve.level == "group":
-        return "participants"
-    return "not smoothed" if result.smoothed else None
-
-
 def _lines(axes: Axes, result: KindResult, times: FloatArray, thin: str | None, thick: str) -> None:
     stats = result.curve
     marker = "o" if len(times) == 1 else None  # one point makes no line
@@ -156,7 +126,7 @@ def _lines(axes: Axes, result: KindResult, times: FloatArray, thin: str | None, 
 
 
 def _bar(axes: Axes, edges: FloatArray, mask: Any, height: float, color: str, label: str) -> None:
-    # A strip of bins, at a height given as a fraction of the axes, so that it never meets the data.
+    # A strip of bins, at a height given as a fraction of the axes, so that it never covers the data.
     spans = [(edges[index], edges[index + 1] - edges[index]) for index in np.flatnonzero(mask)]
     if spans:
         axes.broken_barh(
@@ -164,9 +134,13 @@ def _bar(axes: Axes, edges: FloatArray, mask: Any, height: float, color: str, la
         )
 
 
+def _csv(result: KindResult) -> str:
+    return statistics_csv(result, result.curve)
+
+
 SECTION = Section(
     "decoding_over_time",
     "Decoding over time",
     finding=finding,
-    figure=SectionFigure(decoding_over_time, READS, _caption, alt=finding, numbers=curve_csv),
+    figure=SectionFigure(decoding_over_time, READS, _caption, alt=finding, numbers=_csv),
 )

@@ -1,54 +1,34 @@
-"""Temporal generalization: classifiers of each time applied to each time."""
+"""Temporal generalization: classifiers of each time applied to all times."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.types import FloatArray
+from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.effects import effect_text
-from shortloop.eeg.report.labels import (
-    generalization_of,
-    plane_of,
-    score_label,
-    score_text,
-    title_of,
-)
-from shortloop.eeg.report.numbers import map_csv
-from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_map, map_shape
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
-from shortloop.eeg.report.sentences import corrected, during, mean_score, p_text, significance, statistic
-from shortloop.eeg.report.summary import group_findings
-from shortloop.eeg.report.times import time_scale
+from shortloop.eeg.report.labels import letter_of, p_text, score_label, score_text
+from shortloop.eeg.report.panels import Limits, colour_bar_below, colour_limits, draw_map, map_shape
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
+from shortloop.eeg.report.sentences import corrected, during, mean_score, significance, statistic, transfer
+from shortloop.eeg.report.summary import effect_text, group_findings, statistics_csv
+from shortloop.eeg.report.times import plane_of, time_scale
 from shortloop.report.layout import arrange, short
 from shortloop.report.style import new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "finding", "generalization_map"]
+__all__ = ["SECTION"]
 
-READS = (
-    *TIMES,
-    "curve.level",
-    "test_phase",
-    "train_phase",
-    "generalization.alpha",
-    "generalization.chance",
-    "generalization.expected",
-    "generalization.level",
-    "generalization.mean",
-    "generalization.note",
-    "generalization.score",
-    "generalization.significant",
-    "generalization.t",
-)
+MAP = "alpha chance expected level mean note score significant t"
+READS = (*TIMES, "curve.level", "smoothed", "test_phase", "train_phase", *fields_of("generalization", MAP))
 LARGEST = 50.0
 """t or z at the ends of a scale of colours: all larger ones say the same."""
 
 
 def finding(result: KindResult) -> str:
-    """Where generalization differs from chance, and where it is best."""
+    """Say where generalization differs from chance, and where it is best."""
     found, scale = group_findings(result), time_scale(result)
     plane = found["generalization"]
     regions = [
@@ -56,10 +36,7 @@ def finding(result: KindResult) -> str:
         f"{during(scale, *region['test'])} ({p_text(region['p'])})"
         for region in plane["regions"]
     ]
-    to = f"from {result.train_phase} to {result.test_phase}"
-    if result.train_phase == result.test_phase:
-        to = f"across time within {result.train_phase}"
-    start = f"{result.kind.capitalize()}, generalization {to}: decoding"
+    start = f"{result.kind.capitalize()}, generalization {transfer(result)}: decoding"
     sentence = significance(start, regions, plane, found["alpha"])
     if plane["peak"] is None:
         return sentence
@@ -79,15 +56,14 @@ def finding(result: KindResult) -> str:
 
 
 def generalization_map(result: KindResult) -> Figure:
-    """Temporal generalization: mean score and its statistic, with the significant region outlined.
+    """Draw mean scores and their statistic, with the significant region outlined.
 
     King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
     """
-    stats, scale = generalization_of(result), time_scale(result)
-    x_edges, y_edges = plane_of(result, scale)
+    stats, scale = _map_of(result), time_scale(result)
+    x_edges, y_edges = plane_of(result)
     test_times = result.train_times if result.test_times is None else result.test_times
-    alone = stats.level == "participant"
-    letter = "z" if alone else "t"
+    letter = letter_of(stats)
     key = "Dashed: same time in training and testing."
     if stats.significant.any():
         key = f"Outlined: p ≤ {stats.alpha:g}, cluster-corrected. {key}"
@@ -96,7 +72,6 @@ def generalization_map(result: KindResult) -> Figure:
         left, right = panels = list(figure.subplots(1, 2))
         maps = [
             (stats.mean, colour_limits(stats.mean, stats.chance), score_label(stats)),
-            # A few cells in which all participants agree can have a t of thousands.
             (stats.t, _limits(stats.t), f"{letter} value"),
         ]
         images = []
@@ -105,33 +80,31 @@ def generalization_map(result: KindResult) -> Figure:
             axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
             scale.ticks(axes.xaxis, result.train_times, 6)
             scale.ticks(axes.yaxis, test_times, 6)
-        left.set_title("Smoothed score" if alone else "Mean score")
+        left.set_title(mean_score(result).capitalize())
         right.set_title(f"{letter} against chance")
         left.set_ylabel(scale.label("Testing", short(result.test_phase, 16)))
         right.tick_params(labelleft=False)
         title, note = title_of(result, "temporal generalization"), f"{key} {stats.note}"
         shape = map_shape(x_edges, y_edges)
         area = arrange(figure, panels, 2, title, note, height=2.6, shape=shape, below=0.62)
-        high = figure.get_figheight()
         for axes, image, (_, limits, label) in zip(panels, images, maps):
-            frame = axes.get_position()
-            place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
-            colour_bar(image, place, limits, label)
+            colour_bar_below(image, axes, area, limits, label)
     return figure
 
 
-def _limits(values: FloatArray) -> tuple[float, float, bool]:
-    # Where participants hardly differ, at the ceiling of a score, some are in the thousands.
+def _map_of(result: KindResult) -> MapStatistics:
+    assert result.generalization is not None  # the section applies
+    return result.generalization
+
+
+def _limits(values: FloatArray) -> Limits:
+    # At the ceiling of a score, where participants hardly differ, t can be in the thousands.
     low, high, outside = colour_limits(values, 0.0, 99.0)
     return max(low, -LARGEST), min(high, LARGEST), outside or high > LARGEST
 
 
-def _applies(result: KindResult) -> bool:
-    return result.generalization is not None
-
-
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
-    stats = result.generalization or result.curve
+    stats = _map_of(result)
     left = "score" if result.curve.level == "participant" else "mean over participants"
     smoothed = ", smoothed" if result.smoothed else ""
     outlined = "Outlined cells belong to significant clusters. " if stats.significant.any() else ""
@@ -142,10 +115,14 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     )
 
 
+def _csv(result: KindResult) -> str:
+    return statistics_csv(result, _map_of(result))
+
+
 SECTION = Section(
     "generalization",
     "Temporal generalization",
-    _applies,
+    lambda result: result.generalization is not None,
     finding,
-    SectionFigure(generalization_map, READS, _caption, alt=finding, numbers=map_csv),
+    SectionFigure(generalization_map, READS, _caption, alt=finding, numbers=_csv),
 )

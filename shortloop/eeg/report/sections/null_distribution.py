@@ -1,4 +1,4 @@
-"""Null distributions as pictures: what chance alone gives, and where the observed maximum lies."""
+"""Null distributions of the largest statistic and cluster mass, with the observed values."""
 
 from __future__ import annotations
 
@@ -9,52 +9,35 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.labels import (
-    title_of,
-)
-from shortloop.eeg.report.sections.section import Section, SectionFigure
+from shortloop.eeg.report.labels import letter_of
+from shortloop.eeg.report.sections.section import Section, SectionFigure, fields_of, title_of
 from shortloop.eeg.report.sentences import null_word
 from shortloop.report.layout import arrange, short
+from shortloop.report.page import csv_text
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LONG = 1000.0  # numbers at an axis have more digits then than room is kept for
-FAR = 8.0  # times what is usual of the null: what is beyond that stands at the edge
+__all__ = ["SECTION"]
 
-__all__ = ["SECTION", "critical_value", "null_distribution", "observed_mass"]
+LONG = 1000.0  # from here on, an axis has room for fewer numbers
+FAR = 8.0  # times the usual range of the null: values beyond are drawn at the edge
 
+STATISTICS = "alpha clusters level null_mass null_max scores t"
 READS = (
-    "kind",
-    "participants",
-    "test_phase",
-    "train_phase",
-    "curve.alpha",
-    "curve.clusters",
-    "curve.level",
-    "curve.null_mass",
-    "curve.null_max",
-    "curve.scores",
-    "curve.t",
-    "generalization.alpha",
-    "generalization.clusters",
-    "generalization.level",
-    "generalization.null_mass",
-    "generalization.null_max",
-    "generalization.scores",
-    "generalization.t",
+    *("kind", "participants", "test_phase", "train_phase"),
+    *(*fields_of("curve", STATISTICS), *fields_of("generalization", STATISTICS)),
 )
 
 
 def null_distribution(result: KindResult) -> Figure:
-    """Null distributions of both maxima that correct for many cells, with the observed values."""
+    """Draw the null distributions of both maxima that correct for many cells, with the observed values."""
     columns = [(f"Decoding in {short(result.train_phase, 20)}", result.curve)]
     if result.generalization is not None:
         columns.append((f"Generalization to {short(result.test_phase, 18)}", result.generalization))
-    letter = "z" if result.curve.level == "participant" else "t"
+    letter = letter_of(result.curve)
     with styled():
         figure = new_figure()
         grid = figure.subplots(2, len(columns), squeeze=False)
@@ -72,20 +55,18 @@ def null_distribution(result: KindResult) -> Figure:
 
 
 def observed_mass(stats: MapStatistics) -> float:
-    """Mass of the heaviest observed cluster."""
+    """Return the mass of the heaviest observed cluster."""
     numbers = np.unique(stats.clusters[stats.clusters != 0])
     return float(max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0))
 
 
 def critical_value(null: FloatArray, alpha: float, exact: bool = False) -> float | None:
-    """What a statistic must exceed to have p of at most alpha.
+    """Return the value that a statistic must exceed to have p of at most alpha.
 
     p = (1 + number of null values at or above the observed one) / (1 + number of null values): Phipson &
     Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1):39. In an exact distribution, p is the proportion.
-
-    null: float, (permutations,). Null distribution.
     """
-    # So many null values may be as large as the observed one, which is one of them if exact.
+    # Number of null values that may be as large as the observed one, which is one of them if exact.
     allowed = int(np.floor(alpha * (len(null) + (not exact)) + 1e-9)) - (not exact)
     if allowed < int(exact) or allowed >= len(null):
         return None
@@ -102,20 +83,14 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     finite = null[np.isfinite(null)]
     end = _end(null, critical)
     span = (float(finite.min()), min(end, float(finite.max()))) if finite.size else (0.0, 1.0)
-    if span[1] - span[0] <= 1e-6 * span[1]:  # all the same but for rounding, which no histogram can cut up
+    if span[1] - span[0] <= 1e-6 * span[1]:  # all equal but for rounding: too narrow for bins
         span = (0.95 * span[0], 1.05 * span[1] or 1.0)
     bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
-    axes.hist(
-        np.minimum(finite, span[1]),
-        bins=bins,
-        range=span,
-        histtype="stepfilled",
-        color="#B5C7D6",
-        label="null",
-    )
+    style: dict[str, Any] = {"histtype": "stepfilled", "color": "#B5C7D6", "label": "null"}
+    axes.hist(np.minimum(finite, span[1]), bins=bins, range=span, **style)
     if critical is not None and np.isfinite(critical):
         axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
-    if observed > end:  # at its place, it would leave no room for the null
+    if observed > end:  # drawn at its value, it would leave no room for the null
         text = f"{observed:,.0f} →" if np.isfinite(observed) else "∞ →"
         axes.text(0.9, 0.9, text, transform=axes.transAxes, ha="right", va="top", color=VERMILION)
     place = min(observed, end)
@@ -141,7 +116,7 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
 
 
 def _end(null: FloatArray, critical: float | None) -> float:
-    """Beyond which a value is so far that it would leave no room for the others."""
+    """Return the end of the axis: a value beyond it would leave no room for the others."""
     finite = null[np.isfinite(null)]
     most = float(np.quantile(finite, 0.95)) if finite.size else 1.0
     return FAR * max(most, critical if critical is not None and np.isfinite(critical) else 0.0)
@@ -157,18 +132,16 @@ def _beyond(parts: list[MapStatistics]) -> str:
 
 
 def _csv(result: KindResult) -> str:
-    letter = "z" if result.curve.level == "participant" else "t"
+    letter = letter_of(result.curve)
     columns = ["scores", "null map", f"largest |{letter}|", f"largest cluster mass (sum of |{letter}|)"]
     shown = [("decoding", result.curve), ("generalization", result.generalization)]
-    return csv_text(
-        columns,
-        [
-            [what, number, float(largest), float(mass)]
-            for what, stats in shown
-            if stats is not None
-            for number, (largest, mass) in enumerate(zip(stats.null_max, stats.null_mass, strict=True), 1)
-        ],
-    )
+    rows: list[list[str | float]] = [
+        [what, number, float(largest), float(mass)]
+        for what, stats in shown
+        if stats is not None
+        for number, (largest, mass) in enumerate(zip(stats.null_max, stats.null_mass, strict=True), 1)
+    ]
+    return csv_text(columns, rows)
 
 
 SECTION = Section(

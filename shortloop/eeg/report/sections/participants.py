@@ -1,4 +1,4 @@
-"""Small multiples: what each participant's own data show, all on one scale."""
+"""Small multiples: the map or curve of each participant, all on one scale."""
 
 from __future__ import annotations
 
@@ -10,53 +10,39 @@ import numpy as np
 from shortloop.base.text import one_line
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.labels import (
-    edges_of,
-    generalization_of,
-    plane_of,
-    score_label,
-    score_name,
-)
-from shortloop.eeg.report.numbers import participants_csv
-from shortloop.eeg.report.panels import colour_bar, colour_limits, draw_cells
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
-from shortloop.eeg.report.times import TimeScale, time_scale
-from shortloop.report.layout import LINE, PAD, short
-from shortloop.report.multiples import TICK, Multiples, Scale, multiples
+from shortloop.eeg.report.labels import SCORES, score_label
+from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits, draw_cells
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of
+from shortloop.eeg.report.sentences import counted, transfer
+from shortloop.eeg.report.summary import participants_csv
+from shortloop.eeg.report.times import TimeScale, edges_of, plane_of, time_scale
+from shortloop.report.layout import LINE, PAD, TICK, Multiples, Scale, multiples, short
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, WIDTH, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "participant_maps"]
+__all__ = ["SECTION"]
 
+SCORES_READ = "chance expected score scores"
 READS = (
-    *TIMES,
-    "test_phase",
-    "train_phase",
-    "curve.chance",
-    "curve.expected",
-    "curve.score",
-    "curve.scores",
-    "generalization.chance",
-    "generalization.expected",
-    "generalization.score",
-    "generalization.scores",
+    *(*TIMES, "test_phase", "train_phase"),
+    *(*fields_of("curve", SCORES_READ), *fields_of("generalization", SCORES_READ)),
 )
-COLUMNS = ((4, 4), (6, 3), (12, 4), (20, 5))  # up to so many participants, so many columns
+COLUMNS = ((4, 4), (6, 3), (12, 4), (20, 5))  # most participants, and their columns
 BAR = 0.75  # inches beside the panels: a colour bar and its numbers
 
 
 def participant_maps(result: KindResult) -> Figure:
-    """Every participant's own map, or curve where there is no map, on one scale."""
+    """Draw the map of each participant, or the curve if there is no map, on one scale."""
     count, scale = len(result.participants), time_scale(result)
     columns = min(count, next((number for most, number in COLUMNS if count <= most), 6))
     maps = result.generalization is not None
     x = scale.label("Training", short(result.train_phase, 16)) if maps else scale.label()
-    y = scale.label("Testing", short(result.test_phase, 16)) if maps else score_name(result.curve)
+    y = scale.label("Testing", short(result.test_phase, 16)) if maps else SCORES[result.curve.score]
     colours = score_label(result.generalization) if result.generalization else ""
-    if 1 < count == columns:  # one row is not as high as these labels are long
+    if 1 < count == columns:  # the labels are longer than one row is high
         y, colours = y.replace(", ", ",\n", 1), colours.replace(", ", ",\n", 1)
     title = f"{result.kind.capitalize()}: {'generalization' if maps else 'decoding'}, "
     title += "one participant" if count == 1 else "each participant"
@@ -89,16 +75,16 @@ def participant_maps(result: KindResult) -> Figure:
 
 
 def _ticks(axis: Scale, times: FloatArray, scale: TimeScale) -> Scale:
-    # One bin has a tick at its centre, and none at its edges.
+    # A single bin has a tick at its centre, and none at its edges.
     if len(times) > 1:
         return axis
     return replace(axis, ticks=times * scale.factor, labels=(scale.number(float(times[0])),))
 
 
 def _limits(result: KindResult) -> tuple[tuple[float, float, float, float], float]:
-    # Of both axes, and the height of a panel over its width.
+    # Limits of both axes, and height over width of a panel.
     if result.generalization is not None:
-        x, y = plane_of(result, time_scale(result))
+        x, y = plane_of(result)
         return (x[0], x[-1], y[0], y[-1]), float(np.clip(np.ptp(y) / np.ptp(x), 0.5, 2.0))
     x, stats = edges_of(result.train_times, time_scale(result)), result.curve
     known = np.append(stats.scores[np.isfinite(stats.scores)], stats.chance)
@@ -106,10 +92,11 @@ def _limits(result: KindResult) -> tuple[tuple[float, float, float, float], floa
     return (x[0], x[-1], known.min() - margin, known.max() + margin), 0.85
 
 
-def _maps(page: Axes, grid: Multiples, result: KindResult) -> tuple[Any, tuple[float, float, bool]]:
-    stats = generalization_of(result)
+def _maps(page: Axes, grid: Multiples, result: KindResult) -> tuple[Any, Limits]:
+    stats = result.generalization
+    assert stats is not None  # `_curves` draws the others
     limits = colour_limits(stats.scores, stats.chance, 99.5)
-    x, y = plane_of(result, time_scale(result))
+    x, y = plane_of(result)
     columns, rows = grid.inside(x, y[0])[:, 0], grid.inside(x[0], y)[:, 1]
     for (across, up), scores in zip(grid.corners, stats.scores):
         image = draw_cells(page, scores, across + columns, up + rows, limits)
@@ -140,7 +127,7 @@ def _curves(page: Axes, grid: Multiples, result: KindResult) -> None:
 
 
 def _labels(page: Axes, grid: Multiples, names: tuple[str, ...]) -> None:
-    """Names above panels, and ticks, with labels where no other panel is between them and the edge."""
+    """Write names above panels, and ticks; their labels only at the edges of the page."""
     count = len(names)
     for index, ((across, up), name) in enumerate(zip(grid.corners, names)):
         page.text(across, up + grid.height + TICK, short(name, min(56 // grid.columns, 24)), va="bottom")
@@ -171,26 +158,21 @@ def _lines(page: Axes, points: Any, color: str, width: float, style: Any = "-") 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     if result.generalization is None:
         return f"Cross-validated decoding of {result.train_phase}, not smoothed; dashed: chance."
-    to = f"from {result.train_phase} to {result.test_phase}"
-    if result.train_phase == result.test_phase:
-        to = f"across time within {result.train_phase}"
     return (
-        f"Generalization {to}, not smoothed, on one scale centred at chance; the most extreme 0.5 % of cells "
-        "may lie beyond its ends."
+        f"Generalization {transfer(result)}, not smoothed, on one scale centred at chance; the most extreme "
+        "0.5 % of cells may lie beyond its ends."
     )
-
-
-def _alt(result: KindResult) -> str:
-    count = len(result.participants)
-    return f"{count} panel{'s' * (count > 1)}."
-
-
-def _cost(result: KindResult) -> float:
-    return 2.0 + 0.1 * len(result.participants)
 
 
 SECTION = Section(
     "participants",
     "Each participant",
-    figure=SectionFigure(participant_maps, READS, _caption, _alt, _cost, participants_csv),
+    figure=SectionFigure(
+        participant_maps,
+        READS,
+        _caption,
+        alt=lambda result: f"{counted(len(result.participants), 'panel')}.",
+        cost=lambda result: 2.0 + 0.1 * len(result.participants),
+        numbers=participants_csv,
+    ),
 )

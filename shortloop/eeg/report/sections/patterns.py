@@ -1,4 +1,4 @@
-"""Activation patterns: what in the signal goes along with what classifiers say."""
+"""Activation patterns: the signal that covaries with the decision of classifiers."""
 
 from __future__ import annotations
 
@@ -7,44 +7,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.details import Patterns
-from shortloop.eeg.report.display_units import readable, scaled
-from shortloop.eeg.report.labels import (
-    edges_of,
-    title_of,
-)
-from shortloop.eeg.report.panels import colour_bar, colour_limits
-from shortloop.eeg.report.positions import Place, place_of
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
+from shortloop.eeg.report.content import KindResult, Patterns
+from shortloop.eeg.report.labels import readable, scaled
+from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
 from shortloop.eeg.report.sections.selected_features import name_channels
-from shortloop.eeg.report.sentences import listed
-from shortloop.eeg.report.times import bin_edges, time_scale
+from shortloop.eeg.report.sensors import Topography, topography_of
+from shortloop.eeg.report.times import bin_edges, edges_of, time_scale
 from shortloop.report.layout import arrange, short, subplots
+from shortloop.report.page import csv_text
 from shortloop.report.style import DIVERGING, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BANDS", "SECTION", "activation_patterns", "shown_bins"]
+__all__ = ["SECTION"]
 
-READS = (
-    *TIMES,
-    "curve.level",
-    "effect",
-    "peak",
-    "patterns.channels",
-    "patterns.frequencies",
-    "patterns.measured",
-    "patterns.of_frequencies",
-    "patterns.patterns",
-    "patterns.sensors",
-    "patterns.shown",
-    "patterns.unit",
-)
+PATTERNS = "channels frequencies of_frequencies patterns positions sensors shown unit"
+READS = (*TIMES, "curve.level", "effect", "peak", *fields_of("patterns", PATTERNS))
 CLASSES = 6  # at most, of which patterns are drawn
 BINS = 5
 BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamma", np.inf))
@@ -52,33 +35,25 @@ BANDS = (("delta", 4.0), ("theta", 8.0), ("alpha", 13.0), ("beta", 30.0), ("gamm
 
 
 class Column(NamedTuple):
-    """Topographies below each other, one for each class.
-
-    title: which time, or which frequencies.
-    values: float, (shown classes, channels). In a readable unit.
-    limits: of their colours, as `colour_limits` gives them.
-    """
+    """Topographies of one time or frequency band below each other, one for each class."""
 
     title: str
-    values: FloatArray
-    limits: tuple[float, float, bool]
+    values: FloatArray  # (shown classes, channels), in a readable unit
+    limits: Limits
 
 
 def activation_patterns(result: KindResult) -> Figure:
-    """Activation patterns as topographies, or of all channels in a map where positions are not known.
+    """Draw patterns as topographies; as a map of all channels if their positions are unknown.
 
     Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
     """
     known = _known(result)
-    place = place_of(known.channels, known.measured)
+    place = topography_of(known.channels, known.positions)
     return _images(result) if place is None else _topographies(result, place)
 
 
 def shown_bins(result: KindResult) -> list[int]:
-    """Bins whose patterns are shown, increasing: the peak, and others spread over the effect around it.
-
-    Spread over all bins if the peak is not significant.
-    """
+    """Choose bins, increasing: the peak, and others spread over its effect, or over all if it has none."""
     first, last = result.effect or (0, len(result.train_times) - 1)
     spread = np.unique(np.linspace(first, last, BINS).round().astype(int))
     spread[np.argmin(np.abs(spread - result.peak))] = result.peak
@@ -91,7 +66,7 @@ def _known(result: KindResult) -> Patterns:
 
 
 def _columns(result: KindResult) -> tuple[list[Column], str]:
-    """The columns, and the unit of what is in them."""
+    """Return the columns, and the unit of their values."""
     known, scale = _known(result), time_scale(result)
     assert known.patterns is not None
     if known.of_frequencies is None or known.frequencies is None:
@@ -110,8 +85,9 @@ def _columns(result: KindResult) -> tuple[list[Column], str]:
         inside = (known.frequencies >= low) & (known.frequencies < high)
         if inside.any():
             values = factor * every[..., inside].mean(axis=-1)
-            title = f"{name}\n{_span(known.frequencies[inside])}"
-            columns.append(Column(title, values, colour_limits(values, 0.0)))
+            lowest, highest = known.frequencies[inside].min(), known.frequencies[inside].max()
+            span = f"{lowest:g} Hz" if lowest == highest else f"{lowest:g}–{highest:g} Hz"
+            columns.append(Column(f"{name}\n{span}", values, colour_limits(values, 0.0)))
         low = high
     return columns, unit
 
@@ -120,12 +96,7 @@ def _largest(values: FloatArray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
-def _span(frequencies: FloatArray) -> str:
-    low, high = frequencies.min(), frequencies.max()
-    return f"{low:g} Hz" if low == high else f"{low:g}–{high:g} Hz"
-
-
-def _topographies(result: KindResult, head: Place) -> Figure:
+def _topographies(result: KindResult, head: Topography) -> Figure:
     import mne
 
     known, (columns, unit) = _known(result), _columns(result)
@@ -139,16 +110,8 @@ def _topographies(result: KindResult, head: Place) -> Figure:
             low, high, _ = column.limits
             for axes, each in zip(panels, head.values_of(column.values[:, placed]), strict=True):
                 if np.isfinite(each).all():
-                    mne.viz.plot_topomap(
-                        each,
-                        head.info,
-                        axes=axes,
-                        show=False,
-                        cmap=DIVERGING,
-                        vlim=(low, high),
-                        contours=4,
-                        res=40,
-                    )
+                    style: dict[str, Any] = {"cmap": DIVERGING, "vlim": (low, high), "contours": 4, "res": 40}
+                    mne.viz.plot_topomap(each, head.info, axes=axes, show=False, **style)
                 else:
                     axes.set_axis_off()
         for axes, name in zip(grid[:, 0], classes, strict=True):
@@ -199,10 +162,8 @@ def _images(result: KindResult) -> Figure:
     return figure
 
 
-def _bar(
-    figure: Figure, limits: tuple[float, float, bool], top: float, label: str, below: Axes | None = None
-) -> None:
-    """A bar of colours in the middle, or below a panel, from so many inches above the edge on down."""
+def _bar(figure: Figure, limits: Limits, top: float, label: str, below: Axes | None = None) -> None:
+    """Draw a colour bar in the middle, or below a panel, under a height in inches."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -221,13 +182,12 @@ def _applies(result: KindResult) -> bool:
 
 
 def _parts(result: KindResult) -> list[tuple[str, str, KindResult]]:
-    """Of sensors of several types, which have scales and places of their own, each alone."""
+    # Types of sensors have scales and positions of their own.
     parts = _known(result).parts
     if not parts:
         return [("", "", result)]
-    return [
-        (f"_{name}", f" of {each.sensors}", replace(result, patterns=each)) for name, each in parts.items()
-    ]
+    of_parts = [(name, each.sensors, replace(result, patterns=each)) for name, each in parts.items()]
+    return [(f"_{name}", f" of {sensors}", part) for name, sensors, part in of_parts]
 
 
 def _title(result: KindResult) -> str:
@@ -237,7 +197,7 @@ def _title(result: KindResult) -> str:
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     known = _known(result)
-    place = place_of(known.channels, known.measured)
+    place = topography_of(known.channels, known.positions)
     peak = time_scale(result).point(float(result.train_times[result.peak]))
     bands = known.of_frequencies is not None
     if place is not None:
@@ -290,10 +250,6 @@ def _alt(result: KindResult) -> str:
     return f"At {at_peak}{over}: {'; '.join(said)}." if said else ""
 
 
-def _cost(result: KindResult) -> float:
-    return 12.0
-
-
 def _csv(result: KindResult) -> str:
     known = _known(result)
     factor, unit = readable(known.unit)
@@ -312,7 +268,7 @@ SECTION = Section(
     "patterns",
     "Activation patterns",
     _applies,
-    figure=SectionFigure(activation_patterns, READS, _caption, _alt, _cost, _csv),
+    figure=SectionFigure(activation_patterns, READS, _caption, _alt, lambda result: 12.0, _csv),
     stages=("patterns",),
     parts=_parts,
 )

@@ -1,4 +1,4 @@
-"""What a section of the report is: what a reader is shown and told of one kind of features."""
+"""A section of the report: figure, table and words about one kind of features."""
 
 from __future__ import annotations
 
@@ -7,77 +7,56 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shortloop.eeg.report.content import KindResult
+from shortloop.report.layout import short
 from shortloop.report.page import PageTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TIMES", "Section", "SectionFigure"]
-
+__all__ = ["TIMES", "Section", "SectionFigure", "fields_of", "title_of"]
 
 T = TypeVar("T")
 
-
 TIMES = ("kind", "participants", "test_times", "time_unit", "train_times")
-"""What nearly every figure reads of a result."""
-
-
-def _all(result: KindResult) -> bool:
-    return True
-
-
-def _whole(result: KindResult) -> list[tuple[str, str, KindResult]]:
-    return [("", "", result)]
-
-
-def _nothing(result: object) -> str:
-    return ""
-
-
-def _as_long_as_any(result: object) -> float:
-    return 4.0
+"""Fields that nearly every figure reads."""
 
 
 @dataclass(frozen=True)
 class SectionFigure(Generic[T]):
-    """The figure of a section, or another that shows records of some type.
-
-    draw: draws it, given the fields that `reads` names, and none else: while these stay the same, the figure
-        is not drawn again.
-    caption: says what is seen in it and how that was computed; takes the result, and the study as plain data,
-        of which anything may be missing.
-    alt: says in a sentence what it shows, for those who do not see it.
-    cost: rough time that drawing it takes, relative to the other figures.
-    numbers: gives what is drawn as text, for a file beside the page.
-    """
+    """A figure of records of some type, and the words about it."""
 
     draw: Callable[[T], Figure]
-    reads: tuple[str, ...]
-    caption: Callable[[T, dict[str, Any]], str]
-    alt: Callable[[T], str] = _nothing
-    cost: Callable[[T], float] = _as_long_as_any
-    numbers: Callable[[T], str] | None = None
+    reads: tuple[str, ...]  # the fields that `draw` may read: it is drawn again only if these changed
+    caption: Callable[[T, dict[str, Any]], str]  # also takes the study as plain data; fields may be missing
+    alt: Callable[[T], str] = lambda result: ""  # a sentence for those who do not see it
+    cost: Callable[[T], float] = lambda result: 4.0  # rough time of drawing, relative to other figures
+    numbers: Callable[[T], str] | None = None  # gives the drawn numbers as CSV
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report; all of it takes the result of one kind of features.
+    """A section of the report; its functions take the result of one kind of features."""
 
-    name: end of the name of its figure's files.
-    title: title of its figure.
-    applies: whether there is anything to show. Default: there always is.
-    finding: what was found, in a sentence or two for the top of the page.
-    table: gives a table, which is shown below all figures.
-    stages: stages that it shows something of, beside those that the group's statistics were made from.
-    parts: gives what is shown in figures of their own: of each the end of its name, of its title, and what it
-        shows. Default: there is one figure, of all.
-    """
-
-    name: str
-    title: str
-    applies: Callable[[KindResult], bool] = _all
-    finding: Callable[[KindResult], str] = _nothing
+    name: str  # of the figure's files
+    title: str  # of the figure
+    applies: Callable[[KindResult], bool] = lambda result: True
+    finding: Callable[[KindResult], str] = lambda result: ""  # sentences for the top of the page
     figure: SectionFigure[KindResult] | None = None
-    table: Callable[[KindResult], PageTable] | None = None
-    stages: tuple[str, ...] = ()
-    parts: Callable[[KindResult], list[tuple[str, str, KindResult]]] = _whole
+    table: Callable[[KindResult], PageTable] | None = None  # shown below all figures
+    stages: tuple[str, ...] = ()  # that it shows results of, besides those behind the group's statistics
+    # Gives the results that have figures of their own, with the ends of these figures' names and titles.
+    parts: Callable[[KindResult], list[tuple[str, str, KindResult]]] = lambda result: [("", "", result)]
+
+
+def fields_of(name: str, fields: str) -> tuple[str, ...]:
+    """Name fields of the field `name`, separated by blanks, for `SectionFigure.reads`."""
+    return tuple(f"{name}.{field}" for field in fields.split())
+
+
+def title_of(result: KindResult, what: str) -> str:
+    """Title of a figure: kind of features, what it shows, and of whom."""
+    if result.curve.level == "participant":
+        whose = f", participant {short(result.participants[0], 20)}"
+    else:
+        whose = f", group of {len(result.participants)}"
+    return f"{result.kind.capitalize()}: {what}{whose}"

@@ -1,4 +1,4 @@
-"""Selected features: how many of them folds kept, when, and of which channels."""
+"""Selected features: the share of them that folds kept, by time and channel."""
 
 from __future__ import annotations
 
@@ -7,39 +7,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.details import Patterns
-from shortloop.eeg.report.labels import (
-    edges_of,
-    title_of,
-)
-from shortloop.eeg.report.panels import colour_bar
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure
-from shortloop.eeg.report.times import time_scale
+from shortloop.eeg.report.content import KindResult, Patterns
+from shortloop.eeg.report.panels import colour_bar_below
+from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of, title_of
+from shortloop.eeg.report.times import edges_of, time_scale
 from shortloop.report.layout import arrange, short
+from shortloop.report.page import csv_text
 from shortloop.report.style import BLUE, GREY, SEQUENTIAL, new_figure, styled
-from shortloop.report.tables import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "name_channels", "selected_features"]
+__all__ = ["SECTION", "name_channels"]
 
-READS = (
-    *TIMES,
-    "curve.level",
-    "patterns.channels",
-    "patterns.features",
-    "patterns.kept",
-    "patterns.kept_channels",
-)
+READS = (*TIMES, "curve.level", *fields_of("patterns", "channels features kept kept_channels"))
 RIGHT = 0.15  # inches, for half of the last number of the colour bar
 NAMES = 26  # channels that have a name at an axis
 
 
 def selected_features(result: KindResult) -> Figure:
-    """Share of the features that folds kept, over time, and that of each channel."""
+    """Draw the share of the features that folds kept, over time, and that of each channel."""
     known, scale = _known(result), time_scale(result)
     edges = edges_of(result.train_times, scale)
     channels = known.kept_channels
@@ -59,21 +47,13 @@ def selected_features(result: KindResult) -> Figure:
         else:
             share = 100 * channels.T
             limits = 0.0, float(share.max()) or 1.0, False
-            image = panels[1].pcolormesh(
-                edges,
-                np.arange(len(share) + 1),
-                share,
-                cmap=SEQUENTIAL,
-                vmin=0.0,
-                vmax=limits[1],
-                rasterized=True,
-            )
+            colours: dict[str, Any] = {"cmap": SEQUENTIAL, "vmin": 0.0, "vmax": limits[1]}
+            rows = np.arange(len(share) + 1)
+            image = panels[1].pcolormesh(edges, rows, share, rasterized=True, **colours)
             panels[1].set_title("Of each channel")
             name_channels(panels[1], known.channels)
             area = arrange(figure, panels, 2, title, height=3.4, right=RIGHT, below=0.62)
-            high, frame = figure.get_figheight(), panels[1].get_position()
-            place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
-            colour_bar(image, place, limits, "Features kept (%)")
+            colour_bar_below(image, panels[1], area, limits, "Features kept (%)")
         handles, labels = panels[0].get_legend_handles_labels()
         frame = panels[0].get_position()
         anchor = frame.x0 + frame.width / 2, 0.01
@@ -82,7 +62,7 @@ def selected_features(result: KindResult) -> Figure:
 
 
 def name_channels(axes: Axes, channels: tuple[str, ...]) -> None:
-    """Names of channels at the y axis of a map of channels, the first on top; not all where they are many."""
+    """Write names of channels at the y axis of a map, the first on top; every other one of many."""
     step = -(-len(channels) // NAMES)
     axes.set_yticks(np.arange(0, len(channels), step) + 0.5, [short(name, 10) for name in channels[::step]])
     axes.set_ylim(len(channels), 0)
@@ -90,8 +70,7 @@ def name_channels(axes: Axes, channels: tuple[str, ...]) -> None:
 
 
 def _known(result: KindResult) -> Patterns:
-    if result.patterns is None:
-        raise ValueError(f"{result.kind}: it is not known which features were kept")
+    assert result.patterns is not None  # the section applies
     return result.patterns
 
 
@@ -107,10 +86,6 @@ def _curve(axes: Axes, known: Patterns, times: FloatArray) -> None:
     axes.set_ylim(bottom=0.0)
     axes.set_ylabel("Features kept (%)")
     axes.set_title(f"Of all {known.features:,}")
-
-
-def _applies(result: KindResult) -> bool:
-    return result.patterns is not None and bool((result.patterns.kept < 1).any())
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
@@ -138,9 +113,8 @@ def _csv(result: KindResult) -> str:
         rows += [[float(time), name, "all", value] for time, value in zip(result.train_times, share.tolist())]
     if known.kept_channels is not None:
         for time, share in zip(result.train_times, 100 * known.kept_channels):
-            rows += [
-                [float(time), "mean", *each] for each in zip(known.channels, share.tolist(), strict=True)
-            ]
+            named = zip(known.channels, share.tolist(), strict=True)
+            rows += [[float(time), "mean", *each] for each in named]
     columns = [f"train time ({result.time_unit})", "participant", "channel", "features kept (%)"]
     return csv_text(columns, rows)
 
@@ -148,7 +122,7 @@ def _csv(result: KindResult) -> str:
 SECTION = Section(
     "selected_features",
     "Selected features",
-    _applies,
+    lambda result: result.patterns is not None and bool((result.patterns.kept < 1).any()),
     figure=SectionFigure(selected_features, READS, _caption, _alt, numbers=_csv),
     stages=("patterns",),
 )

@@ -1,0 +1,166 @@
+"""Tables of the report: the effects that were found, and the best score of each participant."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from shortloop.eeg.group.settings import SHARED_TRAINING
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.labels import chance_text, p_alone, score_text
+from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.report.summary import effect_parts, group_findings, participant_table
+from shortloop.eeg.report.times import TimeScale, time_scale
+from shortloop.report.files import TABLES
+from shortloop.report.page import PageTable, TableRow, csv_text, slug
+
+__all__ = ["BEST_SCORES", "EFFECTS"]
+
+NONE = "–"
+
+
+def effects(result: KindResult) -> PageTable:
+    """List each significant cluster of the curve and of the map; if there is none, the peak."""
+    found, scale, group = group_findings(result), time_scale(result), result.curve.level == "group"
+    curve, plane = found["curve"], found["generalization"]
+    here = f"Decoding in {result.train_phase}"
+    rows = [_effect(here, each or curve, scale, result) for each in curve["clusters"] or [None]]
+    if plane is not None:
+        to = f"Generalization to {result.test_phase}"
+        rows += [_effect(to, each or plane, scale, result) for each in plane["regions"] or [None]]
+    heads = ("Direction", "When", "Corrected p", f"Peak (chance {chance_text(result.curve)})", "Peak at")
+    d = (
+        f" Cohen's d is that of the {'smoothed ' if result.smoothed else ''}scores against chance, over "
+        "participants, in the one bin of the peak; as this is chosen for its size, it tends to be too large."
+    )
+    return PageTable(
+        title=f"Effects, {result.kind}",
+        caption="Clusters that differ from chance; where there is none, the highest score. A peak is the "
+        f"score farthest from chance; p is corrected by cluster mass.{d if group else ''}",
+        of="Scores",
+        columns=heads + ("Cohen's d (95 % CI)",) * group,
+        rows=tuple(rows),
+        file=f"{TABLES}/{slug(result.kind)}_effects.csv",
+        content=_effects_csv(result, found),
+        words=True,
+    )
+
+
+def _effect(name: str, found: dict[str, Any], scale: TimeScale, result: KindResult) -> TableRow:
+    when = at = NONE
+    if "start" in found:
+        when = scale.span(found["start"], found["end"])
+    elif "train" in found:
+        when = f"trained {scale.span(*found['train'])}, tested {scale.span(*found['test'])}"
+    if found["peak"] is not None and "peak_time" in found:
+        at = scale.point(found["peak_time"])
+    elif found["peak"] is not None:
+        trained, tested = scale.point(found["peak_train_time"]), scale.point(found["peak_test_time"])
+        at = f"trained {trained}, tested {tested}"
+    peak = score_text(result.curve.score, found["peak"])
+    cells = [found.get("direction", "not significant"), when, p_alone(found["p"]), peak, at]
+    if result.curve.level == "group":
+        d, ends = (NONE, "") if found["effect"] is None else effect_parts(found["effect"])
+        cells.append(f"{d} ({ends})" if ends else d)
+    return TableRow(name, tuple(cells))
+
+
+def _effects_csv(result: KindResult, found: dict[str, Any]) -> str:
+    unit = result.time_unit
+    columns = ["scores", "direction", f"train from ({unit})", f"train to ({unit})", f"test from ({unit})"]
+    columns += [f"test to ({unit})", "corrected p", "peak", f"peak train time ({unit})"]
+    columns += [f"peak test time ({unit})", "d", "d low", "d high"]
+    rows = []
+    for each in found["curve"]["clusters"]:
+        times, peak = (each["start"], each["end"], None, None), (each["peak_time"], None)
+        rows.append(["decoding", each["direction"], *times, each["p"], each["peak"], *peak, *_d(each)])
+    for each in (found["generalization"] or {"regions": ()})["regions"]:
+        times, peak = (*each["train"], *each["test"]), (each["peak_train_time"], each["peak_test_time"])
+        rows.append(["generalization", each["direction"], *times, each["p"], each["peak"], *peak, *_d(each)])
+    return csv_text(columns, rows)
+
+
+def _d(found: dict[str, Any]) -> list[float | None]:
+    return [(found["effect"] or {}).get(each) for each in ("d", "low", "high")]
+
+
+def best_scores(result: KindResult) -> PageTable:
+    """List the best score of each participant, and of their mean."""
+    scale, table = time_scale(result), participant_table(result)
+    scored = "AUC" if result.curve.score == "auc" else "%"
+    tested = bool(result.individual)
+    interval, p = ["95 % interval"] * tested, ["p"] * tested
+    heads = [f"Decoding in {result.train_phase} ({scored})", *interval, f"at ({scale.unit})", *p]
+    fields = ["peak", "low", "high", "peak_time", "p", "chance"]
+    if result.generalization is not None:
+        heads += [f"Generalization to {result.test_phase} ({scored})", *interval]
+        heads += [f"trained at ({scale.unit})", f"tested at ({scale.unit})", *p]
+        more = ("peak", "low", "high", "train_time", "test_time", "p")
+        fields += [f"generalization_{each}" for each in more]
+    rows = [TableRow(row["participant"], _cells(row, scale, result)) for row in table]
+    if result.curve.level == "group":
+        found = group_findings(result)
+        plane = found["generalization"] or {}
+        mean = {
+            "peak": found["curve"]["peak"],
+            "peak_time": found["curve"]["peak_time"],
+            "generalization_peak": plane.get("peak"),
+            "generalization_train_time": plane.get("peak_train_time"),
+            "generalization_test_time": plane.get("peak_test_time"),
+        }
+        name = "Mean, smoothed" if result.smoothed else "Mean"
+        rows.append(TableRow(name, _cells(mean, scale, result), total=True))
+    return PageTable(
+        title=f"Participants, {result.kind}",
+        caption="Best score of each participant, not smoothed, and when; chance is "
+        f"{chance_text(result.curve)}.{_tests(result)}",
+        of="Participant",
+        columns=tuple(heads),
+        rows=tuple(rows),
+        file=f"{TABLES}/{slug(result.kind)}_best_scores.csv",
+        content=csv_text(
+            ["participant", *fields], [[row["participant"], *map(row.get, fields)] for row in table]
+        ),
+    )
+
+
+def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[str, ...]:
+    score = partial(score_text, result.curve.score, unit=False)
+    shown: list[tuple[str, tuple[str, ...]]] = [("", ("peak_time",))]
+    if result.generalization is not None:
+        shown.append(("generalization_", ("generalization_train_time", "generalization_test_time")))
+    cells = []
+    for prefix, times in shown:
+        low, high, p = (row.get(f"{prefix}{name}") for name in ("low", "high", "p"))
+        cells.append(score(row[f"{prefix}peak"]))
+        if result.individual:
+            cells.append(NONE if low is None or high is None else f"{score(low)} to {score(high)}")
+        cells += [NONE if row[name] is None else scale.number(row[name]) for name in times]
+        if result.individual:
+            cells.append(NONE if p is None else p_alone(p))
+    return tuple(cells)
+
+
+def _tests(result: KindResult) -> str:
+    """Describe intervals and tests of participants."""
+    if not result.individual:
+        return ""
+    one = result.individual[0]
+    smoothed = "smoothed and " if result.smoothed else ""
+    shared = ""
+    if SHARED_TRAINING in one.curve.note:
+        shared = (
+            f" In {result.train_phase} these p are too small, as folds share their training trials, which "
+            'permutations of the test labels do not show; permutations.null = "training-labels" does.'
+        )
+    return (
+        f" Intervals ({100 * one.level:g} %) are of {one.draws:,} samples of the trials with replacement, "
+        "with the predictions as they are: they say how sure the score of these classifiers is, not that it "
+        "is the largest of many. p, two-sided, is that of the participant's largest |z| against its own "
+        f"{len(one.curve.null_max):,} permutations, {smoothed}corrected for all bins: (1 + b) / (1 + m) "
+        f"for b of m permutations that reach it.{shared}"
+    )
+
+
+EFFECTS = Section("effects", "Effects", table=effects)
+BEST_SCORES = Section("best_scores", "Participants", table=best_scores)

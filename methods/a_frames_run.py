@@ -40,9 +40,8 @@ class FramesRun(Stage):
         return [str(options["runner"]).partition(":")[0], *cast("list[str]", options["needs"])]
 
     def finish(self, out: Outputs) -> Finished:
-        """Measure, and check what it came to."""
-        from shortloop.frames.measure import measure
-        from shortloop.frames.table import facts_of
+        """Measure, and check the result."""
+        from shortloop.frames.measure import facts_of, measure
         from shortloop.frames.work import Work
 
         work = Work.on(self.table, self.library, self.workers, self.seed)

@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["check_engine"]
 
-PATIENCE = 300.0  # s that a run may take, and an engine to end
+TIMEOUT = 300.0  # s, of a run, and of an engine to end
 FAULT = "SHORTLOOP_CHECK_FAULT"
 METHODS = {
     "checked": '''\
@@ -144,7 +144,7 @@ def _jobs(project: Path, before: set[Path] | None = None) -> dict[str, Any]:
 
 
 def _check_nothing_is_left(fault: Path) -> None:
-    marker, deadline = f"{FAULT}={fault}\0".encode(), time.monotonic() + PATIENCE
+    marker, deadline = f"{FAULT}={fault}\0".encode(), time.monotonic() + TIMEOUT
     while left := [each for each in Path("/proc").glob("[0-9]*") if _says(each, marker)]:
         assert time.monotonic() < deadline, f"processes are left: {', '.join(each.name for each in left)}"
         time.sleep(0.05)
@@ -164,7 +164,7 @@ def _shortloop(folder: Path, *words: str, **environment: str) -> None:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

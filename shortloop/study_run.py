@@ -62,8 +62,8 @@ class StudyKind(Generic[S]):
     ) -> int:
         """Run a pipeline on a study; the ``main`` of a build script.
 
-        Its file is that of the variable SHORTLOOP_SETTINGS or STUDY, else ``<noun>.toml`` in the project, or the
-        embedded one.
+        Its file is that of the variable SHORTLOOP_SETTINGS or STUDY, else ``<noun>.toml`` of the project, else
+        the embedded file.
         """
         try:
             need(self.extra, self.libraries)  # before any job needs them

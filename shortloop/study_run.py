@@ -62,7 +62,7 @@ class StudyKind(Generic[S]):
     ) -> int:
         """Run a pipeline on a study; the ``main`` of a build script.
 
-        Its file is that of the variable SHORTLOOP_SETTINGS or STUDY, else ``<noun>.toml`` of the project, else
+        Its file is that of SHORTLOOP_SETTINGS or STUDY in the environment, or the project's ``<noun>.toml``, or
         the embedded file.
         """
         try:

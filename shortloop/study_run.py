@@ -62,8 +62,8 @@ class StudyKind(Generic[S]):
     ) -> int:
         """Run a pipeline on a study; the ``main`` of a build script.
 
-        Its file is that of SHORTLOOP_SETTINGS or STUDY in the environment, or the project's ``<noun>.toml``, or
-        the embedded file.
+        Its file is that of the variable SHORTLOOP_SETTINGS or STUDY, else ``<noun>.toml`` in the project,
+        else the embedded one.
         """
         try:
             need(self.extra, self.libraries)  # before any job needs them

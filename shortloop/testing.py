@@ -124,10 +124,10 @@ def _check_jobs(expected: dict[str, Any], found: dict[str, Any], name: str) -> N
     for job, (manifest, record) in found.items():
         for field in ("key", "content"):
             assert manifest[field] == expected[job][0][field], f"{job}: another {field} than on slices"
-        said = record["engine"]
-        assert said["name"] == name.partition(":")[0]
-        assert said.get("version"), "described() lacks the version of its library"
-        assert said.get("where"), "described() lacks where it is"
+        described = record["engine"]
+        assert described["name"] == name.partition(":")[0]
+        assert described.get("version"), "described() lacks the version of its library"
+        assert described.get("where"), "described() lacks where it is"
         assert {each["threads_used"] for each in record["threads"]} == {1}, f"{job}: several threads"
 
 

@@ -37,9 +37,9 @@ def is_asked_for() -> bool:
 def complete(group: Any) -> int:
     """Print completions, and return the exit status: 1 if fish should offer files."""
     _, _, shell = os.environ[VARIABLE].partition("_")
-    words, begun = _words(shell)
+    words, prefix = _words(shell)
     try:
-        found = [each for each in _candidates(group, words, begun) if each.word.startswith(begun)]
+        found = [each for each in _candidates(group, words, prefix) if each.word.startswith(prefix)]
     except Exception:  # no project, or an unreadable one: print no error at a prompt
         found = []
     if shell == "zsh":
@@ -63,14 +63,14 @@ def _words(shell: str) -> tuple[list[str], str]:
     if shell == "bash":
         place = int(os.environ["COMP_CWORD"])
         words = _split(os.environ["COMP_WORDS"])
-        words, begun = words[1:place], "".join(words[place : place + 1])
-        if begun == "=":  # a separate word in bash
-            begun = ""
-        return [word for word in words if word != "="], begun
+        words, prefix = words[1:place], "".join(words[place : place + 1])
+        if prefix == "=":  # a separate word in bash
+            prefix = ""
+        return [word for word in words if word != "="], prefix
     line = os.environ.get("_TYPER_COMPLETE_ARGS", "")
     words = _split(line)[1:]
-    begun = words.pop() if words and not line.endswith(" ") else ""
-    return words, begun
+    prefix = words.pop() if words and not line.endswith(" ") else ""
+    return words, prefix
 
 
 def _split(line: str) -> list[str]:
@@ -80,17 +80,17 @@ def _split(line: str) -> list[str]:
         return line.split()
 
 
-def _candidates(group: Any, words: Sequence[str], begun: str) -> Iterator[Candidate]:
+def _candidates(group: Any, words: Sequence[str], prefix: str) -> Iterator[Candidate]:
     place = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
     command = group if place is None else group.commands[words[place]]
     given = words if place is None else words[place + 1 :]
     options = {name: each for each in command.params if _is_option(each) for name in each.opts}
-    name, equals, _ = begun.partition("=")
+    name, equals, _ = prefix.partition("=")
     if equals and name in options:
         yield from (Candidate(f"{name}={each}") for each in _values(command.name, options[name].name))
     elif given and _takes_value(options.get(given[-1])):
         yield from map(Candidate, _values(command.name, options[given[-1]].name))
-    elif begun.startswith("-"):
+    elif prefix.startswith("-"):
         yield from _options(options, given)
     elif command is group:
         yield from (Candidate(each, _first_line(one.help)) for each, one in group.commands.items())

@@ -91,8 +91,8 @@ def _end_with(error: Exception) -> typing.NoReturn:
     from shortloop.exax.tracebacks import user_traceback
 
     print(user_traceback(error), file=sys.stderr)
-    said = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
-    _end(1, said if document.is_asked_for() else None, quiet=True)
+    unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
+    _end(1, unexpected if document.is_asked_for() else None, quiet=True)
 
 
 def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:

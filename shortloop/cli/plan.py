@@ -72,11 +72,11 @@ def _print_jobs(jobs: Sequence[Built]) -> None:
 
 
 def _reasons(jobs: Sequence[Built]) -> Iterator[str]:
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for job in jobs:
         if job.reason:
-            alike.setdefault((job.stage, job.plan, job.reason), []).append(job.variant)
-    for (stage, what, reason), variants in alike.items():
+            groups.setdefault((job.stage, job.plan, job.reason), []).append(job.variant)
+    for (stage, what, reason), variants in groups.items():
         named = short_list([*filter(None, dict.fromkeys(variants))])
         yield f"{BEGINS.get(what, '')}{len(variants)} × {stage}{f' ({named})' if named else ''}: {reason}"
 

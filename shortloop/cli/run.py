@@ -63,27 +63,27 @@ def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | No
         command = ["--config", str(configuration_file()), "run"]
         # A server that was just started has just loaded the methods and listed the workdirs.
         quick = ["--quick"] if server.is_fresh else []
-        told, tell = os.pipe()
-        asked, ask = os.pipe()
+        ready_read, ready_write = os.pipe()
+        needed_read, needed_write = os.pipe()
         alone = script if server.is_fresh else ""
-        begin = partial(_begin, alone, told, ask)
-        run = fork_ax([*command, *quick, script], environ, begin, [told, ask])
-        os.close(ask)
+        begin = partial(_begin, alone, ready_read, needed_write)
+        run = fork_ax([*command, *quick, script], environ, begin, [ready_read, needed_write])
+        os.close(needed_write)
         try:
             if check is not None:
                 check()
             if alone:
                 with _ctrl_c_passed_on(), run.passing_signals_on():
-                    server.is_needed = bool(os.read(asked, len(NEEDED)))
+                    server.is_needed = bool(os.read(needed_read, len(NEEDED)))
                 if not server.is_needed:
                     return run.wait()
             server.wait()
             with _ctrl_c_passed_on(), run.passing_signals_on():
-                os.write(tell, b"go")
+                os.write(ready_write, b"go")
                 return run.wait()
         finally:
-            os.close(tell)
-            os.close(asked)
+            os.close(ready_write)
+            os.close(needed_read)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _ctrl_c_passed_on() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _begin(alone: str, told: int, ask: int) -> None:
+def _begin(alone: str, ready: int, needed: int) -> None:
     """In the run, until the server answers: import what build scripts need, and finish without the server if
     all jobs are cached."""
     from shortloop.exax.patches.loading import load_from_source
@@ -109,6 +109,6 @@ def _begin(alone: str, told: int, ask: int) -> None:
     status = run_without_server(alone) if alone else None
     if status is not None:
         raise SystemExit(status)
-    os.write(ask, NEEDED)
-    if not os.read(told, 2):
+    os.write(needed, NEEDED)
+    if not os.read(ready, 2):
         raise SystemExit(1)

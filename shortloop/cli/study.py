@@ -55,10 +55,10 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: boo
     """Read a file, open all data that it names, print all problems, and return the exit status."""
     from shortloop.settings.explain import WrongSettings
 
-    said, opened, notes = "", "no data were opened", tuple[str, ...]()
+    summary, opened, notes = "", "no data were opened", tuple[str, ...]()
     problems: Sequence[InputError] = ()
     try:
-        said = kind.check(file)
+        summary = kind.check(file)
     except WrongSettings as error:
         if len(error.every) == 1 and not as_json:
             raise
@@ -70,7 +70,7 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: boo
         opened = ""
     if as_json:
         wrong = [error_fields(each) for each in problems]
-        found = {"settings": said, "opened": opened, "problems": wrong, "notes": notes}
+        found = {"settings": summary, "opened": opened, "problems": wrong, "notes": notes}
         print_document({"file": file, "noun": kind.noun, **found})
     elif problems:
         for number, problem in enumerate(problems, start=1):
@@ -78,5 +78,5 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: boo
         print_lines(*notes)
         print_lines(f"{one_line(file)}: {counted(len(problems), 'problem')}; {opened}")
     else:
-        print_lines(f"{one_line(file)} is fine: {said}", *notes, *filter(None, [opened]))
+        print_lines(f"{one_line(file)} is fine: {summary}", *notes, *filter(None, [opened]))
     return 1 if problems else 0

@@ -89,34 +89,34 @@ def measure(
     work: Work, runner: str, transformation: str, repeats: int, limit: float, python: Path | None = None
 ) -> Measured:
     """Measure a runner, given as module:function, for at most `limit` seconds, with a Python of its own."""
-    heard, told = Pipe()
-    with tempfile.TemporaryDirectory() as name, heard:
+    receiver, sender = Pipe()
+    with tempfile.TemporaryDirectory() as name, receiver:
         folder, here = Path(name), Path(name) / "here"
         here.mkdir()
-        with told, (folder / "errors").open("wb") as errors:
+        with sender, (folder / "errors").open("wb") as errors:
             child = subprocess.Popen(
-                [str(python or sys.executable), "-c", MAIN.format(told.fileno())],
+                [str(python or sys.executable), "-c", MAIN.format(sender.fileno())],
                 cwd=here,
                 env=environment(work.workers, None if python is None else folder),
                 stdin=subprocess.PIPE,
                 stdout=errors,
                 stderr=errors,
-                pass_fds=[told.fileno()],
+                pass_fds=[sender.fileno()],
                 start_new_session=True,
             )
         try:
             with suppress(BrokenPipeError):
                 work = replace(work, folder=os.path.abspath(work.folder))
-                heard.send((work, runner, transformation, repeats))
-            measured = _listen(child, heard, limit)
+                receiver.send((work, runner, transformation, repeats))
+            measured = _listen(child, receiver, limit)
             status = child.returncode
         finally:
             _end(child)
         if not measured.failed:
             measured.result = pickle.loads((here / RESULT).read_bytes())
         elif measured.failed == ENDED:
-            said = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            last = " / ".join(line.strip() for line in said[-ERROR_LINES:])
+            output = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            last = " / ".join(line.strip() for line in output[-ERROR_LINES:])
             measured.failed = f"failed: {last or f'ended with status {status}'}"
             if status == -signal.SIGKILL and not last:
                 measured.failed = "was killed: perhaps there was not enough memory"
@@ -150,19 +150,19 @@ def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
     }
 
 
-def _listen(child: subprocess.Popen[bytes], heard: Connection, limit: float) -> Measured:
+def _listen(child: subprocess.Popen[bytes], receiver: Connection, limit: float) -> Measured:
     """Receive what the process reports, and sample its memory meanwhile."""
     measured, sampling = Measured(), False
     until = time.monotonic() + limit
     try:
         while (left := until - time.monotonic()) > 0:
-            if heard.poll(min(left, SAMPLE_EVERY if sampling else POLL_EVERY)):
-                said = heard.recv()
-                if said in ("done", "failed"):
-                    measured.failed = "" if said == "done" else ENDED
+            if receiver.poll(min(left, SAMPLE_EVERY if sampling else POLL_EVERY)):
+                message = receiver.recv()
+                if message in ("done", "failed"):
+                    measured.failed = "" if message == "done" else ENDED
                     return measured
-                if isinstance(said, Timed):
-                    measured.timed, sampling = said, True
+                if isinstance(message, Timed):
+                    measured.timed, sampling = message, True
                 else:  # it was sampled for long enough, but may have been too quick
                     _sample(measured.timed, child.pid)
                     sampling = False
@@ -199,23 +199,23 @@ def _main(descriptor: int) -> NoReturn:
     """Measure in this process, write the result to the current folder, and wait to be ended."""
     began = time.perf_counter()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    told = Connection(descriptor)
+    sender = Connection(descriptor)
     try:
-        work, runner, transformation, repeats = told.recv()
+        work, runner, transformation, repeats = sender.recv()
         timed, parts = Timed(), range(len(work.rows))
         with pkgutil.resolve_name(runner)(work) as run:
             run(transformation, parts[: work.workers])
             timed.start = time.perf_counter() - began
             time_repeats(timed, lambda: run(transformation, parts), repeats)
-            told.send(timed)
+            sender.send(timed)
             found = _repeat_while_sampled(lambda: run(transformation, parts))
-            told.send("sampled")
+            sender.send("sampled")
             Path(RESULT).write_bytes(pickle.dumps(result_of(found, transformation, work)))
-        told.send("done")
+        sender.send("done")
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()
-        told.send("failed")
+        sender.send("failed")
     while True:  # its children are found only while it is there
         time.sleep(600)
 

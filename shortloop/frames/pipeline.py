@@ -160,6 +160,6 @@ def deliver(run: FramesRun, report: Built, seconds: float) -> None:
     findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
     summary = run_summary(run.jobs, report, seconds, files)
     write_summary(folder, {"frames": name, **summary, "findings": findings})
-    for said in (findings["overview"], *findings["fastest"]):
-        print(one_line(said))
+    for sentence in (findings["overview"], *findings["fastest"]):
+        print(one_line(sentence))
     print_place(folder)

@@ -120,20 +120,20 @@ def table_of(lines: Iterable[Mapping[str, Any]], rows: int) -> pd.DataFrame:
 
 def overview(content: Content) -> str:
     """One sentence: what was measured, where and when."""
-    machine, asked, table = content.machine, content.frames["table"], content.measured
+    machine, settings, table = content.machine, content.frames["table"], content.measured
     when = sorted({*table["measured_utc"]} - {""})
     cores = sorted({int(each) for each in table["workers"] if each > 1})
-    size = content.rows * int(asked["columns"]) * BYTES
-    said = (
-        f"{content.rows:,} rows × {asked['columns']} columns "
-        f"({f'{size / 1e9:.1f} GB' if size >= 1e9 else f'{size / 1e6:.0f} MB'}), {asked['groups']:,} groups, "
+    size = content.rows * int(settings["columns"]) * BYTES
+    amount = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+    text = (
+        f"{content.rows:,} rows × {settings['columns']} columns ({amount}), {settings['groups']:,} groups, "
         f"on {machine['cores']} cores of {machine['processor']} with {machine['memory']} GiB of memory"
     )
     if cores:
-        said += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
+        text += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
     if when:
-        said += f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC"
-    return f"{said}."
+        text += f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC"
+    return f"{text}."
 
 
 def fastest(content: Content) -> list[str]:
@@ -153,29 +153,28 @@ def fastest(content: Content) -> list[str]:
 
 def limits(content: Content) -> list[str]:
     """Limits of the comparison."""
-    asked, table = content.frames["table"], content.measured
-    said = [
+    settings, table = content.frames["table"], content.measured
+    sentences = [
         "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
         "give other times.",
         f"The guide whose transformations these are had {GUIDE[0]:,} rows × {GUIDE[1]} columns, "
         f"{GUIDE[0] * GUIDE[1] * BYTES / 1e9:.0f} GB.",
     ]
-    most = GUIDE[0] if asked["rows"] == "fit" else asked["rows"]
+    most = GUIDE[0] if settings["rows"] == "fit" else settings["rows"]
     if content.rows < most:
-        said.append(
-            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory that the run "
-            f"may take."
+        sentences.append(
+            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory of the run."
         )
     busy = table[table["cores_busy_by_others"] > DISTURBED]
     if len(busy):
-        said.append(
+        sentences.append(
             f"Others kept up to {busy['cores_busy_by_others'].max():.1f} cores busy during {len(busy)} of "
             f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
     if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
-        said.append("The mistake made on purpose was not found: that takes two files and two workers.")
-    return said
+        sentences.append("The known mistake was not found: that takes two files and two workers.")
+    return sentences
 
 
 def drawings(content: Content) -> list[Drawing[Content]]:

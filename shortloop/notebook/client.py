@@ -99,19 +99,19 @@ class Driver:
             raise KeyboardInterrupt("finished jobs and units are kept; run the cell again to go on")
         return reply
 
-    def _asked(self, process: subprocess.Popen[bytes], line: bytes) -> tuple[Reply, bool]:
+    def _exchange(self, process: subprocess.Popen[bytes], line: bytes) -> tuple[Reply, bool]:
         """The reply, and True if the user interrupted."""
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # its output says why
             process.stdin.write(line)
             process.stdin.flush()
-        said, interrupted = b"", False
+        received, interrupted = b"", False
         while True:
             try:
-                said = _shown(said)
-                if said.startswith(REPLY) and said.endswith(b"\n"):
-                    return Reply(**json.loads(said[1:])), interrupted
+                received = _print_output(received)
+                if received.startswith(REPLY) and received.endswith(b"\n"):
+                    return Reply(**json.loads(received[1:])), interrupted
                 part = os.read(process.stdout.fileno(), 65536)
             except KeyboardInterrupt:
                 interrupted = True
@@ -121,9 +121,9 @@ class Driver:
                 self._leave()
                 status = process.wait()
                 return Reply(wrong=f"the building process ended with status {status}"), interrupted
-            said += part
+            received += part
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         """Close the input of the process, which ends it and a running job."""
         process, self._process = self._process, None
         if process is not None and process.stdin is not None:
@@ -153,9 +153,9 @@ class Driver:
         return self._process
 
 
-def _shown(said: bytes) -> bytes:
+def _print_output(received: bytes) -> bytes:
     """Print the output before the reply, and return the rest."""
-    text, mark, rest = said.partition(REPLY)
+    text, mark, rest = received.partition(REPLY)
     end = len(text) if mark else text.rfind(b"\n") + 1
     if end:
         print(text[:end].decode(errors="replace"), end="", flush=True)

@@ -133,29 +133,31 @@ def _bound(text: str) -> list[tuple[str, Imported]]:
     return found[::-1]
 
 
-def _fits(node: ast.ClassDef, kind: type, own: Sequence[types.CodeType]) -> bool:
+def _fits(node: ast.ClassDef, kind: type, codes: Sequence[types.CodeType]) -> bool:
     """True if a class agrees with its source, as far as plain values tell."""
     last = node.end_lineno or node.lineno
-    if any(not node.lineno <= code.co_firstlineno <= last for code in own):
+    if any(not node.lineno <= code.co_firstlineno <= last for code in codes):
         return False
-    said, plain = {"__module__", "__qualname__", "__doc__"}, dict[str, object]()
+    assigned, plain = {"__module__", "__qualname__", "__doc__"}, dict[str, object]()
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            said.add(each.id)
+            assigned.add(each.id)
     for statement in node.body:
         value = getattr(statement, "value", None)
         for target in getattr(statement, "targets", None) or [getattr(statement, "target", None)]:
             if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
                 plain[target.id] = value.value
-    now = {name: literal(value) for name, value in vars(kind).items()}
-    same = all(now.get(name) in (None, literal(value)) for name, value in plain.items())
-    later = [name for name, value in now.items() if value and name not in said and not name.startswith("_")]
+    current = {name: literal(value) for name, value in vars(kind).items()}
+    same = all(current.get(name) in (None, literal(value)) for name, value in plain.items())
+    added = [
+        name for name, value in current.items() if value and name not in assigned and not name.startswith("_")
+    ]
     annotated = {
         each.target.id
         for each in node.body
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     }
-    return same and not later and annotated == {*vars(kind).get("__annotations__", annotated)}
+    return same and not added and annotated == {*vars(kind).get("__annotations__", annotated)}
 
 
 def _lines(text: str) -> list[str]:
@@ -194,11 +196,11 @@ def renaming(found: Definition, name: str) -> list[Edit]:
     """Give a function or class the name that it has in the notebook."""
     node = found.node
     line = found.lines[node.lineno - 1].encode()[node.col_offset :].decode()
-    said = re.match(r"(?:async\s+)?(?:def|class)\s+(\w+)", line)
-    if said is None or getattr(node, "name", name) == name:
+    header = re.match(r"(?:async\s+)?(?:def|class)\s+(\w+)", line)
+    if header is None or getattr(node, "name", name) == name:
         return []
-    start = node.col_offset + len(line[: said.start(1)].encode())
-    return [Edit(node.lineno, start, node.lineno, start + len(said[1].encode()), name)]
+    start = node.col_offset + len(line[: header.start(1)].encode())
+    return [Edit(node.lineno, start, node.lineno, start + len(header[1].encode()), name)]
 
 
 def edited(lines: Sequence[str], first: int, edits: Sequence[Edit]) -> list[str]:

@@ -83,18 +83,18 @@ class _Driver:
             os.kill(self._child, signal.SIGINT)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.close(writing)
-        said, watched = b"", [reading, INPUT]
+        received, watched = b"", [reading, INPUT]
         try:
             while part := self._part(watched):
-                said += part
+                received += part
         finally:
             os.close(reading)
             _, status = os.waitpid(self._child, 0)
             self._child = 0
-        if not said:
+        if not received:
             code = os.waitstatus_to_exitcode(status)
             return Reply(wrong=f"the process that requests jobs ended with status {code}")
-        return Reply(**json.loads(said[1:]))
+        return Reply(**json.loads(received[1:]))
 
     def _part(self, watched: list[int]) -> bytes:
         """A part of the child's reply; empty at its end."""
@@ -159,10 +159,10 @@ def _answered(answer: Callable[[], Reply]) -> Reply:
         return Reply(wrong=f"ended with status {error.code}")
     except Exception as error:
         fault = system_error(error)
-        said = one_line("".join(traceback.format_exception_only(error)).strip())
-        if fault is None:
-            traceback.print_exc(file=sys.stdout)
-        return Reply(wrong=said if fault is None else fault.message)
+        if fault is not None:
+            return Reply(wrong=fault.message)
+        traceback.print_exc(file=sys.stdout)
+        return Reply(wrong=one_line("".join(traceback.format_exception_only(error)).strip()))
 
 
 if __name__ == "__main__":

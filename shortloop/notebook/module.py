@@ -97,9 +97,9 @@ class _Writer:
         units, value = self._units(kind.units_of, name) if issubclass(kind, UnitsStage) else ("", None)
         self._stage = (name, units)
         self._more = ["allow_empty=True"] if issubclass(kind, UnitsStage) and kind.allow_empty else []
-        usual = vars(Needs())
-        said = vars(needs_of(kind)).items()
-        self._more += [f"{name}={value!r}" for name, value in said if value != usual[name]]
+        defaults = vars(Needs())
+        settings = vars(needs_of(kind)).items()
+        self._more += [f"{name}={value!r}" for name, value in settings if value != defaults[name]]
         self._seen |= {name, units}
         if units:
             self._name(units, value, frozenset(), name)
@@ -238,9 +238,9 @@ class _Writer:
             for node in reversed(_statements(text)):
                 targets = node.targets if isinstance(node, ast.Assign) else []
                 if [target.id for target in targets if isinstance(target, ast.Name)] == [name]:
-                    said = ast.unparse(node.value)  # type: ignore[attr-defined]
-                    if evaluated(said, self._notebook.space) == value:
-                        self._write(f"{name} = {said}\n", (file, node.lineno), above)
+                    expression = ast.unparse(node.value)  # type: ignore[attr-defined]
+                    if evaluated(expression, self._notebook.space) == value:
+                        self._write(f"{name} = {expression}\n", (file, node.lineno), above)
                         return
         raise refused(above, name, "a type whose definition is not known", "write it out where it is used")
 
@@ -292,8 +292,8 @@ class _Writer:
                 raise refused(above, each, found, "write the value itself there")
 
     def _is_stage(self, decorator: ast.expr) -> bool:
-        said = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if re.fullmatch(r"[\w.]+", text := ast.unparse(said)) is None:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if re.fullmatch(r"[\w.]+", text := ast.unparse(target)) is None:
             return False
         value = evaluated(text, self._notebook.space)
         return value is stage_decorator or self._notebook.is_session(getattr(value, "__self__", value))
@@ -310,8 +310,8 @@ class _Writer:
         code = getattr(value, "__code__", None)
         if not kept or code is None:
             return
-        said = kept[0].func if isinstance(kept[0], ast.Call) else kept[0]
-        decorator, _ = unwrapped(evaluated(ast.unparse(said), self._notebook.space))
+        target = kept[0].func if isinstance(kept[0], ast.Call) else kept[0]
+        decorator, _ = unwrapped(evaluated(ast.unparse(target), self._notebook.space))
         if decorator is None or decorator.__globals__ is not self._notebook.space:
             return
         if code not in _codes_in(decorator.__code__):

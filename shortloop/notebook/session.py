@@ -166,7 +166,7 @@ class Session:
         StageFailed
             If the stage raised an exception.
         """
-        with _told_briefly():
+        with _short_traceback():
             given = {name: _given(name, each) for name, each in arguments.items()}
             name = stage if isinstance(stage, str) else self._written(stage)
             # A function with the same name does not matter to a stage in a file.
@@ -217,7 +217,7 @@ class Session:
     def _in_cells(self, text: str) -> str:
         """Replace lines of written modules by those of cells."""
 
-        def said(match: re.Match[str]) -> str:
+        def replacement(match: re.Match[str]) -> str:
             module = self._modules.get(match[1])
             place = None if module is None else module.lines.get(int(match[2]))
             if place is None:
@@ -225,11 +225,11 @@ class Session:
             within = f", in {match[3]}" if match[3] else ""
             return f"{_label(place[0])}, line {place[1]}{within}"
 
-        return FRAME.sub(said, text)
+        return FRAME.sub(replacement, text)
 
 
 @contextmanager
-def _told_briefly() -> Iterator[None]:
+def _short_traceback() -> Iterator[None]:
     """Let IPython show the message of an error without this package's traceback."""
     try:
         yield

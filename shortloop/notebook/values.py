@@ -45,13 +45,13 @@ def defaults_of(
     """Each default of a function, with its value as text; empty if its source says it."""
     arguments = node.args  # type: ignore[attr-defined]
     positional = [*arguments.posonlyargs, *arguments.args]
-    said = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-    values = dict(zip([each.arg for each, _ in said], function.__defaults__ or ()))
-    said += [
-        (each, one) for each, one in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if one
-    ]
+    last = positional[len(positional) - len(arguments.defaults) :]
+    values = dict(zip([each.arg for each in last], function.__defaults__ or ()))
     values |= function.__kwdefaults__ or {}
-    for parameter, default in said:
+    pairs = [*zip(last, arguments.defaults, strict=True)]
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    pairs += [(parameter, default) for parameter, default in keywords if default]
+    for parameter, default in pairs:
         value = values.get(parameter.arg, NOTHING)
         text = literal(value)
         if isinstance(default, ast.List | ast.Dict | ast.Set) and _is_literal(default):

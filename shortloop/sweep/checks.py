@@ -42,18 +42,18 @@ def check_combinations(
 
     def work() -> None:
         os.environ.update(environ)
-        with open(writing, "w", encoding="utf-8") as told:
+        with open(writing, "w", encoding="utf-8") as stream:
             for combination in combinations:
                 combination.changes.into(os.environ)
-                json.dump(_check(script, combination), told)
-                told.write("\n")
-                told.flush()
+                json.dump(_check(script, combination), stream)
+                stream.write("\n")
+                stream.flush()
 
     fork = Forked(work, [writing])
     os.close(writing)
     found = []
-    with open(reading, encoding="utf-8") as told, progress.checking() as show:
-        for line in told:
+    with open(reading, encoding="utf-8") as stream, progress.checking() as show:
+        for line in stream:
             found.append(Checked(*json.loads(line)))
             show()
     status = fork.wait()
@@ -69,18 +69,18 @@ def refusal(
     checked_steps: Sequence[Checked],
 ) -> InputError:
     """The error of combinations that cannot run: each problem once, for all steps that have it."""
-    wrong = [each for each, known in zip(combinations, checked, strict=True) if known.problem]
-    guilty = {
-        step: known.problem
-        for step, known in zip(steps, checked_steps, strict=True)
-        if known.problem and all(each in wrong for each in combinations if _has(each, step))
+    wrong = [each for each, plan in zip(combinations, checked, strict=True) if plan.problem]
+    faulty = {
+        step: plan.problem
+        for step, plan in zip(steps, checked_steps, strict=True)
+        if plan.problem and all(each in wrong for each in combinations if _has(each, step))
     }
     problems: dict[str, list[Combination]] = {}
-    for step, problem in guilty.items():
+    for step, problem in faulty.items():
         problems.setdefault(problem, []).append(step)
-    for each, known in zip(combinations, checked, strict=True):
-        if known.problem and not any(_has(each, step) for step in guilty):
-            problems.setdefault(known.problem, []).append(each)
+    for each, plan in zip(combinations, checked, strict=True):
+        if plan.problem and not any(_has(each, step) for step in faulty):
+            problems.setdefault(plan.problem, []).append(each)
     lines = [f"{len(wrong)} of {len(checked)} combinations cannot run, so none is run"]
     for problem, those in problems.items():
         everywhere = len(those) in (len(steps), len(combinations)) and len(those) > 1
@@ -97,14 +97,14 @@ def _has(combination: Combination, step: Combination) -> bool:
 def _check(script: str, combination: Combination) -> Checked:
     from shortloop.plan.dry_run import dry_run
 
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
             planned = dry_run(script)
     except InputError as error:
         return Checked("", error.message)
     except SystemExit:
-        return Checked("", said.getvalue().strip().removeprefix(PREFIX) or "the build script ended")
+        return Checked("", output.getvalue().strip().removeprefix(PREFIX) or "the build script ended")
     except Exception as error:
         return Checked("", f"{type(error).__name__}: {error}\n  file:         {place_of(error)}")
     return _named(script, combination, [each for each in planned.settings if each is not None])

@@ -251,9 +251,9 @@ def _note(done: Sequence[Outcome], outcomes: Sequence[Outcome], names: Sequence[
         for name, each in outcome.findings.items()
         if each.interval and name in names[:PANELS]
     )
-    said = [f"Bars through points: {', '.join(intervals)}."] if intervals else []
+    sentences = [f"Bars through points: {', '.join(intervals)}."] if intervals else []
     if len(names) > PANELS:
-        said.append(f"{len(names) - PANELS} more numbers differ, by less: see the table.")
+        sentences.append(f"{len(names) - PANELS} more numbers differ, by less: see the table.")
     if failed := len(outcomes) - len(done):
-        said.append(f"{failed} of {len(outcomes)} combinations failed and are not shown.")
-    return " ".join(said)
+        sentences.append(f"{failed} of {len(outcomes)} combinations failed and are not shown.")
+    return " ".join(sentences)

@@ -205,6 +205,6 @@ def _suffix(fields: Sequence[tuple[str, str]]) -> str:
     suffix = "+".join(parts)
     if exact and len(suffix) <= LONGEST:
         return suffix
-    said = repr([(field, toml_value(value_of(text))) for field, text in sorted(fields)])
-    digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
+    exact_text = repr([(field, toml_value(value_of(text))) for field, text in sorted(fields)])
+    digest = hashlib.sha256(exact_text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
     return f"{suffix[:READABLE]}+{digest}"

@@ -91,9 +91,9 @@ class Runner:
             return fork_ax(command, environ, before, [number])
 
     def _problem(self, status: int, runs: Sequence[RunRecord]) -> str:
-        said = next((run.error for run in runs if run.error), "")
-        if said:
-            return said
+        message = next((run.error for run in runs if run.error), "")
+        if message:
+            return message
         lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         ended = f"signal {-status} ended it" if status < 0 else f"it ended with status {status}"
         return "\n".join([ended, *lines[-OUTPUT_LINES:]])

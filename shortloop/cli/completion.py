@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,10 +162,6 @@ def _indexed(column: str, table: str = "places") -> list[str]:
     return sorted(filter(None, found))
 
 
-def _settings() -> list[str]:
-    return _indexed("settings", "pipelines")
-
-
 def _states() -> Iterable[str]:
     from shortloop.upkeep.inventory import STATES
 
@@ -183,8 +180,8 @@ def _runs() -> list[str]:
     return [str(number) for number in run_numbers()][::-1]
 
 
-def _stages() -> list[str]:
-    return _indexed("stage")
+_settings = partial(_indexed, "settings", "pipelines")
+_stages = partial(_indexed, "stage")
 
 
 def _jobs_and_stages() -> list[str]:
@@ -200,7 +197,7 @@ VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "stage": _stages,
     "until": _stages,
     "only": _stages,
-    "partition": lambda: _indexed("partition"),
+    "partition": partial(_indexed, "partition"),
     "settings": _settings,
     "forget": _settings,
     "state": _states,

@@ -69,16 +69,17 @@ def show_job(job: str, as_json: bool = False) -> None:
 
 def _print_contents(result: Result) -> None:
     """Print arrays, tables and objects of a job."""
-    arrays = [
+    arrays: list[tuple[str, ...]] = [
         (name, " × ".join(map(str, shape)), *more)
         for name, shape, *more in (each.values() for each in _arrays(result))
     ]
-    tables = []
+    tables: list[tuple[str, ...]] = []
     for name, each in result.record.get("tables", {}).items():
         columns = ", ".join(f"{column} ({kind})" for column, kind in each["columns"].items())
         tables.append((name, str(each["rows"]), columns, each["library"]))
-    objects = [
-        (n, str(each["type"]), str(each["text"])) for n, each in result.record.get("objects", {}).items()
+    objects: list[tuple[str, ...]] = [
+        (name, str(each["type"]), str(each["text"]))
+        for name, each in result.record.get("objects", {}).items()
     ]
     for title, head, rows, wrap in (
         ("arrays", ("name", "shape", "type", "unit", "axes", "what"), arrays, "what"),

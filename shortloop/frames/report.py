@@ -144,7 +144,7 @@ def fastest(content: Content) -> list[str]:
         if right.empty:
             found.append(f"{what}: no library was right.")
             continue
-        best, *others = right.itertuples()
+        best, *others = _rows(right)
         alike = [_library(each.library).title for each in others if each.least_s <= best.most_s]
         also = f"; not clearly slower: {'; '.join(alike)}" if alike else ""
         found.append(f"{what}: {_library(best.library).title} is the fastest, {_span(best.median_s)}{also}.")
@@ -207,7 +207,7 @@ def page_of(content: Content) -> Page:
         "all processes at a time; what they share is counted once. Result: compared with the truth.",
         "library",
         tuple(COLUMNS.split(", ")),
-        tuple(TableRow(_library(row.library).title, _cells(row)) for row in content.measured.itertuples()),
+        tuple(TableRow(_library(row.library).title, _cells(row)) for row in _rows(content.measured)),
         words=True,
     )
     return Page(
@@ -270,7 +270,7 @@ def _draw_times(content: Content) -> Figure:
 def _draw(axes: Axes, table: pd.DataFrame, names: Sequence[str]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    for row in table.itertuples():
+    for row in _rows(table):
         place = names.index(row.library)
         if row.status == RIGHT:
             whole = row.start_s + row.median_s
@@ -293,6 +293,10 @@ def _draw(axes: Axes, table: pd.DataFrame, names: Sequence[str]) -> None:
 def _drawn(table: pd.DataFrame) -> pd.DataFrame:
     """Rows of the figure: all that ran, without the known mistake."""
     return table[(table["workers"] > 0) & (table["library"] != TRAP_NAME)]
+
+
+def _rows(table: pd.DataFrame) -> list[Any]:
+    return [*table.itertuples()]
 
 
 def _library(name: str) -> Library:

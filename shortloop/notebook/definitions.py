@@ -51,7 +51,7 @@ class Imported(NamedTuple):
     name: str
 
 
-def _line_of(node: ast.AST) -> int:
+def _line_of(node: ast.stmt | ast.expr) -> int:
     first: int = min(each.lineno for each in (node, *getattr(node, "decorator_list", [])))
     return first
 

@@ -43,9 +43,10 @@ def compare_jobs(
         )
     from shortloop.plan.explain.arrays import array_differences
 
-    causes, arrays, left = _causes(one, other), [*array_differences(one, other)], _left(one, other)
+    causes, arrays = _causes(one, other), [*array_differences(one, other)]
+    outcome = _file_differences(one, other)
     comparison = _comparison(one, other, analyses)
-    where = (figure or _place(one, other)) if comparison is not None else None
+    where = (figure or _default_file(one, other)) if comparison is not None else None
     if as_json:
         print_document(
             {
@@ -53,7 +54,7 @@ def compare_jobs(
                 "recorded": causes is not None,
                 "causes": cause_fields(causes or []),
                 "arrays": [each._asdict() for each in arrays],
-                **dict(zip(("same", "files"), left or (None, []), strict=True)),
+                **dict(zip(("same", "files"), outcome or (None, []), strict=True)),
                 "numbers": [] if comparison is None else [each._asdict() for each in comparison.numbers],
                 "figure": _draw(comparison, where) if comparison is not None and where is not None else None,
             }
@@ -70,8 +71,8 @@ def compare_jobs(
         print_lines("", f"from {one.job} to {other.job}:" if causes else "same code, options and inputs")
         print_causes(causes)
     _print_arrays(one, other, arrays)
-    if not arrays and left is not None:
-        same, files = left
+    if not arrays and outcome is not None:
+        same, files = outcome
         print_lines("", "same results" if same else f"files that differ: {', '.join(files) or 'none'}")
     if comparison is not None:
         _print_numbers(one, other, comparison)
@@ -116,7 +117,7 @@ def _print_arrays(one: Result, other: Result, arrays: Sequence[ArrayDifference])
         print_table(columns, rows, right=columns[-1:], below=(other.job, one.job))
 
 
-def _left(one: Result, other: Result) -> tuple[bool, list[str]] | None:
+def _file_differences(one: Result, other: Result) -> tuple[bool, list[str]] | None:
     """True if the results are equal, and the files that differ; None if a job is not recorded."""
     first, second = read_manifest(one.path), read_manifest(other.path)
     if first is None or second is None:
@@ -136,7 +137,7 @@ def _print_numbers(one: Result, other: Result, comparison: Comparison) -> None:
     print_table((comparison.title, "", "", *columns), rows, right=columns)
 
 
-def _place(one: Result, other: Result) -> Path | None:
+def _default_file(one: Result, other: Result) -> Path | None:
     folder = Path(configuration().result_directory) / "compare"
     with if_writable():
         folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["complete", "is_asked_for"]
+__all__ = ["complete", "is_requested"]
 
 VARIABLE = "_SHORTLOOP_COMPLETE"
 ASKED = tuple(f"complete_{shell}" for shell in ("bash", "zsh", "fish"))
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
     help: str = ""
 
 
-def is_asked_for() -> bool:
+def is_requested() -> bool:
     """True if a shell asks for completions."""
     return os.environ.get(VARIABLE) in ASKED
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from shortloop.base.errors import InputError
 
-__all__ = ["error_fields", "is_asked_for", "is_printed", "moment", "print_document", "reserve_output"]
+__all__ = ["error_fields", "is_printed", "is_requested", "moment", "print_document", "reserve_output"]
 
 OPTION = "--json"
 _streams: list[TextIO] = []
 _printed: list[bool] = []
 
 
-def is_asked_for() -> bool:
+def is_requested() -> bool:
     """True if the command line asks for a document."""
     options = sys.argv[1:]
     return OPTION in options[: options.index("--") if "--" in options else None]

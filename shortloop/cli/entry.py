@@ -53,9 +53,9 @@ def main() -> None:
     """Run the command: user errors are one message and status 1; others keep their traceback."""
     print_any_letter()
     interrupted = _note_interrupts()
-    as_json = document.is_asked_for()
+    as_json = document.is_requested()
     try:
-        if completion.is_asked_for():
+        if completion.is_requested():
             raise SystemExit(completion.complete(command("")))
         if as_json:
             document.reserve_output()
@@ -92,12 +92,12 @@ def _end_with(error: Exception) -> typing.NoReturn:
 
     print(user_traceback(error), file=sys.stderr)
     unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
-    _end(1, unexpected if document.is_asked_for() else None, quiet=True)
+    _end(1, unexpected if document.is_requested() else None, quiet=True)
 
 
 def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:
     """Print an error, with --json as a document, and exit."""
-    if document.is_asked_for() and error is not None:
+    if document.is_requested() and error is not None:
         document.print_document({"error": document.error_fields(error)})
     elif error is not None and not quiet:
         lines = f"shortloop: {error.message}".split("\n")

@@ -66,7 +66,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     edited = _edited(script, outcomes)
     if edited:
         print_lines(
-            f"not all rows are of the current code: {_named(edited)} edited repeatedly during the sweep; "
+            f"not all rows are of the current code: {_names(edited)} edited repeatedly during the sweep; "
             "repeat the sweep when editing is finished"
         )
     return 1 if edited or any(outcome.problem for outcome in outcomes) else 0
@@ -103,7 +103,7 @@ def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
     # Failures may be due to code that was being edited.
     stale = [place for place, each in enumerate(outcomes) if place in edited or each.problem]
     print_lines(
-        f"{_named(edited)} edited during the sweep: {counted(len(stale), 'combination')} run again, so that "
+        f"{_names(edited)} edited during the sweep: {counted(len(stale), 'combination')} run again, so that "
         "all are of the same code"
     )
     before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt keeps those before
@@ -121,7 +121,7 @@ def _edited(script: str, outcomes: Sequence[Outcome]) -> dict[int, set[str]]:
     return {place: names for place, names in found.items() if names}
 
 
-def _named(edited: Mapping[int, set[str]]) -> str:
+def _names(edited: Mapping[int, set[str]]) -> str:
     names = sorted(set().union(*edited.values()))
     return f"{short_list(names)} {'was' if len(names) == 1 else 'were'}"
 

@@ -137,7 +137,7 @@ class _Printer:
         if len(group) == 1:
             print_lines(f"{manifest.job}: {stage} {manifest.partition or ''}".rstrip())
         else:
-            print_lines(f"{len(group)} × {stage}: {', '.join(_of_whom(each) for each in group)}")
+            print_lines(f"{len(group)} × {stage}: {', '.join(_job_name(each) for each in group)}")
         print_lines(f"  built for {manifest.pipeline}: {manifest.reason}")
         declared = dict.fromkeys(harmless.line for each in group for harmless in each.manifest.harmless)
         print_lines(*(f"  since then {line}" for line in declared))
@@ -162,7 +162,7 @@ class _Printer:
                 end = again = self._again((each.manifest.job, each.before))
                 if not each.causes:
                     end = f", same code and inputs as {each.before}, but a different result"
-                print_lines(f"{indent}    {_of_whom(each)} ({_stage(each)}){more}{end}")
+                print_lines(f"{indent}    {_job_name(each)} ({_stage(each)}){more}{end}")
                 if not again:
                     self.causes(each.causes, f"{indent}      ")
 
@@ -183,5 +183,5 @@ def _stage(each: Explained) -> str:
     return each.manifest.parts.method.rpartition(".")[2]
 
 
-def _of_whom(each: Explained) -> str:
+def _job_name(each: Explained) -> str:
     return f"{each.manifest.job} {each.manifest.partition}" if each.manifest.partition else each.manifest.job

@@ -24,7 +24,7 @@ from shortloop.notebook.definitions import (
     replacing,
     unwrapped,
 )
-from shortloop.notebook.names import chains, imports_of, reached
+from shortloop.notebook.names import dotted_names, imports_of, used_names
 from shortloop.notebook.values import (
     NOTHING,
     Notebook,
@@ -168,9 +168,9 @@ class _Writer:
         else:
             raise refused(above, name, sort_of(self._notebook, value), hint_for(self._notebook, value))
 
-    def _imports_of(self, name: str, value: object, chains: frozenset[str]) -> set[str] | None:
+    def _imports_of(self, name: str, value: object, dotted_names: frozenset[str]) -> set[str] | None:
         own = self._notebook.space.get("__name__")
-        return imports_of(name, value, own, self._notebook.cells, chains)
+        return imports_of(name, value, own, self._notebook.cells, dotted_names)
 
     def _function(self, name: str, value: object, above: str) -> None:
         function, layers = unwrapped(value)
@@ -245,8 +245,8 @@ class _Writer:
         raise refused(above, name, "a type whose definition is not known", "write it out where it is used")
 
     def _write(self, text: str, origin: Line, above: str) -> None:
-        names = reached(text)
-        self._imports |= self._reach(names.defining | names.calling, frozenset(chains(text)), above)
+        names = used_names(text)
+        self._imports |= self._reach(names.defining | names.calling, frozenset(dotted_names(text)), above)
         self._pieces.append(([text], [origin]))
 
     def _place(
@@ -261,13 +261,13 @@ class _Writer:
         if found.node.col_offset:
             lines, origins = ["if True:\n", *lines], [None, *origins]
         text = "".join(lines)
-        names = reached(FUTURE * self._future + text, types=name in self._stage)
+        names = used_names(FUTURE * self._future + text, types=name in self._stage)
         for each in sorted(names.assigned):
             raise refused(above, each, f"to which {name} assigns with `global`", "have it return the value")
         outer = names.defining - {name, DECORATOR}
         if not constants:
             self._refuse_constants(outer, name, above)
-        known = frozenset(chains(text))
+        known = frozenset(dotted_names(text))
         self._imports |= self._reach(outer, known, name)
         inside = self._reach(names.calling - {DECORATOR}, known, name)
         where = first_line(found) if can_import and inside else None

@@ -18,14 +18,14 @@ from shortloop.notebook.definitions import imports_in
 from shortloop.notebook.values import NOTHING, literal
 from shortloop.project.project import project_directory
 
-__all__ = ["chains", "imports_of", "reached"]
+__all__ = ["dotted_names", "imports_of", "used_names"]
 
 IDENTITY = ("__module__", "__qualname__")
 AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr")
 """Scopes that run immediately."""
 
 
-class Reached(NamedTuple):
+class UsedNames(NamedTuple):
     """Names of the notebook that a statement uses."""
 
     defining: frozenset[str]  # looked up when the statement runs, e.g. decorators, base classes, types
@@ -33,7 +33,7 @@ class Reached(NamedTuple):
     assigned: frozenset[str]  # global names that it assigns when it is called
 
 
-def reached(text: str, types: bool = False) -> Reached:
+def used_names(text: str, types: bool = False) -> UsedNames:
     """Names that a statement uses without defining them; with `types`, those of parameter annotations."""
     defining: set[str] = set()
     calling: set[str] = set()
@@ -42,10 +42,10 @@ def reached(text: str, types: bool = False) -> Reached:
     outer = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)][:1]
     for node in outer if types else []:
         defining |= {*_in_annotations(node.args)}
-    return Reached(frozenset(defining), frozenset(calling), frozenset(assigned))
+    return UsedNames(frozenset(defining), frozenset(calling), frozenset(assigned))
 
 
-def chains(text: str) -> set[str]:
+def dotted_names(text: str) -> set[str]:
     """Dotted names in a statement, e.g. ``scipy.stats.norm``, with all their beginnings."""
     return {name for node in ast.walk(ast.parse(text)) if (name := _dotted(node))}
 
@@ -91,7 +91,7 @@ def _dotted(node: ast.AST) -> str:
 
 
 def imports_of(
-    name: str, value: object, own: object, cells: Sequence[tuple[str, str]], chains: Collection[str]
+    name: str, value: object, own: object, cells: Sequence[tuple[str, str]], dotted_names: Collection[str]
 ) -> set[str] | None:
     """Statements that import a value of the notebook; None if it was not imported."""
     if isinstance(value, types.ModuleType):
@@ -99,7 +99,7 @@ def imports_of(
             return None
         _check_place(value)
         renamed = "" if value.__name__ == name else f" as {name}"
-        return {f"import {value.__name__}{renamed}", *_submodules(name, value, chains)}
+        return {f"import {value.__name__}{renamed}", *_submodules(name, value, dotted_names)}
     for given, (module, taken) in imports_in(cells):
         if given == name and not module:
             break
@@ -151,9 +151,9 @@ def _check_place(module: types.ModuleType) -> None:
 
 def _submodules(name: str, module: types.ModuleType, known: Collection[str]) -> Iterator[str]:
     """Imports of submodules used through a module, which another import may have loaded."""
-    for chain in sorted(known):
+    for dotted_name in sorted(known):
         value, dotted = module, module.__name__
-        for part in chain.split(".")[1:] if chain.startswith(f"{name}.") else ():
+        for part in dotted_name.split(".")[1:] if dotted_name.startswith(f"{name}.") else ():
             inside = getattr(value, part, None)
             if inside is not None and not isinstance(inside, types.ModuleType):
                 break

@@ -97,9 +97,15 @@ def _files(folder: Path) -> list[tuple[str, int]]:
 
 
 def _arrays(result: Result) -> list[dict[str, Any]]:
-    names = {"shape": "shape", "type": "dtype", "unit": "unit", "axes": "axes", "what": "description"}
     return [
-        {"name": name, **{shown: each[field] for shown, field in names.items()}}
+        {
+            "name": name,
+            "shape": each["shape"],
+            "type": each["dtype"],
+            "unit": each["unit"],
+            "axes": each["axes"],
+            "what": each["description"],
+        }
         for name, each in result.record["arrays"].items()
     ]
 

@@ -84,17 +84,17 @@ class Driver:
     def __init__(self, project: Path) -> None:
         self._project = project
         self._process: subprocess.Popen[bytes] | None = None
-        self._one_at_a_time = threading.Lock()
+        self._lock = threading.Lock()
 
     def ask(self, request: Request) -> Reply:
         """Request a job, and print the output meanwhile."""
-        with self._one_at_a_time:
+        with self._lock:
             reply = None
             try:
-                reply, interrupted = self._asked(self._running(), _packed(request))
+                reply, interrupted = self._exchange(self._running(), _packed(request))
             finally:
                 if reply is None:  # the state of the process is unknown
-                    self._leave()
+                    self._disconnect()
         if interrupted or reply.interrupted:
             raise KeyboardInterrupt("finished jobs and units are kept; run the cell again to go on")
         return reply
@@ -118,7 +118,7 @@ class Driver:
                 process.send_signal(signal.SIGINT)
                 continue
             if not part:
-                self._leave()
+                self._disconnect()
                 status = process.wait()
                 return Reply(wrong=f"the building process ended with status {status}"), interrupted
             received += part
@@ -133,7 +133,7 @@ class Driver:
     def close(self) -> None:
         """End the process, and the server that it started."""
         process = self._process
-        self._leave()
+        self._disconnect()
         if process is not None:
             process.wait()
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -189,7 +189,7 @@ def _cut(label: str) -> str:
 
 
 def _legend(
-    grid: Grid, colour: int | None, marker: tuple[int, ...], line: str
+    grid: Grid, colour: int | None, marker: tuple[int, ...], line: Literal["-", "none"]
 ) -> tuple[list[Any], list[str]]:
     """Handles and labels of the colours, then of the markers."""
     from matplotlib.lines import Line2D

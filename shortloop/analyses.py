@@ -177,7 +177,7 @@ def _checked(each: EntryPoint, others: Mapping[str, Analysis]) -> Analysis:
     """The analysis of an entry point, whose name becomes an option."""
     if each.name in others or not re.fullmatch(r"[a-z][a-z0-9_-]*", each.name):
         raise InputError(
-            "invalid name of an analysis",
+            "an entry point cannot be an analysis of this name",
             field=f"{each.name} = {each.value}",
             found=f"{each.name}, of the package {package_of(each, 'Version')}",
             expected=f"lower-case letters, digits, - and _, and none of {', '.join(sorted(others))}",

@@ -13,7 +13,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from benchmarks.chains_project import CASES, Chain
 from benchmarks.measure import seconds_of
 from benchmarks.project import BINARIES, FOLDERS, ROOT
-from shortloop.frames.timing import cpu_seconds
+from shortloop.frames.measure import cpu_seconds
 from shortloop.keys.file_state import SETTLED_NS
 
 __all__ = ["NO_SERVER", "ExaxChain", "ShortloopChain"]

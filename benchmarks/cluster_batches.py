@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["Adaptive", "Ahead", "Batches", "Chunks", "Policy", "Singly", "scaled"]
+__all__ = ["Adaptive", "Batches", "Chunks", "Policy", "Singly", "scaled"]
 
 
 class Batches(ABC):
@@ -84,28 +84,6 @@ class Adaptive(Batches):
             return 1
         left = self._until[-1] - self._until[first]
         wanted = min(self._seconds, max(self._least, left / (2 * self._workers)))
-        fits = np.searchsorted(self._until, self._until[first] + 1.000001 * wanted, side="right") - 1 - first
-        return max(1, int(fits))
-
-
-class Ahead(Adaptive):
-    """Those of a job that has not begun: one unit, which tells what others take, then few and large ones.
-
-    costs: float, (units,)
-    share: workers that the job is to have.
-    seconds: of a batch, unless one unit has more.
-    least: seconds that a batch has at least: about what it takes to open the inputs.
-    """
-
-    def __init__(self, costs: FloatArray, share: int, seconds: float = 0.5, least: float = 0.1) -> None:
-        super().__init__(costs, share, seconds, least)
-        self._workers = max(share, 1)
-
-    def _size(self, first: int) -> int:
-        if first == 0:
-            return 1
-        left = self._until[-1] - self._until[first]
-        wanted = min(self._seconds, max(self._least, left / self._workers))
         fits = np.searchsorted(self._until, self._until[first] + 1.000001 * wanted, side="right") - 1 - first
         return max(1, int(fits))
 

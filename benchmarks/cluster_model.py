@@ -51,7 +51,6 @@ class Job:
     opening: seconds that each worker needs before its first unit of the job.
     bytes_in, bytes_out: of each unit, sent with it and sent back.
     bytes_machine: sent once to each machine that computes a unit of the job.
-    needs: names of the jobs that it is made from; counts where units are computed before their job begins.
     """
 
     name: str
@@ -63,7 +62,6 @@ class Job:
     bytes_in: float = 0.0
     bytes_out: float = 0.0
     bytes_machine: float = 0.0
-    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,6 @@ class Outcome:
         return self.computing / (self.workers * self.seconds) if self.seconds else 1.0
 
 
-def equal(name: str, units: int, cost: float, needs: tuple[str, ...] = (), **more: float) -> Job:
+def equal(name: str, units: int, cost: float, **more: float) -> Job:
     """A job of equal units."""
-    return Job(name, np.full(units, cost), needs=needs, **more)
+    return Job(name, np.full(units, cost), **more)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import simpy
 
-from benchmarks.cluster_batches import Ahead, Batches, Policy
+from benchmarks.cluster_batches import Batches, Policy
 from benchmarks.cluster_model import Cluster, Job, Outcome
 from shortloop.base.types import FloatArray
 
-__all__ = ["simulate", "simulate_ahead"]
+__all__ = ["simulate"]
 
 Steps = Generator[simpy.Event, Any, None]
 Lane = Sequence[Job]
@@ -34,18 +34,7 @@ def simulate(
     seed: int = 0,
 ) -> Outcome:
     """Simulate a run."""
-    run = _Run(cluster, policy, one_driver, np.random.default_rng(seed))
-    return run.outcome(lanes, at_once, last)
-
-
-def simulate_ahead(cluster: Cluster, jobs: Lane, policy: Policy, *, seed: int = 0) -> Outcome:
-    """Simulate a run whose jobs begin one after another, while units of later ones are computed already.
-
-    A job's units are handed out as soon as all that it needs has ended: after those of the jobs before it, in
-    few large batches. When it begins, they come first.
-    """
-    run = _Run(cluster, policy, True, np.random.default_rng(seed))
-    return run.ended(run.ahead(jobs))
+    return _Run(cluster, policy, one_driver, np.random.default_rng(seed)).outcome(lanes, at_once, last)
 
 
 class _Serial:
@@ -101,10 +90,7 @@ class _Run:
             self.env.process(self._worker(worker, machine, float(slowness[machine])))
 
     def outcome(self, lanes: Sequence[Lane], at_once: int, last: Lane) -> Outcome:
-        return self.ended(self._all(deque(lanes), at_once, last))
-
-    def ended(self, steps: Steps) -> Outcome:
-        self.env.run(self.env.process(steps))
+        self.env.run(self.env.process(self._all(deque(lanes), at_once, last)))
         assert self.scheduler.busy <= self.env.now + 1e-6
         return Outcome(
             self.env.now,
@@ -140,34 +126,6 @@ class _Run:
         if job.finish:
             yield self.env.timeout(job.finish)
         yield self._drive(job.end)
-
-    def ahead(self, jobs: Lane) -> Steps:
-        """Jobs one after another; units of those that come later fill workers that would idle."""
-        ended: set[str] = set()
-        begun: dict[str, _Active] = {}
-        for number, job in enumerate(jobs):
-            ready = [
-                each for each in jobs[number + 1 :] if each.name not in begun and ended.issuperset(each.needs)
-            ]
-            share = max(self.cluster.workers // max(len(ready), 1), 1)
-            yield self._drive(job.begin)
-            active = begun.get(job.name) or self._active(job, self.policy(job.costs, self.cluster.workers))
-            begun[job.name] = active
-            if active.left:
-                if active in self.active:
-                    self.active.remove(active)
-                self.active.appendleft(active)
-            for each in ready:
-                begun[each.name] = later = self._active(each, Ahead(each.costs, share))
-                if later.left:
-                    self.active.append(later)
-            self._wake()
-            if active.left:
-                yield active.finished
-            if job.finish:
-                yield self.env.timeout(job.finish)
-            yield self._drive(job.end)
-            ended.add(job.name)
 
     def _active(self, job: Job, batches: Batches) -> _Active:
         actual = job.costs * _lognormal(self.rng, self.cluster.noise, len(job.costs))

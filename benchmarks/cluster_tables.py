@@ -148,7 +148,7 @@ def _scheduler(found: dict[str, Any]) -> Table:
     ]
     return {
         "title": "One Dask scheduler: how many workers it keeps at work",
-        "columns": ["a task has", "workers at work at most", *(f"efficiency of {n}" for n in counts)],
+        "columns": ["task", "most busy workers", *(f"efficiency of {n}" for n in counts)],
         "rows": rows,
         "note": f"At {1000 * found['cost']:.2f} ms a task. {found['published']} workers, as published by "
         f"Silvr, are its limit with tasks of {found['task for published']:.2f} s.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from benchmarks.cluster_batches import Adaptive, Chunks, Policy, Singly, scaled
 from benchmarks.cluster_constants import RESULT_BYTES, Constants
 from benchmarks.cluster_model import Cluster, Job, Outcome, equal
-from benchmarks.cluster_simulation import simulate, simulate_ahead
+from benchmarks.cluster_simulation import simulate
 from benchmarks.cluster_thesis import AMPLITUDE_BINS, AMPLITUDE_BYTES, BIN_BYTES, BINS, PARTICIPANTS
 
 __all__ = [
@@ -41,14 +41,12 @@ class Mode:
     one_driver: whether one process begins and ends the jobs of all.
     ends, opens: factors of what ends a job, and of opening its inputs: 0 where that is done beside other
         work.
-    ahead: whether units are computed before their job begins, as engines do.
     """
 
     at_once: int = 1
     one_driver: bool = True
     ends: float = 1.0
     opens: float = 1.0
-    ahead: bool = False
 
 
 MODES = {
@@ -60,7 +58,6 @@ MODES = {
     "one after another; inputs opened early": Mode(opens=0),
     "one after another; both": Mode(ends=0, opens=0),
     "18 at once; both": Mode(18, ends=0, opens=0),
-    "one after another; units computed before": Mode(ahead=True),
 }
 AGAIN = {
     "features from one place": (True, 1),
@@ -118,7 +115,6 @@ def _thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
                 f"train power {number}",
                 BINS,
                 each.train_power,
-                (f"import power {number}",),
                 bytes_in=held * BIN_BYTES,
                 bytes_out=RESULT_BYTES,
                 **spread_out,
@@ -127,7 +123,6 @@ def _thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
                 f"train amplitude {number}",
                 AMPLITUDE_BINS,
                 each.train_amplitude,
-                (f"import amplitude {number}",),
                 bytes_in=held * AMPLITUDE_BYTES,
                 bytes_out=RESULT_BYTES * AMPLITUDE_BYTES / BIN_BYTES,
                 **spread_out,
@@ -136,7 +131,6 @@ def _thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
                 f"apply {number}",
                 BINS,
                 each.apply,
-                (f"train power {number}",),
                 bytes_in=held * BIN_BYTES,
                 bytes_out=14_400,
                 **spread_out,
@@ -165,8 +159,6 @@ def around(constants: Constants, machines: int, cores: int, mode: str) -> Around
     free = Cluster(machines, cores, cluster.spread, cluster.noise)
 
     def seconds(cluster: Cluster, lanes: Lanes, last: list[Job]) -> float:
-        if chosen.ahead:
-            return simulate_ahead(cluster, [*_in_order(lanes), *last], Adaptive).seconds
         run = simulate(
             cluster, lanes, Adaptive, at_once=chosen.at_once, last=last, one_driver=chosen.one_driver
         )
@@ -187,7 +179,7 @@ def retrained(
     def job(name: str, seconds: float, bytes_machine: float) -> Job:
         around = {"begin": each.job / 2, "end": each.job / 2, "opening": each.opening}
         more = {"bytes_machine": held * bytes_machine, "bytes_out": 3400.0}
-        return equal(name, permutations, seconds, (), **around, **more)
+        return equal(name, permutations, seconds, **around, **more)
 
     power = BINS * (each.train_power + each.apply), 2 * BINS * BIN_BYTES
     amplitude = AMPLITUDE_BINS * each.train_amplitude, AMPLITUDE_BINS * AMPLITUDE_BYTES
@@ -220,16 +212,8 @@ def fed_workers(unit: float, held: float, bandwidth: float = LINK) -> float:
     return unit * bandwidth / held
 
 
-def _in_order(lanes: Lanes) -> list[Job]:
-    """Jobs as the pipeline asks for them: imports of all participants, then power and amplitude, stage by
-    stage."""
-    jobs = [job for lane in lanes for job in lane]
-    stages = ("import", "train power", "apply", "permute power", "train amplitude", "permute amplitude")
-    return [job for stage in stages for job in jobs if job.name.startswith(stage)]
-
-
 def _bare(job: Job) -> Job:
-    return Job(job.name, job.costs, finish=job.finish, needs=job.needs)
+    return Job(job.name, job.costs, finish=job.finish)
 
 
 def _with_dask(machines: int, cores: int, constants: Constants) -> Cluster:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from benchmarks.options import Options
 from benchmarks.project import BINARIES, ROOT, Project, end, user_environment
-from shortloop.frames.timing import cpu_seconds
+from shortloop.frames.measure import cpu_seconds
 
 __all__ = ["Side", "commit_of", "processes_in", "settle", "sides"]
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from shortloop.frames.timing import cpu_seconds, memory
+from shortloop.frames.measure import cpu_seconds, memory
 
 __all__ = ["AX", "BINARIES", "FOLDERS", "ROOT", "Project", "ProjectCopy", "Watch", "end", "user_environment"]
 

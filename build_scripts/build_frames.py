@@ -1,4 +1,4 @@
-"""Libraries of data frames, timed on one table: one job for each library and transformation."""
+"""Data frame libraries timed on one table: one job for each library and transformation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def pipeline(run: FramesRun) -> Built:
 
 
 def make_table(run: FramesRun) -> Built:
-    """As many of the rows as fit."""
+    """As many of the rows as fit into memory."""
     frames, asked = run.study, run.study.table
     memory = half_of_memory() if asked.memory is None else asked.memory * GIB
     return run.build(
@@ -72,7 +72,7 @@ def make_table(run: FramesRun) -> Built:
 
 
 def measure(run: FramesRun, name: str, transformation: str, asked: dict[str, Any]) -> Built:
-    """One library and transformation: exax on a dataset of the table, all others on its files."""
+    """One library and transformation: exax reads a dataset of the table, all others its files."""
     library = LIBRARIES.get(name, TRAP)
     environment, versions = modin_environment(run) if name == MODIN else (None, {})
     workers = run.study.timing.workers or slices_configured()

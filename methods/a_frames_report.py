@@ -1,4 +1,4 @@
-"""Measurements of all libraries to a table, a figure and a page."""
+"""Table, figure and page of the measurements of all libraries."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class FramesReport(ReportStage):
     measured: list[Job]
 
     def drawings(self) -> list[Drawing[Content]]:
-        """The figure, of what was measured."""
+        """The figure of the measurements."""
         from shortloop.frames.report import collect, drawings
 
         self._content = collect(self.measured, self.table, self.frames, self.left_out, self.machine)
         return drawings(self._content)
 
     def finish(self, out: Outputs) -> Finished:
-        """The page, the table, and what was found as plain data."""
+        """Page, table, and findings as plain data."""
         import json
 
         from shortloop.frames.report import fastest, limits, overview, page_of

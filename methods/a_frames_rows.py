@@ -1,4 +1,4 @@
-"""The table of a comparison of data frames as a dataset of exax, in slices by the hash of the key."""
+"""The table of a comparison of data frames as an exax dataset, sliced by the hash of the key."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One library of data frames and one transformation, measured in a process of its own."""
+"""One data frame library and one transformation, timed in a process of its own."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class FramesRun(Stage):
-    """Measure: one library and transformation. The machine is an option: another one gives other times."""
+    """Measure: one library and transformation. The machine is an option, because times depend on it."""
 
     siblings = ("library", "transformation")
     library: str
     transformation: str
     runner: str  # module:function
-    needs: list[str]  # libraries, by the names that they are imported by
+    needs: list[str]  # libraries, by the names of their modules
     workers: int
     repeats: int
     limit: float  # s
     seed: int
     machine: dict[str, str | int]
-    environment: File | None  # pyvenv.cfg of the environment that the library is in; None: this one
-    versions: dict[str, str]  # of what is installed there
+    environment: File | None  # pyvenv.cfg of the library's environment; None: this one
+    versions: dict[str, str]  # installed there
     table: Job
     truth: Job
     rows: Dataset | None  # the table, for exax
@@ -40,9 +40,8 @@ class FramesRun(Stage):
         return [str(options["runner"]).partition(":")[0], *cast("list[str]", options["needs"])]
 
     def finish(self, out: Outputs) -> Finished:
-        """Measure, and check what it came to."""
-        from shortloop.frames.measure import measure
-        from shortloop.frames.table import facts_of
+        """Measure, and check the result."""
+        from shortloop.frames.measure import facts_of, measure
         from shortloop.frames.work import Work
 
         work = Work.on(self.table, self.library, self.workers, self.seed)

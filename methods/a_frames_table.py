@@ -18,7 +18,7 @@ class FramesTable(Stage):
     seed: int
 
     def open(self) -> None:
-        """Share rows out."""
+        """Divide rows into parts."""
         from shortloop.frames.table import rows_of_parts
 
         self._rows = rows_of_parts(self.rows, self.chunk)
@@ -36,7 +36,7 @@ class FramesTable(Stage):
         return {f"{FOLDER}/{file_name(unit)}": content}
 
     def finish(self, out: Outputs) -> Finished:
-        """Rows, columns and groups of the parts."""
+        """Describe the parts."""
         from shortloop.frames.table import column_names
 
         columns = list(column_names(self.columns))

@@ -1,4 +1,4 @@
-"""The column x of a table, and its aggregates counted in integers: what every library must come to."""
+"""The column x of a table, and its aggregates computed in integers: the expected results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FramesTruth(Stage):
-    """Truth: what every library must come to."""
+    """Truth: the expected results of all libraries."""
 
     table: Job
 

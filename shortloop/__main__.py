@@ -9,16 +9,15 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Entry point; one who presses Ctrl-C while it is still being imported sees no traceback."""
+    """Run the command; Ctrl-C during its import prints no traceback."""
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
-    from shortloop.cli.entry import main as command
-    from shortloop.cli.importing import set_path
+    from shortloop.cli import entry
 
-    set_path()
+    entry.set_path()
     signal.signal(signal.SIGINT, before)
-    command()
+    entry.main()
 
 
 if __name__ == "__main__":

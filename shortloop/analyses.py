@@ -1,9 +1,8 @@
 """Installed analyses, and what each adds to the command.
 
-Those that new projects begin with are folders of this package with a module ``analysis``, whose ``ANALYSIS``
-says what it adds: entry points of a package that is installed in place are only as new as its last
-installation. All others are entry points of the group ``shortloop.analyses``: of this package, such as
-``frames = shortloop.frames.command:ANALYSIS``, or of anybody's.
+Analyses with a template are folders of this package with a module ``analysis`` and its ``ANALYSIS``, because
+entry points of a package installed in place are only as new as its last installation. All others are entry
+points of the group ``shortloop.analyses``, e.g. ``frames = shortloop.frames.command:ANALYSIS``.
 """
 
 from __future__ import annotations
@@ -49,110 +48,76 @@ MODULE = "analysis"
 GROUP = "shortloop.analyses"
 
 T = TypeVar("T")
-Tell = Callable[[int, int], None]
-"""Is told how many of how many are done."""
+Tell = Callable[[int, int], None]  # receives the number done, and the total
 
 
 class Look(NamedTuple):
-    """What an analysis found in a folder or file of data.
+    """Outcome of an analysis's inspection of data."""
 
-    lines: what it found.
-    settings: a settings file for it.
-    questions: what the data do not say; the settings file is to be completed by the answers.
-    """
-
-    lines: tuple[str, ...]
-    settings: str
-    questions: tuple[str, ...] = ()
+    lines: tuple[str, ...]  # what it found
+    settings: str  # text of a settings file for the data
+    questions: tuple[str, ...] = ()  # to be answered in the settings file
 
 
 class Opened(NamedTuple):
-    """What came of opening all data that a settings file names.
+    """Outcome of opening all data that a settings file names."""
 
-    said: what was opened.
-    problems: all that would end a run.
-    notes: what would not.
-    """
-
-    said: str
-    problems: tuple[InputError, ...] = ()
-    notes: tuple[str, ...] = ()
+    said: str  # what was opened
+    problems: tuple[InputError, ...] = ()  # errors that would end a run
+    notes: tuple[str, ...] = ()  # other remarks
 
 
 class Compared(NamedTuple):
-    """A number of two jobs.
+    """A number of two jobs."""
 
-    what: what it is of, e.g. ``"over time"``.
-    label: what it measures, with its unit.
-    summary: how it sums that up, e.g. ``"mean"``.
-    first, second: in each job.
-    """
-
-    what: str
-    label: str
-    summary: str
+    what: str  # e.g. "over time"
+    label: str  # quantity with unit
+    summary: str  # e.g. "mean"
     first: float
     second: float
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What an analysis shows of two jobs of one of its stages.
+    """Comparison of two jobs of one stage."""
 
-    title: what the numbers are, e.g. ``"scores"``.
-    draw: draws both jobs.
-    """
-
-    title: str
+    title: str  # of the numbers, e.g. "scores"
     numbers: tuple[Compared, ...]
-    draw: Callable[[], Figure]
+    draw: Callable[[], Figure]  # of both jobs
 
 
 @dataclass(frozen=True)
 class Template:
-    """What a new project begins with.
+    """Template of a new project."""
 
-    files: gives its files, by their path in the project.
-    packages: further method packages.
-    run: the command that runs it.
-    needs: name of the extra that installs what it needs.
-    libraries: That, by the names that it is imported by.
-    """
-
-    files: Callable[[], Mapping[str, Path]]
-    packages: tuple[str, ...]
-    run: str
-    needs: str
-    libraries: tuple[str, ...]
+    files: Callable[[], Mapping[str, Path]]  # by their path in the project
+    packages: tuple[str, ...]  # further method packages
+    run: str  # the command that runs it
+    needs: str  # the extra that installs its libraries
+    libraries: tuple[str, ...]  # names of modules
 
     def missing(self) -> list[str]:
-        """Libraries that it needs and that are not installed."""
+        """Libraries that are not installed."""
         return [name for name in self.libraries if not is_installed(name)]
 
 
 @dataclass(frozen=True)
 class SettingsKind:
-    """The settings file of an analysis, for ``shortloop study`` and ``shortloop sweep``.
+    """The settings file of an analysis, for ``shortloop study`` and ``shortloop sweep``."""
 
-    noun: what messages call the file, e.g. ``"panel"``.
-    record: where its record is, e.g. ``"shortloop.panel.settings.Panel"``; imported when it is asked for.
-    script: the build script that it is for.
-    open: opens all data that a file names, and says what is wrong with them.
-    """
-
-    noun: str
-    record: str
-    script: str
-    open: Callable[[Path, Tell], Opened] | None = None
+    noun: str  # in messages, e.g. "panel"
+    record: str  # its class, imported on use, e.g. "shortloop.panel.settings.Panel"
+    script: str  # the build script that reads it
+    open: Callable[[Path, Tell], Opened] | None = None  # opens all data that a file names
 
     def fields(self) -> type[StudySettings]:
-        """The record of the file."""
+        """The class of the settings."""
         module, _, name = self.record.rpartition(".")
         found: type[StudySettings] = getattr(importlib.import_module(module), name)
         return found
 
     def check(self, file: Path) -> str:
-        """What a file asks for."""
+        """Validate a file, and return its summary."""
         from shortloop.settings.read import read_settings
 
         return read_settings(file, self.fields(), noun=self.noun, variable=STUDY_VARIABLE).in_words()
@@ -160,27 +125,19 @@ class SettingsKind:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What an analysis adds to the command. To list commands, its module is imported: it loads nothing heavy.
-
-    commands: commands of its own.
-    compare: takes two jobs of one stage, and says what to show of them; None if it knows no way to.
-    template: what a new project of it begins with.
-    settings: its settings file.
-    findings: what its runs found, as numbers, for ``shortloop sweep``.
-    look: takes a folder or file of data and the folder of a project, and says what it makes of them; None if
-        they are nothing for it.
-    """
+    """What an analysis adds to the command, which imports its module: that must load nothing heavy."""
 
     commands: Typer | None = None
-    compare: Callable[[Result, Result], Comparison | None] | None = None
+    compare: Callable[[Result, Result], Comparison | None] | None = None  # None: unknown stage
     template: Template | None = None
     settings: SettingsKind | None = None
-    findings: FindingsOf | None = None
+    findings: FindingsOf | None = None  # of a run, for ``shortloop sweep``
     look: Callable[[Path, Path, Tell], Look | None] | None = None
+    """Inspects a folder or file of data for a project's folder; None for data of another analysis."""
 
 
 def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> dict[str, Path]:
-    """Files of a new project of an analysis: its template, and files as in the repository."""
+    """Files of an analysis's template, and files of the repository."""
     package = Path(__file__).parents[0]
     template = package / name / "template"
     files = (file for file in template.rglob("*.*") if "__pycache__" not in file.parts)
@@ -190,7 +147,7 @@ def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> di
 
 
 def named(known: Mapping[str, T], options: Sequence[str], wrong: str, hint: str | None = None) -> T:
-    """What an option of the command names."""
+    """The value that an option --NAME selects."""
     names = [each.removeprefix("--") for each in options]
     if len(names) > 1 or names[0] not in known or not options[0].startswith("--"):
         raise InputError(
@@ -203,7 +160,7 @@ def named(known: Mapping[str, T], options: Sequence[str], wrong: str, hint: str 
 
 
 def find_analyses() -> dict[str, Analysis]:
-    """The analyses that are installed, by name."""
+    """Installed analyses, by name."""
     folder = Path(__file__).parents[0]
     names = [file.parent.name for file in folder.glob(f"*/{MODULE}.py")]
     found: dict[str, Analysis] = {
@@ -211,7 +168,7 @@ def find_analyses() -> dict[str, Analysis]:
     }
     for each in entry_points(GROUP):
         if package_of(each) == PACKAGE and not (folder / each.module.split(".")[1]).is_dir():
-            continue  # a copy of this package that lacks it
+            continue  # this copy of the package lacks it
         found[each.name] = _checked(each, found)
     return dict(sorted(found.items()))
 

@@ -1,7 +1,4 @@
-"""``@pipeline``: build scripts made from one function.
-
-Its settings are read for it, and the results of its last job are put into the folder of results.
-"""
+"""``@pipeline``: build scripts made from one function, with settings and results folder."""
 
 from __future__ import annotations
 
@@ -22,7 +19,6 @@ from shortloop.report.deliver import SUMMARY, copy_files, results_folder, run_su
 from shortloop.run.executor import run_pipeline
 from shortloop.run.termination import print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
-from shortloop.stages.results import Result
 from shortloop.store.loaded import facts_as_json
 from shortloop.store.lookup import open_any
 
@@ -89,7 +85,7 @@ def _script(function: Callable[..., Built], prepared: Callable[[], Prepared]) ->
             return 1
         name = script.removeprefix("build_")
         if settings is not None and settings.name != name:
-            name = f"{name}-{settings.name}"  # one script may run with several, and several with one
+            name = f"{name}-{settings.name}"  # scripts and settings may be combined freely
         return run_pipeline(
             urd,
             pipeline,
@@ -112,10 +108,10 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
     record = typing.get_type_hints(function).get(parameters[1]) if len(parameters) == 2 else None
     if not (inspect.isclass(record) and issubclass(record, BaseModel)):
         raise InputError(
-            f"{function.__name__} of a build script does not say which settings it takes",
+            f"{function.__name__} of a build script has no annotated settings parameter",
             file=inspect.getsourcefile(function),
             found=f"{function.__name__}{inspect.signature(function)}",
-            expected="the run, and settings with the class that they are of",
+            expected="two parameters: the run, and settings annotated with their class",
             hint=f"write e.g. `def {function.__name__}(run, settings: Analysis)`, with a class Analysis of "
             "shortloop.Settings",
         )
@@ -132,16 +128,12 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
 
 
 def _deliver(run: Run, last: Built, seconds: float, name: str) -> None:
-    """Copy what the last job left."""
+    """Copy the results of the last job."""
     result, folder = open_any(last.path), results_folder(name)
-    names = _files_of(result)
+    figures = [f"{name}{ending}" for name in result.figures for ending in (".png", ".pdf")]
+    names = [*result.files, *figures, *(f"{name}.parquet" for name in result.tables)]
     copy_files(result.path, names, folder)
     done = run_summary(run.jobs, last, seconds, names)
     write_summary(folder, {"pipeline": run.name, **done, "facts": facts_as_json(result.record)})
     where = os.path.relpath(folder, configuration().project_directory)
     print(one_line(f"results: {where}: {', '.join(names) or SUMMARY}"))
-
-
-def _files_of(result: Result) -> list[str]:
-    figures = [f"{name}{ending}" for name in result.figures for ending in (".png", ".pdf")]
-    return [*result.files, *figures, *(f"{name}.parquet" for name in result.tables)]

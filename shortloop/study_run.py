@@ -29,17 +29,11 @@ __all__ = ["StudyKind", "StudyRun"]
 
 
 S = TypeVar("S", bound="StudySettings")
-PACKAGES = "packages.json"
-"""File of the cache with the packages whose entry points earlier runs have used."""
+PACKAGES = "packages.json"  # cache file: packages whose entry points earlier runs used
 
 
 class StudyRun(Generic[S]):
-    """A run of a pipeline on a study.
-
-    run: the run.
-    study: what its file says.
-    file: the file.
-    """
+    """A run of a pipeline on the study in a file."""
 
     def __init__(self, run: Run, study: S, file: Path) -> None:
         self.study = study
@@ -52,19 +46,12 @@ class StudyRun(Generic[S]):
 
 @dataclass(frozen=True)
 class StudyKind(Generic[S]):
-    """What an analysis calls a study, and how it reads one.
+    """How an analysis names and reads a study."""
 
-    noun: what messages call it, e.g. ``"panel"``.
-    embedded: the file that comes with the package.
-    extra: name of the extra that installs what the analysis needs.
-    libraries: That, by the names that it is imported by.
-    read: reads a file.
-    """
-
-    noun: str
-    embedded: Path
-    extra: str
-    libraries: Collection[str]
+    noun: str  # in messages, e.g. "panel"
+    embedded: Path  # default file of the package
+    extra: str  # that installs the libraries of the analysis
+    libraries: Collection[str]  # names of modules
     read: Callable[[Path], S]
 
     def run(
@@ -75,11 +62,11 @@ class StudyKind(Generic[S]):
     ) -> int:
         """Run a pipeline on a study; the ``main`` of a build script.
 
-        The study is that of the file which the variable SHORTLOOP_SETTINGS, or STUDY, names, else of
-        ``<noun>.toml`` in the folder of the project, else the embedded one.
+        Its file is that of the variable SHORTLOOP_SETTINGS or STUDY, else ``<noun>.toml`` in the project,
+        else the embedded one.
         """
         try:
-            need(self.extra, self.libraries)  # at once, and not job by job
+            need(self.extra, self.libraries)  # before any job needs them
             own = project_directory() / f"{self.noun}.toml"
             default = own if own.is_file() else self.embedded
             file = settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, base=user_directory())
@@ -105,7 +92,7 @@ class StudyKind(Generic[S]):
 
 
 def _name_package(error: InputError) -> None:
-    """Name the package of an entry point that an earlier run has found, and this one has not."""
+    """Name the package of an entry point that an earlier run found, and this one did not."""
     for call, package in _packages().items():
         if error.hint and call in error.hint:
             error.hint = error.hint.replace(call, f"{call}: {package} in an earlier run")

@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["check_engine"]
 
-PATIENCE = 300.0  # s that a run may take, and an engine to end
+TIMEOUT = 300.0  # s, of a run, and of an engine to end
 FAULT = "SHORTLOOP_CHECK_FAULT"
 METHODS = {
     "checked": '''\
@@ -124,10 +124,10 @@ def _check_jobs(expected: dict[str, Any], found: dict[str, Any], name: str) -> N
     for job, (manifest, record) in found.items():
         for field in ("key", "content"):
             assert manifest[field] == expected[job][0][field], f"{job}: another {field} than on slices"
-        said = record["engine"]
-        assert said["name"] == name.partition(":")[0]
-        assert said.get("version"), "described() lacks the version of its library"
-        assert said.get("where"), "described() lacks where it is"
+        described = record["engine"]
+        assert described["name"] == name.partition(":")[0]
+        assert described.get("version"), "described() lacks the version of its library"
+        assert described.get("where"), "described() lacks where it is"
         assert {each["threads_used"] for each in record["threads"]} == {1}, f"{job}: several threads"
 
 
@@ -144,7 +144,7 @@ def _jobs(project: Path, before: set[Path] | None = None) -> dict[str, Any]:
 
 
 def _check_nothing_is_left(fault: Path) -> None:
-    marker, deadline = f"{FAULT}={fault}\0".encode(), time.monotonic() + PATIENCE
+    marker, deadline = f"{FAULT}={fault}\0".encode(), time.monotonic() + TIMEOUT
     while left := [each for each in Path("/proc").glob("[0-9]*") if _says(each, marker)]:
         assert time.monotonic() < deadline, f"processes are left: {', '.join(each.name for each in left)}"
         time.sleep(0.05)
@@ -164,7 +164,7 @@ def _shortloop(folder: Path, *words: str, **environment: str) -> None:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -64,7 +64,7 @@ PANEL = (
     {"panel.analysis"},
 )
 FRAMES = (
-    {"frames.work", "frames.timing"},
+    {"frames.work"},
     {"frames.table", "frames.runners", "frames.settings"},
     {"frames.measure", "frames.pipeline", "frames.report"},
     {"frames.command"},

@@ -13,7 +13,16 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-__all__ = ["counted", "listed", "one_line", "print_any_letter", "printable", "short", "short_list"]
+__all__ = [
+    "counted",
+    "duration",
+    "listed",
+    "one_line",
+    "print_any_letter",
+    "printable",
+    "short",
+    "short_list",
+]
 
 # Control characters but newline and tab; marks that turn the direction of writing; what ends a line in
 # some programs only; halves of characters, which is how Python reads a file name that is no UTF-8.
@@ -33,6 +42,13 @@ def printable(text: object) -> str:
 def one_line(text: object) -> str:
     """Escape invisible characters, newlines and tabs."""
     return _shown(str(text), _IN_LINE)
+
+
+def duration(seconds: float) -> str:
+    """Seconds with a unit that suits them."""
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if 0 < seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def listed(items: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ COLUMNS = ("job", "stage", "partition", "made", "seconds")
 def compare_jobs(
     first: str, second: str, figure: Path | None, analyses: Sequence[Analysis], as_json: bool = False
 ) -> None:
-    """Print what differs between two jobs, and draw what their analysis can draw."""
+    """Print the differences between two jobs, and draw the figure of their analysis."""
     one, other = look_up(first), look_up(second)
     if one.stage != other.stage:
         raise InputError(
@@ -43,9 +43,10 @@ def compare_jobs(
         )
     from shortloop.plan.explain.arrays import array_differences
 
-    causes, arrays, left = _causes(one, other), [*array_differences(one, other)], _left(one, other)
+    causes, arrays = _causes(one, other), [*array_differences(one, other)]
+    outcome = _file_differences(one, other)
     comparison = _comparison(one, other, analyses)
-    where = (figure or _place(one, other)) if comparison is not None else None
+    where = (figure or _default_file(one, other)) if comparison is not None else None
     if as_json:
         print_document(
             {
@@ -53,7 +54,7 @@ def compare_jobs(
                 "recorded": causes is not None,
                 "causes": cause_fields(causes or []),
                 "arrays": [each._asdict() for each in arrays],
-                **dict(zip(("same", "files"), left or (None, []), strict=True)),
+                **dict(zip(("same", "files"), outcome or (None, []), strict=True)),
                 "numbers": [] if comparison is None else [each._asdict() for each in comparison.numbers],
                 "figure": _draw(comparison, where) if comparison is not None and where is not None else None,
             }
@@ -64,45 +65,41 @@ def compare_jobs(
         for each in (one, other)
     ]
     print_table(COLUMNS, rows, right=("seconds",), below=("made",))
-    _print_parts(one, other, causes)
+    if causes is None:
+        print_lines("", "unknown how they were made, because one job is not recorded")
+    else:
+        print_lines("", f"from {one.job} to {other.job}:" if causes else "same code, options and inputs")
+        print_causes(causes)
     _print_arrays(one, other, arrays)
-    if not arrays and left is not None:
-        same, files = left
-        print_lines("", "left the same" if same else f"files that differ: {', '.join(files) or 'none'}")
+    if not arrays and outcome is not None:
+        same, files = outcome
+        print_lines("", "same results" if same else f"files that differ: {', '.join(files) or 'none'}")
     if comparison is not None:
         _print_numbers(one, other, comparison)
         if where is not None:
             print_lines("", f"figure: {_draw(comparison, where)}")
         else:
-            print_lines("", "figure: none, as the results may not be written; --figure says where else")
+            print_lines(
+                "", "figure: none, because the results folder is read-only; choose a file with --figure"
+            )
 
 
 def _fields(each: Result) -> dict[str, object]:
-    """A job, for programs."""
     names = ("job", "stage", "partition", "seconds")
     return {**{name: getattr(each, name) for name in names}, "made": moment(each.made.timestamp())}
 
 
 def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Comparison | None:
-    """Of the first analysis that knows how to compare them."""
     found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)
     return next((each for each in found if each is not None), None)
 
 
 def _causes(one: Result, other: Result) -> list[Cause] | None:
-    """What differs in what they were made of; None if one of them is not recorded."""
+    """Differences in code, options and inputs; None if a job is not recorded."""
     with Store() as store:
         if store.manifest_of(one.job) is None or store.manifest_of(other.job) is None:
             return None
         return explain(store, other.job, against=one.job).causes
-
-
-def _print_parts(one: Result, other: Result, causes: list[Cause] | None) -> None:
-    if causes is None:
-        print_lines("", "what they were made of is not known, as one of them is not recorded")
-        return
-    print_lines("", "made of the same" if not causes else f"from {one.job} to {other.job}:")
-    print_causes(causes)
 
 
 def _print_arrays(one: Result, other: Result, arrays: Sequence[ArrayDifference]) -> None:
@@ -120,8 +117,8 @@ def _print_arrays(one: Result, other: Result, arrays: Sequence[ArrayDifference])
         print_table(columns, rows, right=columns[-1:], below=(other.job, one.job))
 
 
-def _left(one: Result, other: Result) -> tuple[bool, list[str]] | None:
-    """Whether they left the same, and which files differ; None if one of them is not recorded."""
+def _file_differences(one: Result, other: Result) -> tuple[bool, list[str]] | None:
+    """True if the results are equal, and the files that differ; None if a job is not recorded."""
     first, second = read_manifest(one.path), read_manifest(other.path)
     if first is None or second is None:
         return None
@@ -140,7 +137,7 @@ def _print_numbers(one: Result, other: Result, comparison: Comparison) -> None:
     print_table((comparison.title, "", "", *columns), rows, right=columns)
 
 
-def _place(one: Result, other: Result) -> Path | None:
+def _default_file(one: Result, other: Result) -> Path | None:
     folder = Path(configuration().result_directory) / "compare"
     with if_writable():
         folder.mkdir(parents=True, exist_ok=True)
@@ -155,10 +152,6 @@ def _draw(comparison: Comparison, file: Path) -> Path:
         try:
             figure.savefig(file)
         except (OSError, ValueError) as error:
-            raise InputError(
-                "the figure cannot be written",
-                file=file,
-                found=error,
-                hint="choose another file with --figure",
-            ) from None
+            hint = "choose another file with --figure"
+            raise InputError("the figure cannot be written", file=file, found=error, hint=hint) from None
     return file

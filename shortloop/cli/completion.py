@@ -1,7 +1,7 @@
 """Command-line completion for bash, zsh and fish.
 
-The shells ask as Typer's scripts have them ask, which `--install-completion` installs. Typer's own answer
-parses the line with pydantic and renders help with rich, which takes longer than a key press should.
+The shells ask through Typer's scripts, which `--install-completion` installs. Typer's own answer parses the
+line with pydantic and renders help with rich, which takes longer than a key press should.
 """
 
 from __future__ import annotations
@@ -11,61 +11,67 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["complete", "is_asked_for"]
+__all__ = ["complete", "is_requested"]
 
 VARIABLE = "_SHORTLOOP_COMPLETE"
 ASKED = tuple(f"complete_{shell}" for shell in ("bash", "zsh", "fish"))
 ZSH = str.maketrans({'"': '""', "'": "''", "$": r"\$", "`": r"\`", ":": r"\\:"})
-FILES_OF = ("run", "plan", "harmless")
-"""Commands whose --settings is a file; of others it is a name."""
+FILES_OF = ("run", "plan", "harmless")  # commands whose --settings is a file; for others it is a name
 
 
 class Candidate(NamedTuple):
-    """A word that would go on, and what it means."""
+    """A possible completion, with its help."""
 
     word: str
     help: str = ""
 
 
-def is_asked_for() -> bool:
-    """True if a shell asks what a command line may go on with."""
+def is_requested() -> bool:
+    """True if a shell asks for completions."""
     return os.environ.get(VARIABLE) in ASKED
 
 
 def complete(group: Any) -> int:
-    """Print what the shell asks for, and give the exit status: 1 if the shell is to offer files."""
+    """Print completions, and return the exit status: 1 if fish should offer files."""
     _, _, shell = os.environ[VARIABLE].partition("_")
-    words, begun = _words(shell)
+    words, prefix = _words(shell)
     try:
-        found = [each for each in _candidates(group, words, begun) if each.word.startswith(begun)]
-    except Exception:  # no project, or one that cannot be read: nobody wants to read of it at a prompt
+        found = [each for each in _candidates(group, words, prefix) if each.word.startswith(prefix)]
+    except Exception:  # no project, or an unreadable one: print no error at a prompt
         found = []
     if shell == "zsh":
         listed = "\n".join(map(_for_zsh, found))
         print(f"_arguments '*: :(({listed}))'" if found else "_files")
     elif shell == "fish" and os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         return 0 if found else 1
+    elif shell == "fish":
+        print("\n".join("\t".join(filter(None, each)) for each in found))
     else:
-        print("\n".join((_for_fish if shell == "fish" else _for_bash)(each) for each in found))
+        print("\n".join(re.sub(r"([^\w@%+=:,./-])", r"\\\1", each.word) for each in found))
     return 0
 
 
+def _for_zsh(candidate: Candidate) -> str:
+    return ":".join(f'"{each.translate(ZSH)}"' for each in candidate if each)
+
+
 def _words(shell: str) -> tuple[list[str], str]:
-    """The words before the cursor without the command itself, and how the one that is completed begins."""
+    """The words before the cursor without the command, and the beginning of the completed word."""
     if shell == "bash":
         place = int(os.environ["COMP_CWORD"])
         words = _split(os.environ["COMP_WORDS"])
-        words, begun = words[1:place], "".join(words[place : place + 1])
-        if begun == "=":  # a word of its own in bash
-            begun = ""
-        return [word for word in words if word != "="], begun
+        words, prefix = words[1:place], "".join(words[place : place + 1])
+        if prefix == "=":  # a separate word in bash
+            prefix = ""
+        return [word for word in words if word != "="], prefix
     line = os.environ.get("_TYPER_COMPLETE_ARGS", "")
     words = _split(line)[1:]
-    begun = words.pop() if words and not line.endswith(" ") else ""
-    return words, begun
+    prefix = words.pop() if words and not line.endswith(" ") else ""
+    return words, prefix
 
 
 def _split(line: str) -> list[str]:
@@ -75,29 +81,17 @@ def _split(line: str) -> list[str]:
         return line.split()
 
 
-def _for_bash(candidate: Candidate) -> str:
-    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", candidate.word)
-
-
-def _for_fish(candidate: Candidate) -> str:
-    return "\t".join(filter(None, candidate))
-
-
-def _for_zsh(candidate: Candidate) -> str:
-    return ":".join(f'"{each.translate(ZSH)}"' for each in candidate if each)
-
-
-def _candidates(group: Any, words: Sequence[str], begun: str) -> Iterator[Candidate]:
+def _candidates(group: Any, words: Sequence[str], prefix: str) -> Iterator[Candidate]:
     place = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
     command = group if place is None else group.commands[words[place]]
     given = words if place is None else words[place + 1 :]
     options = {name: each for each in command.params if _is_option(each) for name in each.opts}
-    name, equals, _ = begun.partition("=")
+    name, equals, _ = prefix.partition("=")
     if equals and name in options:
         yield from (Candidate(f"{name}={each}") for each in _values(command.name, options[name].name))
     elif given and _takes_value(options.get(given[-1])):
         yield from map(Candidate, _values(command.name, options[given[-1]].name))
-    elif begun.startswith("-"):
+    elif prefix.startswith("-"):
         yield from _options(options, given)
     elif command is group:
         yield from (Candidate(each, _first_line(one.help)) for each, one in group.commands.items())
@@ -110,7 +104,6 @@ def _candidates(group: Any, words: Sequence[str], begun: str) -> Iterator[Candid
 
 
 def _options(options: dict[str, Any], given: Sequence[str]) -> Iterator[Candidate]:
-    """Options that can still be given."""
     used = {word.partition("=")[0] for word in given}
     for name, option in options.items():
         again = option.multiple or not used & set(option.opts)
@@ -133,7 +126,7 @@ def _first_line(text: str | None) -> str:
 
 
 def _values(command: str, parameter: str) -> Iterable[str]:
-    """What a parameter may be; nothing where the shell is to offer files."""
+    """Values of a parameter; none if the shell should offer files."""
     if parameter == "settings" and command in FILES_OF:
         return ()
     if command == "why" and parameter == "job":
@@ -154,8 +147,8 @@ def _jobs() -> list[str]:
     return [folder.name for folder in job_folders(workdirs)][::-1]
 
 
-def _noted(column: str, table: str = "places") -> list[str]:
-    """What the indexes of jobs note of the last runs; a store would mend them first."""
+def _indexed(column: str, table: str = "places") -> list[str]:
+    """Values in the indexes of jobs, read without a store, which would repair them first."""
     import sqlite3
 
     from shortloop.project.project import configuration
@@ -167,10 +160,6 @@ def _noted(column: str, table: str = "places") -> list[str]:
         with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as base:
             found |= {value for (value,) in base.execute(f"select distinct {column} from {table}")}
     return sorted(filter(None, found))
-
-
-def _settings() -> list[str]:
-    return _noted("settings", "pipelines")
 
 
 def _states() -> Iterable[str]:
@@ -191,8 +180,8 @@ def _runs() -> list[str]:
     return [str(number) for number in run_numbers()][::-1]
 
 
-def _stages() -> list[str]:
-    return _noted("stage")
+_settings = partial(_indexed, "settings", "pipelines")
+_stages = partial(_indexed, "stage")
 
 
 def _jobs_and_stages() -> list[str]:
@@ -208,7 +197,7 @@ VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "stage": _stages,
     "until": _stages,
     "only": _stages,
-    "partition": lambda: _noted("partition"),
+    "partition": partial(_indexed, "partition"),
     "settings": _settings,
     "forget": _settings,
     "state": _states,

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from shortloop.base.errors import InputError
 
-__all__ = ["error_fields", "is_asked_for", "is_printed", "moment", "print_document", "reserve_output"]
+__all__ = ["error_fields", "is_printed", "is_requested", "moment", "print_document", "reserve_output"]
 
 OPTION = "--json"
 _streams: list[TextIO] = []
 _printed: list[bool] = []
 
 
-def is_asked_for() -> bool:
+def is_requested() -> bool:
     """True if the command line asks for a document."""
     options = sys.argv[1:]
     return OPTION in options[: options.index("--") if "--" in options else None]
@@ -46,18 +46,18 @@ def is_printed() -> bool:
 
 
 def error_fields(error: InputError) -> dict[str, object]:
-    """What is wrong, as `InputError` says it."""
+    """The fields of an error."""
     names = ("problem", "file", "field", "found", "expected", "hint", "where", "message")
     return {name: getattr(error, name) for name in names}
 
 
 def moment(seconds: float | None) -> str | None:
-    """Seconds since 1970 as date and time with the offset from UTC; None if they are not known."""
+    """Seconds since 1970 as date and time with the offset from UTC; None if unknown."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat() if seconds else None
 
 
 def _plain(value: Any) -> Any:
-    """What JSON knows; numbers that are not finite are null."""
+    """A value as JSON has it; numbers that are not finite are null."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -9,6 +9,7 @@ import signal
 import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from copy import copy
 from itertools import chain
 from typing import Annotated, Any
@@ -21,10 +22,11 @@ from shortloop.base.terminal import wrapped
 from shortloop.base.text import print_any_letter
 from shortloop.cli import completion, document
 from shortloop.cli.main import app, with_settings
+from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error
 from shortloop.run.termination import printed_errors
 
-__all__ = ["command", "main", "options"]
+__all__ = ["command", "main", "set_path"]
 
 if typing.TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -32,16 +34,28 @@ if typing.TYPE_CHECKING:
 
 HELP = "Run analyses made of many independent fits, and re-run only what a change affects."
 INDENT = " " * 16  # of the facts of an error
-PARSED = ("parser", "click_type")  # says how a parameter of typer is read
+PARSED = ("parser", "click_type")  # say how typer parses a parameter
+
+
+def set_path() -> None:
+    """Import from the project, and not from the directory of the command or the current one.
+
+    The project comes last: a command that only reads a project, perhaps somebody else's, runs no code of it.
+    A run has it first.
+    """
+    if not sys.flags.safe_path:
+        del sys.path[0]
+    with suppress(InputError, OSError):  # no project: the command reports it if it needs one
+        sys.path.append(str(project_directory()))
 
 
 def main() -> None:
-    """Run the command: an error of the user's is one message and status 1; any other keeps its traceback."""
+    """Run the command: user errors are one message and status 1; others keep their traceback."""
     print_any_letter()
     interrupted = _note_interrupts()
-    as_json = document.is_asked_for()
+    as_json = document.is_requested()
     try:
-        if completion.is_asked_for():
+        if completion.is_requested():
             raise SystemExit(completion.complete(command("")))
         if as_json:
             document.reserve_output()
@@ -51,19 +65,19 @@ def main() -> None:
         _end(130, InputError("interrupted") if as_json else None)
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except SystemExit as ending:  # of a build script, which has said why on standard error
+    except SystemExit as ending:  # of a build script, which has printed why to standard error
         if as_json and ending.code and not document.is_printed():
             why = "interrupted" if ending.code == 130 else f"exited with status {ending.code}"
             _end(ending.code, printed_errors[-1] if printed_errors else InputError(why), quiet=True)
         raise
     except Exception as error:
-        if interrupted:  # of which some libraries make something else while they are imported
+        if interrupted:  # some libraries replace KeyboardInterrupt while they are imported
             _end(130, InputError("interrupted") if as_json else None)
         _end_with(error)
 
 
 def _end_with(error: Exception) -> typing.NoReturn:
-    """Say what an exception means to the user, and end; a mistake of ours keeps its traceback."""
+    """Print an exception for the user, and exit; a bug keeps its traceback."""
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message(), end="")  # type: ignore[attr-defined]  # empty where rich has printed
         raise SystemExit(2) from None
@@ -77,13 +91,13 @@ def _end_with(error: Exception) -> typing.NoReturn:
     from shortloop.exax.tracebacks import user_traceback
 
     print(user_traceback(error), file=sys.stderr)
-    said = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
-    _end(1, said if document.is_asked_for() else None, quiet=True)
+    unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
+    _end(1, unexpected if document.is_requested() else None, quiet=True)
 
 
 def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:
-    """Say what is wrong, to programs as a document, and end."""
-    if document.is_asked_for() and error is not None:
+    """Print an error, with --json as a document, and exit."""
+    if document.is_requested() and error is not None:
         document.print_document({"error": document.error_fields(error)})
     elif error is not None and not quiet:
         lines = f"shortloop: {error.message}".split("\n")
@@ -95,10 +109,8 @@ def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.N
 
 
 def _usage_error(error: Any) -> InputError:
-    """What is wrong in the command line, and what was probably meant."""
-    problem = error.format_message()
-    if hasattr(error, "possibilities"):
-        problem = error.message
+    """The error in the command line, and what was probably meant."""
+    problem = error.message if hasattr(error, "possibilities") else error.format_message()
     problem, _, meant = problem.rstrip("?").partition(". Did you mean ")
     meant = meant or ", ".join(sorted(getattr(error, "possibilities", None) or ()))
     context = getattr(error, "ctx", None)
@@ -114,38 +126,37 @@ def _usage_error(error: Any) -> InputError:
 
 
 def command(first: str) -> Any:
-    """The command, with what analyses add to it unless its first word is a command that needs none."""
+    """The command, with commands and flags of analyses if `first`, its first word, may need them."""
     made = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
-    made.callback()(options)
+    made.callback()(_options)
     own = {each.callback.__name__: each for each in app.registered_commands if each.callback}
-    # Most commands work whatever state an analysis is in.
+    # Most commands work even if an analysis cannot be imported.
     made.registered_commands += [own[first]] if first in own and first != "init" else _all_commands(own)
     return typer.main.get_command(made)
 
 
-class _Given:
-    """What typer makes of a value; it imports pydantic for that, also where nothing is to be made of it."""
+class _LazyParameter:
+    """Parses a value as typer does, and imports pydantic for it only if needed."""
 
-    def __init__(self, parameter: Any, made: Callable[[Any], Any]) -> None:
-        self._parameter, self._made = parameter, made
+    def __init__(self, parameter: Any, original: Callable[[Any], Any]) -> None:
+        self._parameter, self._original = parameter, original
 
     def coerce(self, value: Any, **context: Any) -> Any:
-        """The value for the command's function."""
-        parameter, asked = self._parameter, self._parameter.type_descriptor
+        parameter, kind = self._parameter, self._parameter.type_descriptor
         if value is None:
             return () if parameter.multiple or parameter.nargs == -1 else None
-        is_plain = asked.annotation in (bool, str) and type(value) is asked.annotation
-        if is_plain and not any(getattr(asked.parameter_info, each, None) for each in PARSED):
+        is_plain = kind.annotation in (bool, str) and type(value) is kind.annotation
+        if is_plain and not any(getattr(kind.parameter_info, each, None) for each in PARSED):
             return value
-        return self._made(parameter).coerce(value, **context)
+        return self._original(parameter).coerce(value, **context)
 
 
 def _spare_pydantic() -> None:
-    """Have typer import pydantic only where a value needs it: that takes a third of a short command."""
-    kind: Any = getattr(typer.core, "_TyperParameter", None)  # of versions that use pydantic
+    """Make typer import pydantic only if a value needs it: that takes a third of a short command."""
+    kind: Any = getattr(typer.core, "_TyperParameter", None)  # in versions that use pydantic
     original = getattr(kind, "get_runtime_param", None)
     if original is not None:
-        kind.get_runtime_param = lambda parameter: _Given(parameter, original)
+        kind.get_runtime_param = lambda parameter: _LazyParameter(parameter, original)
 
 
 _spare_pydantic()
@@ -158,18 +169,18 @@ def _all_commands(own: Mapping[str, CommandInfo]) -> list[CommandInfo]:
     templates = [name for name, each in analyses.items() if each.template is not None]
     settings = [name for name, each in analyses.items() if each.settings is not None]
     init = _with_flags(own["init"], templates, "Start from the {} analysis.")
-    listed = [init, *[each for each in own.values() if each is not own["init"]]]
+    _, run, plan, *others = own.values()
+    listed = [init, run, plan, *others]
     if settings:
         checks, sweeps = with_settings.registered_commands
         checks = _with_flags(checks, settings, "Treat the file as settings of the {} analysis.")
-        _, run, plan, *others = listed
-        listed = [init, checks, run, plan, sweeps, *others]  # as one meets them
+        listed = [init, checks, run, plan, sweeps, *others]  # in the order of their use
     added = [each.commands.registered_commands for each in analyses.values() if each.commands is not None]
     return [*listed, *chain(*added)]
 
 
 def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> CommandInfo:
-    """A command that takes a flag of each name, in place of its parameter `named`."""
+    """A command with a flag for each name in place of its parameter `named`."""
     function = command.callback
     assert function is not None
     flags = {f"of_{name.replace('-', '_')}": f"--{name}" for name in names}
@@ -179,14 +190,14 @@ def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> Comman
         for each in inspect.signature(function).parameters.values()
         if each.name != "named"
     ]
-    for place, flag in flags.items():
+    for name, flag in flags.items():
         kind = Annotated[bool, typer.Option(flag, help=what.format(flag[2:]))]
         parameters.append(
-            inspect.Parameter(place, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         )
 
     def flagged(**given: Any) -> Any:
-        named = [flag for place, flag in flags.items() if given.pop(place)]
+        named = [flag for name, flag in flags.items() if given.pop(name)]
         return function(named=named, **given)
 
     flagged.__name__, flagged.__doc__ = function.__name__, function.__doc__
@@ -198,7 +209,7 @@ def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> Comman
 
 
 def _note_interrupts() -> list[int]:
-    """Has one element more after each Ctrl-C, which raises as ever."""
+    """A list that grows with each Ctrl-C, which raises as usual."""
     noted: list[int] = []
 
     def note(number: int, _: object) -> None:
@@ -210,15 +221,16 @@ def _note_interrupts() -> list[int]:
     return noted
 
 
-def _say(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"shortloop {__version__}")
         raise typer.Exit
 
 
-def options(
+def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Show the version and exit."""
+    pass

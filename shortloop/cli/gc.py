@@ -21,10 +21,10 @@ __all__ = ["collect_garbage"]
 def collect_garbage(
     really: bool, older: str | None, to: str | None, settings: str | None, as_json: bool = False
 ) -> None:
-    """Delete superseded jobs, or say which would be. What other projects that use the workdirs need is kept.
+    """Delete superseded jobs, or print which would be deleted.
 
-    Only those at least as old as `older`, and only as many as it takes to fit into `to`; the last run of
-    `settings` is needed no more.
+    Only jobs at least as old as `older`, and only until the rest fits into `to`; jobs of the latest run of
+    `settings` count as superseded. Jobs that other projects with the same workdirs need are kept.
     """
     age = None if older is None else parse_age(older)
     size = None if to is None else parse_size(to)
@@ -79,14 +79,14 @@ def collect_garbage(
         )
         if old_parts():
             print_lines(f"and {len(old_parts())} unfinished files")
-    _say_if_too_much(total - freed, size)
-    _say_whose(entries, names)
+    if size is not None and total - freed > size:
+        print_lines(f"{amount(total - freed)} are in use or too recent: more than {amount(size)}")
+    _print_kept(entries, names)
     if chosen and not really:
         print_lines("nothing was deleted; add --delete to delete")
 
 
 def _fields(each: Entry) -> dict[str, object]:
-    """A job, for programs."""
     return {
         "job": each.job,
         "stage": each.stage,
@@ -130,13 +130,7 @@ def _print(chosen: list[Entry]) -> None:
         print_lines(f"outdated: {STATES['outdated']}")
 
 
-def _say_if_too_much(left: int, size: int | None) -> None:
-    if size is not None and left > size:
-        print_lines(f"{amount(left)} are in use or too recent: more than {amount(size)}")
-
-
-def _say_whose(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
-    """Which jobs are kept for other projects that use the workdirs."""
+def _print_kept(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
     for of, jobs in _kept_for(entries):
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
@@ -147,6 +141,6 @@ def _say_whose(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
 
 
 def _kept_for(entries: list[Entry]) -> list[tuple[Purpose, int]]:
-    """Pipelines of other projects, and how many jobs each needs."""
+    """Pipelines of other projects, with the number of jobs that each needs."""
     kept = [each for each in entries if each.state in ("current", "needed")]
     return sorted(Counter(of for each in kept for of in each.pipelines if of.project).items())

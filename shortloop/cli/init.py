@@ -12,8 +12,7 @@ from pathlib import Path
 from shortloop.analyses import Analysis, Look, Template, named
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.cli.progress_bar import Waiting
-from shortloop.cli.tables import print_lines
+from shortloop.cli.tables import Waiting, print_lines
 from shortloop.exax.patches.processes import SOCKET_PATH_LIMIT
 from shortloop.project.project import CONFIGURATION
 
@@ -21,14 +20,11 @@ __all__ = ["EXAMPLE", "look_at_data", "template_of", "write_project"]
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 COMMON = TEMPLATES / "project"
-NAME = "PROJECT"
-"""What stands in templates for the name of the project."""
-RENAMED = {"gitignore": ".gitignore"}  # the name of a hidden file would be left out of the package
+NAME = "PROJECT"  # in templates: the name of the project
+RENAMED = {"gitignore": ".gitignore"}  # the package would not include a hidden file
 FIRST = "\tshortloop.prepare auto-discover\n"
 SOCKET = ".socket.dir/server"
-OPEN = 3
-"""Exit status: the project is written, and cannot run before a question is answered. 1 is that there is none,
-and 2 that the command is written wrongly."""
+OPEN = 3  # exit status: the project is written, but cannot run before a question is answered
 
 
 def _files_below(folder: Path) -> dict[str, Path]:
@@ -43,36 +39,35 @@ EXAMPLE = Template(
     needs="example",
     libraries=("matplotlib", "pandas", "pyarrow", "statsmodels"),
 )
-"""The small analysis that a project begins with when no other is named."""
+"""The small analysis of a new project if no other is named."""
 
 
 def look_at_data(
     analyses: Mapping[str, Analysis], options: Sequence[str], data: Path, folder: Path
 ) -> tuple[Template, Mapping[str, bytes], int]:
-    """Look at data, say what is found, and let an analysis write a settings file for them."""
+    """Inspect data, print what was found, and let an analysis write a settings file for it."""
     project = Path(os.path.abspath(folder))
     _check(project)
     if not data.exists():
         raise InputError("data not found", file=data, hint="give an existing file or folder")
-    looking = {name: each for name, each in analyses.items() if each.look and each.template and each.settings}
-    if options:
-        chosen = template_of(
-            {name: each.template for name, each in looking.items() if each.template}, options
-        )
-        looking = {name: each for name, each in looking.items() if each.template is chosen}
-    lacking = {
-        name: each.template for name, each in looking.items() if each.template and each.template.missing()
+    able = {
+        name: (each.template, each.settings.noun, each.look)
+        for name, each in analyses.items()
+        if each.look and each.template and each.settings
     }
-    if not options:  # nobody needs what another analysis needs
-        looking = {name: each for name, each in looking.items() if name not in lacking}
+    if options:
+        chosen = template_of({name: template for name, (template, *_) in able.items()}, options)
+        able = {name: each for name, each in able.items() if each[0] is chosen}
+    lacking = {name: template for name, (template, *_) in able.items() if template.missing()}
+    if not options:  # an analysis that is not asked for need not be complete
+        able = {name: each for name, each in able.items() if name not in lacking}
     found: dict[str, Look] = {}
     refused: list[InputError] = []
-    for name, each in looking.items():
-        assert each.look is not None
+    for name, (*_, look_at) in able.items():
         try:
-            with Waiting("looked at") as waiting:
-                look = each.look(data, project, waiting.tell)
-        except InputError as error:  # another analysis may know better
+            with Waiting("inspected") as waiting:
+                look = look_at(data, project, waiting.tell)
+        except InputError as error:  # another analysis may recognize the data
             refused.append(error)
             continue
         if look is not None:
@@ -80,7 +75,7 @@ def look_at_data(
     if refused and not found:
         raise refused[0]
     if len(found) != 1:
-        names = " or ".join(f"--{name}" for name in found or looking)
+        names = " or ".join(f"--{name}" for name in found or able)
         raise InputError(
             "several analyses recognize this data" if found else "no analysis recognizes this data",
             file=data,
@@ -88,13 +83,11 @@ def look_at_data(
             hint=f"add {names}" if found else _what_to_install(lacking.values()),
         )
     ((name, look),) = found.items()
-    settings, template = looking[name].settings, looking[name].template
-    assert settings is not None
-    assert template is not None
+    template, noun, _ = able[name]
     print_lines(*look.lines, "")
     for question in look.questions:
         print_lines("To be answered before it runs:", question, "")
-    return template, {f"{settings.noun}.toml": look.settings.encode()}, len(look.questions)
+    return template, {f"{noun}.toml": look.settings.encode()}, len(look.questions)
 
 
 def _what_to_install(lacking: Iterable[Template]) -> str:
@@ -106,7 +99,7 @@ def _what_to_install(lacking: Iterable[Template]) -> str:
 def write_project(
     folder: Path, template: Template, instead: Mapping[str, bytes] | None = None, questions: int = 0
 ) -> int:
-    """Write a new project, and say what to do with it."""
+    """Write a new project, and print the next steps."""
     path = Path(os.path.abspath(folder))
     _check(path)
     files = {**_files_below(COMMON), **template.files()}
@@ -133,7 +126,7 @@ def write_project(
 
 @contextmanager
 def _all_or_nothing(folder: Path) -> Iterator[None]:
-    """Leave nothing of a project that cannot be written to its end, so that it can be tried again."""
+    """Delete a partly written project, so that the command can be repeated."""
     was_there = folder.exists()
     try:
         yield
@@ -147,12 +140,8 @@ def _all_or_nothing(folder: Path) -> Iterator[None]:
 
 def _check(path: Path) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(
-            "the folder is not empty",
-            file=path,
-            expected="a new or empty folder",
-            hint="choose another name",
-        )
+        expected, hint = "a new or empty folder", "choose another name"
+        raise InputError("the folder is not empty", file=path, expected=expected, hint=hint)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", path.name):
         raise InputError(
             "invalid project name",
@@ -184,7 +173,7 @@ def _filled(content: bytes, project: str, packages: Sequence[str], name: str) ->
 
 
 def template_of(templates: Mapping[str, Template], options: Sequence[str]) -> Template:
-    """The template that the options of the command name."""
+    """The template that an option of the command names, or the example."""
     if not options:
         return EXAMPLE
     hint = None if all(each.startswith("--") for each in options) else "--data FOLDER looks at your data"

@@ -24,30 +24,24 @@ ORDERS = {
     "partition": lambda each: (each.partition, each.stage),
 }
 STYLES = {"current": "", "damaged": "red"}
-BELOW = ("settings", "made", "seconds", "size")  # where they have no room
+BELOW = ("settings", "made", "seconds", "size")  # columns that move below in a narrow terminal
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which jobs to list; None: whatever it is.
-
-    stage, partition, settings, state: as they are called.
-    older, newer: Ages, e.g. ``"2d"``.
-    larger: a size, e.g. ``"100MB"``.
-    scripts: whether to list the jobs of build scripts too.
-    """
+    """Conditions of the jobs to list; None is no condition."""
 
     stage: str | None = None
     partition: str | None = None
     settings: str | None = None
     state: str | None = None
-    older: str | None = None
+    older: str | None = None  # age, e.g. "2d"
     newer: str | None = None
-    larger: str | None = None
-    scripts: bool = False
+    larger: str | None = None  # size, e.g. "100MB"
+    scripts: bool = False  # include jobs of build scripts
 
     def apply(self, entries: list[Entry], names: Mapping[Purpose, str]) -> list[Entry]:
-        """The jobs that are asked for."""
+        """The jobs that meet all conditions."""
         if self.state is not None and self.state not in STATES:
             raise InputError("unknown state", field="--state", found=self.state, expected=", ".join(STATES))
         now = time.time()
@@ -71,7 +65,7 @@ class Filter:
 
 
 def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False) -> None:
-    """Print a list of jobs in one of `ORDERS`."""
+    """Print jobs in one of `ORDERS`."""
     if order not in ORDERS:
         raise InputError("unknown sort order", field="--sort", found=order, expected=", ".join(ORDERS))
     with Store() as store:
@@ -102,26 +96,17 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
 
 def _row(each: Entry, names: Mapping[Purpose, str]) -> tuple[str, ...]:
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
-    return (
-        each.job,
-        each.stage,
-        each.partition,
-        ", ".join(_settings(each, names)),
-        made,
-        f"{each.seconds:.1f}",
-        amount(each.size),
-        each.state,
-    )
+    what = (each.job, each.stage, each.partition, ", ".join(_settings(each, names)))
+    return (*what, made, f"{each.seconds:.1f}", amount(each.size), each.state)
 
 
 def _settings(each: Entry, names: Mapping[Purpose, str]) -> list[str]:
-    """Names of the settings that a job is for."""
+    """Names of the settings whose latest run uses a job."""
     named = (of._replace(pipeline=names.get(of, of.pipeline)) for of in each.pipelines)
     return [*dict.fromkeys(map(str, named))]
 
 
 def _fields(each: Entry, names: Mapping[Purpose, str]) -> dict[str, object]:
-    """The row of a job, for programs."""
     return {
         "job": each.job,
         "stage": each.stage,

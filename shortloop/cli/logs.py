@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["logs"]
 
-LOOK_EVERY = 0.5  # s, whether a job still runs
-NAMED = 8  # units that a message names
+POLL_EVERY = 0.5  # s, whether a job still runs
+NAMED = 8  # units in a message
 
 
 def logs(
@@ -51,7 +51,7 @@ def logs(
 
 
 def _print_job(folder: Path, unit: str | None) -> bool:
-    """True if it printed anything, or the unit that is asked for did."""
+    """Print a job's output; True if there is any, of the unit if one is named."""
     from shortloop.exax.live_output import parts_of_output
 
     found = False
@@ -63,7 +63,7 @@ def _print_job(folder: Path, unit: str | None) -> bool:
 
 
 def _lines(file: Path, unit: str | None) -> Iterator[tuple[str | None, str]]:
-    """Each line of a file with its unit; of one unit only, if it is named."""
+    """Each line of a file with its unit; only those of one unit if it is named."""
     from shortloop.exax.live_output import OF_EXAX, shown_line
     from shortloop.units.unit_output import printed_units
 
@@ -78,7 +78,7 @@ def _lines(file: Path, unit: str | None) -> Iterator[tuple[str | None, str]]:
 
 
 def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | None]]:
-    """All parts of a file: unit, begin and end; the last one goes on to its end."""
+    """Unit, begin and end of all parts of a file; None is the end of the file."""
     place = 0
     for unit, begin, end in units:
         if begin > place:
@@ -89,17 +89,17 @@ def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | N
 
 
 def _follow(folder: Path) -> None:
-    """Print all of it, and what comes until the job has ended."""
+    """Print a job's output until it has ended."""
     from shortloop.exax.live_output import LiveOutput
 
     with LiveOutput(lambda line: print(line, flush=True), verbose=True, most=None) as output:
         output.follow(folder, "")
         while _is_running(folder):
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_EVERY)
 
 
 def _is_running(folder: Path) -> bool:
-    """True if a process works in the folder of the job, as all of exax's do."""
+    """True if a process has the job's folder as working directory, as all of exax's do."""
     where = os.path.realpath(folder)
     for name in filter(str.isdecimal, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ def _is_running(folder: Path) -> bool:
 
 
 def _jobs(what: str, partition: str | None) -> list[Path]:
-    """Folders of a job, or of the newest of each partition of a stage, also of those that failed."""
+    """Folder of a job, or of the newest job of each partition of a stage, even if it failed."""
     from shortloop.project.project import configuration, job_directory, job_folders
     from shortloop.store.setup import setup_of
 
@@ -126,18 +126,15 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
             if partition in (None, of):
                 found.pop(of, None)  # the newest come last
                 found[of] = folder
-        elif "." not in stage:  # a build script
+        elif "." not in stage:  # not a build script
             stages.add(stage)
     if found:
         return [*found.values()]
     if partitions:
         named = ", ".join(sorted(partitions - {""})) or "no --partition: the stage has no partitions"
         raise InputError(f"{what} has no job for this partition", found=partition, expected=named)
-    raise InputError(
-        "unknown stage",
-        found=what,
-        expected=f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}",
-    )
+    expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
+    raise InputError("unknown stage", found=what, expected=expected)
 
 
 def _name(folder: Path) -> str:
@@ -155,11 +152,8 @@ def _refuse_unit(folders: list[Path], unit: str) -> None:
     files = [file for folder in folders for file in parts_of_output(folder)]
     names = list(dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file)))
     more = f" and {len(names) - NAMED:,} others" if len(names) > NAMED else ""
-    raise InputError(
-        "no output from this unit",
-        found=unit,
-        expected=f"{', '.join(names[:NAMED])}{more}"
-        if names
-        else "no --unit: no unit of the job printed anything",
-        hint=f"print everything with `shortloop logs {folders[0].name}`",
+    listed = (
+        f"{', '.join(names[:NAMED])}{more}" if names else "no --unit: no unit of the job printed anything"
     )
+    hint = f"print everything with `shortloop logs {folders[0].name}`"
+    raise InputError("no output from this unit", found=unit, expected=listed, hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +12,15 @@ from shortloop.base.errors import InputError
 from shortloop.cli.logs import logs
 from shortloop.project.system_errors import need_files
 
+if TYPE_CHECKING:
+    from shortloop.plan.selection import Selection
+
 __all__ = ["app", "with_settings"]
 
 app = typer.Typer()
 with_settings = typer.Typer()
-"""What there is if an analysis has a settings file."""
-FEWEST_FILES = 16  # open at once, that exax needs to begin a run
+"""Commands that need an analysis with a settings file."""
+FEWEST_FILES = 16  # open at once, that exax needs to start a run
 
 Script = Annotated[
     str | None,
@@ -51,7 +54,7 @@ Force = Annotated[
     typer.Option(metavar="JOB", help="Rebuild this job or stage even if cached. Repeatable."),
 ]
 Named = Annotated[list[str] | None, typer.Option(hidden=True)]
-"""Flags of analyses, as --NAME: `shortloop.cli.entry` has the command take each that there is."""
+"""Flags --NAME of analyses, which `shortloop.cli.entry` adds to the command."""
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON document instead of text; docs/json.md lists its fields."),
@@ -72,11 +75,9 @@ def study(
 
     Without a file, list all fields with units and defaults; --NAME selects the analysis.
     """
-    from shortloop.analyses import find_analyses
     from shortloop.cli.study import check_file, kind_of, list_fields
 
-    kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
-    kind = kind_of(kinds, named or (), file)
+    kind = kind_of(named or (), file)
     if file is None:
         list_fields(kind, as_json)
     else:
@@ -185,16 +186,12 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a build script with each combination of settings and compare the results."""
-    from shortloop.analyses import find_analyses
     from shortloop.cli.study import kind_of
     from shortloop.cli.sweep import run_sweep
     from shortloop.exax.forked import leave
 
     need_files(FEWEST_FILES)
-    if script is None:
-        kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
-        script = kind_of(kinds, (), file).script
-    leave(run_sweep(script, file, vary or [], together or []))
+    leave(run_sweep(script or kind_of((), file).script, file, vary or [], together or []))
 
 
 @app.command()
@@ -210,14 +207,21 @@ def plan(
 ) -> None:
     """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.keys.methods import chosen_script
     from shortloop.plan.selection import Selection
+
+    selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
+    print_plan(_prepared(script, settings, selection), every, as_json)
+
+
+def _prepared(script: str | None, settings: Path | None, selection: Selection) -> str:
+    """The build script, after setting the environment that it reads."""
+    from shortloop.keys.methods import chosen_script
     from shortloop.settings.paths import SETTINGS_VARIABLE
 
     if settings is not None:
         os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
-    Selection(until or "", only or "", partition or "", tuple(force or ())).into(os.environ)
-    print_plan(script or chosen_script(None), every, as_json)
+    selection.into(os.environ)
+    return script or chosen_script(None)
 
 
 @app.command()
@@ -319,15 +323,10 @@ def harmless(
     settings: SettingsFile = None,
 ) -> None:
     """Declare that changed code or libraries do not affect a stage's results, so that its jobs are reused."""
-    from shortloop.cli.harmless import print_harmless
-    from shortloop.keys.methods import chosen_script
+    from shortloop.cli.plan import print_harmless
     from shortloop.plan.selection import Selection
-    from shortloop.settings.paths import SETTINGS_VARIABLE
 
-    if settings is not None:
-        os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
-    Selection().into(os.environ)
-    print_harmless(script or chosen_script(None), stage, why)
+    print_harmless(_prepared(script, settings, Selection()), stage, why)
 
 
 @app.command()

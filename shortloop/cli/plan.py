@@ -1,4 +1,4 @@
-"""``shortloop plan``: jobs that a run would build or reuse, and the expected time."""
+"""``shortloop plan`` and ``shortloop harmless``: preview a run, and declare a change harmless."""
 
 from __future__ import annotations
 
@@ -8,29 +8,38 @@ from collections.abc import Iterator, Sequence
 from shortloop.base.text import short_list
 from shortloop.cli.document import print_document
 from shortloop.cli.tables import counted, duration, print_lines, print_table
+from shortloop.plan.harmless import declare_harmless
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 
-__all__ = ["print_plan"]
+__all__ = ["print_harmless", "print_plan"]
 
-VARIANT = 3
-"""Column that says which model, and the like; left out where no job has one."""
+VARIANT = 3  # column of a job's model and the like, omitted if no job has one
 BUILT = (BUILD, PERHAPS)
 BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
 
 
 def print_plan(script: str, every: bool, as_json: bool = False) -> None:
-    """Print what a run of a build script would do. Nothing is run, and no server is needed."""
+    """Print what a run of a build script would do, without a server."""
     from shortloop.plan.dry_run import dry_run
 
     planned = dry_run(script)
     if as_json:
-        print_document(
-            {"script": script, "plans": [_fields(plan, planned.seconds) for plan in planned.plans]}
-        )
+        plans = [_fields(plan, planned.seconds) for plan in planned.plans]
+        print_document({"script": script, "plans": plans})
         return
     for plan in planned.plans:
         _print(plan, planned.seconds, every)
+
+
+def print_harmless(script: str, stage: str, why: str) -> None:
+    """Declare a change harmless, and print for which jobs."""
+    done = declare_harmless(script, stage, why)
+    changes = Counter(harmless.what for _, harmless in done.jobs)
+    print_lines(*(f"{number} × {stage}: {what}" for what, number in changes.items()))
+    there = f"; {done.there} already current" if done.there else ""
+    print_lines(f"{counted(len(done.jobs), 'job')} declared current and will not be rebuilt{there}")
+    print_lines(*(f"still to be built: {each}" for each in done.left))
 
 
 def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
@@ -63,11 +72,11 @@ def _print_jobs(jobs: Sequence[Built]) -> None:
 
 
 def _reasons(jobs: Sequence[Built]) -> Iterator[str]:
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for job in jobs:
         if job.reason:
-            alike.setdefault((job.stage, job.plan, job.reason), []).append(job.variant)
-    for (stage, what, reason), variants in alike.items():
+            groups.setdefault((job.stage, job.plan, job.reason), []).append(job.variant)
+    for (stage, what, reason), variants in groups.items():
         named = short_list([*filter(None, dict.fromkeys(variants))])
         yield f"{BEGINS.get(what, '')}{len(variants)} × {stage}{f' ({named})' if named else ''}: {reason}"
 
@@ -89,7 +98,7 @@ def _summary(jobs: Sequence[Built], means: dict[str, float]) -> str:
 
 
 def _expected(jobs: Sequence[Built], means: dict[str, float]) -> str:
-    """Seconds, from those if nothing comes out different to those if everything does."""
+    """Expected time: the least if all results stay the same, and the most if all change."""
     least, most = _range(jobs, means)
     if least is None or most is None:
         return "?" if any(job.plan != REUSE for job in jobs) else ""
@@ -97,7 +106,7 @@ def _expected(jobs: Sequence[Built], means: dict[str, float]) -> str:
 
 
 def _range(jobs: Sequence[Built], means: dict[str, float]) -> tuple[float, float] | tuple[None, None]:
-    """The fewest and the most seconds; None if no earlier job tells."""
+    """Least and most seconds; None if no earlier job tells."""
     known = [(job.plan, _seconds(job, means)) for job in jobs if job.plan in (BUILD, PERHAPS)]
     seconds = {what: [each for plan, each in known if plan == what and each is not None] for what in BUILT}
     most = seconds[BUILD] + seconds[PERHAPS]
@@ -110,7 +119,6 @@ def _of_stages(jobs: Sequence[Built]) -> list[tuple[str, list[Built]]]:
 
 
 def _fields(plan: Planner, means: dict[str, float]) -> dict[str, object]:
-    """A plan, for programs."""
     return {
         "pipeline": plan.name,
         **_counts(plan.jobs, means),
@@ -140,5 +148,5 @@ def _counts(jobs: Sequence[Built], means: dict[str, float]) -> dict[str, object]
 
 
 def _seconds(job: Built, means: dict[str, float]) -> float | None:
-    """How long the job in its place took, else jobs of its stage."""
+    """Duration of the job in its place, else the mean of its stage."""
     return job.seconds or means.get(job.stage)

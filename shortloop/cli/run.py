@@ -28,23 +28,23 @@ NEEDED = b"needed"
 def run_script(
     script: str | None, settings: Path | None, selection: Selection, environ: Mapping[str, str]
 ) -> int:
-    """Run a build script; the exit status."""
+    """Run a build script, and return the exit status."""
     check_disk_space()
-    if settings is not None and not settings.exists():  # at once, and not when a server has been started
+    if settings is not None and not settings.exists():  # before a server is started
         raise InputError("settings file not found", file=settings, hint="correct the path")
     script = chosen_script(script)
     environ = {**environ, "USER": user()}  # exax signs its lists of jobs with it
     if settings is not None:
         environ[SETTINGS_VARIABLE] = str(settings.absolute())
     selection.into(environ)
-    # Nobody else begins to run while a server that goes with this run is there.
+    # No other run starts while the server of this run exists.
     with only_run(script):
         status = _run(script, environ, partial(_check_part, script, environ) if selection.words else None)
     return status if status >= 0 else 128 - status
 
 
 def _check_part(script: str, environ: Mapping[str, str]) -> None:
-    """At once, and by a plan: a script that runs no pipeline would not know of it, and build everything."""
+    """Check --until and --only by a plan: a script without a pipeline would ignore them."""
     from shortloop.plan.dry_run import dry_run
 
     os.environ.update(environ)
@@ -59,36 +59,36 @@ def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | No
 
     with running_server() as server:
         environ = {**environ, HELD: str(os.getpid())}
-        # From another folder, the project is the one that this code is part of.
+        # In another directory, the project is the one that this code is part of.
         command = ["--config", str(configuration_file()), "run"]
-        # A server that was just started has just loaded the methods and looked through the workdirs.
+        # A server that was just started has just loaded the methods and listed the workdirs.
         quick = ["--quick"] if server.is_fresh else []
-        told, tell = os.pipe()
-        asked, ask = os.pipe()
+        ready_read, ready_write = os.pipe()
+        needed_read, needed_write = os.pipe()
         alone = script if server.is_fresh else ""
-        begin = partial(_begin, alone, told, ask)
-        run = fork_ax([*command, *quick, script], environ, begin, [told, ask])
-        os.close(ask)
+        begin = partial(_begin, alone, ready_read, needed_write)
+        run = fork_ax([*command, *quick, script], environ, begin, [ready_read, needed_write])
+        os.close(needed_write)
         try:
             if check is not None:
                 check()
             if alone:
                 with _ctrl_c_passed_on(), run.passing_signals_on():
-                    server.is_needed = bool(os.read(asked, len(NEEDED)))
+                    server.is_needed = bool(os.read(needed_read, len(NEEDED)))
                 if not server.is_needed:
                     return run.wait()
             server.wait()
             with _ctrl_c_passed_on(), run.passing_signals_on():
-                os.write(tell, b"go")
+                os.write(ready_write, b"go")
                 return run.wait()
         finally:
-            os.close(tell)
-            os.close(asked)
+            os.close(ready_write)
+            os.close(needed_read)
 
 
 @contextmanager
 def _ctrl_c_passed_on() -> Iterator[None]:
-    """Ctrl-C is passed on to the run, which ends its job and itself; that is waited for."""
+    """Leave Ctrl-C to the run, which ends its job and itself, and wait for that."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda number, frame: None)
@@ -98,17 +98,17 @@ def _ctrl_c_passed_on() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _begin(alone: str, told: int, ask: int) -> None:
-    """In the run, until the server answers: it imports what build scripts need, and does without the server
-    if all jobs are there."""
+def _begin(alone: str, ready: int, needed: int) -> None:
+    """In the run, until the server answers: import what build scripts need, and finish without the server if
+    all jobs are cached."""
     from shortloop.exax.patches.loading import load_from_source
 
-    load_from_source()  # as they do first
+    load_from_source()  # as build scripts do first
     from shortloop.plan.dry_run import run_without_server
 
     status = run_without_server(alone) if alone else None
     if status is not None:
         raise SystemExit(status)
-    os.write(ask, NEEDED)
-    if not os.read(told, 2):
+    os.write(needed, NEEDED)
+    if not os.read(ready, 2):
         raise SystemExit(1)

@@ -15,12 +15,12 @@ __all__ = ["print_run", "print_runs", "write_settings"]
 
 LAST = 20
 COLUMNS = ("run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit")
-BELOW = ("part", "settings", "script")  # where they have no room
+BELOW = ("part", "settings", "script")  # columns that move below in a narrow terminal
 NUMBERS = ("run", "built", "reused", "seconds", "exit")
 
 
 def print_runs(every: bool, as_json: bool = False) -> None:
-    """Print a table of all runs or of the last ones, the last one at the end."""
+    """Print a table of all runs or of the latest, the latest at the end."""
     numbers = run_numbers()
     shown = numbers if every else numbers[-LAST:]
     found = read_runs(shown)
@@ -73,14 +73,11 @@ def print_run(number: int, as_json: bool = False) -> None:
 
 
 def write_settings(number: int, file: Path, as_json: bool = False) -> None:
-    """Write the settings of a run to a file that is not there yet."""
+    """Write the settings of a run to a new file."""
     record, _ = read_run(number)
     if not record.file:
-        raise InputError(
-            "this run has no settings file",
-            found=f"run {number} of {record.script}",
-            hint="choose a run that has settings",
-        )
+        found, hint = f"run {number} of {record.script}", "choose a run that has settings"
+        raise InputError("this run has no settings file", found=found, hint=hint)
     try:
         with file.open("xb") as stream:
             stream.write(record.text.encode("utf-8", "surrogateescape"))
@@ -110,7 +107,6 @@ def _row(number: int, record: RunRecord, end: str) -> tuple[str, ...]:
 
 
 def _fields(number: int, record: RunRecord, end: str) -> dict[str, object]:
-    """The row of a run, for programs."""
     return {
         "run": number,
         "began": moment(record.began),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,24 +29,20 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 __all__ = ["cost_rows", "show_job"]
 
 LISTED = 20  # units
-OF_EVERY_JOB = ("partition", "modules")
-"""Options that are worth a line only where they are given."""
+OF_EVERY_JOB = ("partition", "modules")  # options that are shown only if they are set
 Rows = Iterator[tuple[str, str]]
 
 
 def show_job(job: str, as_json: bool = False) -> None:
-    """Print what made a job, why, from what, with which options, what it cost and what it holds."""
+    """Print a job's code, reason, inputs, options, cost and contents."""
     folder = job_directory(job)
     with Store() as store:
         (entry,) = [each for each in inventory(store) if each.folder == folder]
     result = None if entry.state in ("deleted", "outdated") else look_up(job)
     setup, manifest = setup_of(folder), read_manifest(folder)
     if not setup:
-        raise InputError(
-            "the job's setup.json cannot be read",
-            file=folder / "setup.json",
-            hint="check the file with `shortloop verify`",
-        )
+        hint = "check the file with `shortloop verify`"
+        raise InputError("the job's setup.json cannot be read", file=folder / "setup.json", hint=hint)
     if as_json:
         print_document(_fields(entry, setup, manifest, result))
         return
@@ -72,29 +68,27 @@ def show_job(job: str, as_json: bool = False) -> None:
 
 
 def _print_contents(result: Result) -> None:
-    """Print which arrays and tables a job left."""
-    if result.arrays:
-        arrays = [
-            (name, " × ".join(map(str, shape)), *more)
-            for name, shape, *more in (each.values() for each in _arrays(result))
-        ]
-        print_lines("", "arrays", style="bold")
-        print_table(("name", "shape", "type", "unit", "axes", "what"), arrays, wrap="what")
-    if result.tables:
-        tables = [
-            (name, str(each["rows"]), _columns(each["columns"]), each["library"])
-            for name, each in result.record.get("tables", {}).items()
-        ]
-        print_lines("", "tables", style="bold")
-        print_table(("name", "rows", "columns", "of"), tables, right=("rows",), wrap="columns")
-    if objects := result.record.get("objects"):
-        print_lines("", "objects", style="bold")
-        rows = [(name, str(each["type"]), str(each["text"])) for name, each in objects.items()]
-        print_table(("name", "type", "what"), rows, wrap="what")
-
-
-def _columns(kinds: Mapping[str, str]) -> str:
-    return ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
+    """Print arrays, tables and objects of a job."""
+    arrays: list[tuple[str, ...]] = [
+        (name, " × ".join(map(str, shape)), *more)
+        for name, shape, *more in (each.values() for each in _arrays(result))
+    ]
+    tables: list[tuple[str, ...]] = []
+    for name, each in result.record.get("tables", {}).items():
+        columns = ", ".join(f"{column} ({kind})" for column, kind in each["columns"].items())
+        tables.append((name, str(each["rows"]), columns, each["library"]))
+    objects: list[tuple[str, ...]] = [
+        (name, str(each["type"]), str(each["text"]))
+        for name, each in result.record.get("objects", {}).items()
+    ]
+    for title, head, rows, wrap in (
+        ("arrays", ("name", "shape", "type", "unit", "axes", "what"), arrays, "what"),
+        ("tables", ("name", "rows", "columns", "of"), tables, "columns"),
+        ("objects", ("name", "type", "what"), objects, "what"),
+    ):
+        if rows:
+            print_lines("", title, style="bold")
+            print_table(head, rows, right=("rows",), wrap=wrap)
 
 
 def _files(folder: Path) -> list[tuple[str, int]]:
@@ -119,11 +113,9 @@ def _arrays(result: Result) -> list[dict[str, Any]]:
 def _fields(
     entry: Entry, setup: Setup, manifest: Manifest | None, result: Result | None
 ) -> dict[str, object]:
-    """All that is known of a job, for programs."""
     record: Mapping[str, Any] = {} if result is None else result.record
-    options = {
-        name: value for name, value in setup["options"].items() if name not in (EARLIER, *OF_EVERY_JOB)
-    }
+    hidden = (EARLIER, *OF_EVERY_JOB)
+    options = {name: value for name, value in setup["options"].items() if name not in hidden}
     return {
         "job": entry.job,
         "stage": entry.stage,
@@ -134,12 +126,9 @@ def _fields(
         "seconds": setup["exectime"]["total"],
         "used_by": [str(of) for of in entry.pipelines],
         "method": f"{setup['package']}.a_{setup['method']}",
-        "pipeline": manifest and manifest.pipeline,
-        "reason": manifest and manifest.reason,
+        **{name: getattr(manifest, name, None) for name in ("pipeline", "reason", "key", "content")},
         "previous": (manifest and manifest.previous) or None,
         "cost": manifest.cost if manifest else {},
-        "key": manifest and manifest.key,
-        "content": manifest and manifest.content,
         "harmless": [each.line for each in manifest.harmless] if manifest else [],
         "sources": [{"name": name, "job": source} for name, source in sources_of(setup)],
         "options": options,
@@ -148,21 +137,19 @@ def _fields(
         "threads": record.get("threads", []),
         "engine": record.get("engine") or None,
         "arrays": [] if result is None else _arrays(result),
-        "tables": [
-            {"name": name, **{key: each[key] for key in ("rows", "columns", "library")}}
-            for name, each in record.get("tables", {}).items()
-        ],
-        "objects": [
-            {"name": name, "type": each["type"], "text": each["text"]}
-            for name, each in record.get("objects", {}).items()
-        ],
+        "tables": _named(record.get("tables", {}), ("rows", "columns", "library")),
+        "objects": _named(record.get("objects", {}), ("type", "text")),
         "files": [{"name": name, "bytes": size} for name, size in _files(entry.folder)],
         "folder": entry.folder,
     }
 
 
+def _named(each: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"name": name, **{key: one[key] for key in fields}} for name, one in each.items()]
+
+
 def cost_rows(cost: Mapping[str, object]) -> Rows:
-    """What a job took, with units: names and amounts."""
+    """Names and amounts, with units, of a job's cost."""
     for name, value in cost.items():
         words = name.replace("_", " ")
         if not isinstance(value, int | float):
@@ -204,9 +191,9 @@ def _from(setup: Setup, result: Result | None) -> Rows:
     if result is None:
         return
     if (taken := result.record.get("taken")) is not None:
-        units = number_of_rows(result.path)
-        of = ", ".join(f"{count} from {job}" for job, count in taken.items())
-        yield "units", f"{sum(taken.values())} of {units} read the same, and were not computed again: {of}"
+        reused = ", ".join(f"{count} from {job}" for job, count in taken.items())
+        units = f"{sum(taken.values())} of {number_of_rows(result.path)}"
+        yield "units", f"{units} read the same, and were not computed again: {reused}"
     yield from _failed(result)
     now: dict[str, str] = {}
     for phase, files in result.record["facts"].get("files", {}).items():
@@ -219,13 +206,12 @@ def _from(setup: Setup, result: Result | None) -> Rows:
         yield "note", renamed(str(note), now)
     for name, array in result.record["arrays"].items():
         if "outside" in array:
-            outside = array["outside"]
-            where = f"in {outside['name']}, from byte {outside['span']['offset']} on; no copy is kept"
-            yield f"array {name}", where
+            file, offset = array["outside"]["name"], array["outside"]["span"]["offset"]
+            yield f"array {name}", f"in {file}, from byte {offset} on; no copy is kept"
 
 
 def _failed(result: Result) -> Rows:
-    """Units that failed, or did at first."""
+    """Units that failed, finally or at first."""
     failed = result.record.get("errors", {"failed": ()})["failed"]
     if failed:
         yield "failed", failed_units(result.record["errors"], 0).partition(":")[0]
@@ -233,12 +219,9 @@ def _failed(result: Result) -> Rows:
             yield f"unit {unit}", str(error)
         more = f", of {len(failed) - LISTED} more" if len(failed) > LISTED else ""
         yield "", f'tracebacks{more}: `shortloop.load("{result.job}").tracebacks`; a run computes them again'
-    again = [
-        (unit, errors)
-        for unit, errors in result.record.get("attempts", ())
-        if [unit, errors[-1]] not in failed
-    ]
-    for unit, errors in again[:LISTED]:
+    attempts = result.record.get("attempts", ())
+    retried = [(unit, errors) for unit, errors in attempts if [unit, errors[-1]] not in failed]
+    for unit, errors in retried[:LISTED]:
         yield "again", f"unit {unit} failed {len(errors)} times before it succeeded: {errors[-1]}"
 
 
@@ -254,7 +237,7 @@ def _how(setup: Setup, result: Result | None) -> Rows:
 
 
 def _engine(engine: Mapping[str, Any]) -> Rows:
-    """What computed the units, and on which machines."""
+    """The engine of the units, and its machines."""
     if not engine:
         return
     words = [f"{engine['name']} {engine.get('version', '')}".strip()]

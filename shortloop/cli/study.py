@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.analyses import named
+from shortloop.analyses import find_analyses, named
 from shortloop.base.text import one_line
 from shortloop.cli.document import error_fields, print_document
-from shortloop.cli.progress_bar import Waiting
-from shortloop.cli.tables import counted, print_lines, print_table
+from shortloop.cli.tables import Waiting, counted, print_lines, print_table
 
 if TYPE_CHECKING:
     from shortloop.analyses import SettingsKind
@@ -22,10 +22,9 @@ __all__ = ["check_file", "kind_of", "list_fields"]
 DESCRIPTION = "description, unit, default"
 
 
-def kind_of(
-    kinds: Mapping[str, SettingsKind], options: Sequence[str], file: Path | None = None
-) -> SettingsKind:
-    """The analysis that a flag names; else the one that knows most tables of the file; else the first."""
+def kind_of(options: Sequence[str], file: Path | None) -> SettingsKind:
+    """Settings of the analysis that a flag names; else of that which knows most tables of the file."""
+    kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
     if not options:
         known = {name: len(_keys(file) & set(kind.fields().model_fields)) for name, kind in kinds.items()}
         return kinds[max(known, key=lambda name: known[name])]
@@ -33,12 +32,10 @@ def kind_of(
 
 
 def _keys(file: Path | None) -> set[str]:
-    try:
-        if file is None or not file.is_file():  # from a pipe one would wait for ever
-            return set()
-        return set(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError):  # what reads it says what is wrong
-        return set()
+    with suppress(OSError, ValueError):  # reported when the file is read
+        if file is not None and file.is_file():  # reading a pipe might never end
+            return set(tomllib.loads(file.read_text(encoding="utf-8")))
+    return set()
 
 
 def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
@@ -55,13 +52,13 @@ def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
 
 
 def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: bool = False) -> int:
-    """Read a file, open all data that it names, say what is wrong, and give the exit status."""
+    """Read a file, open all data that it names, print all problems, and return the exit status."""
     from shortloop.settings.read import WrongSettings
 
-    said, opened, notes = "", "no data were opened", tuple[str, ...]()
+    summary, opened, notes = "", "no data were opened", tuple[str, ...]()
     problems: Sequence[InputError] = ()
     try:
-        said = kind.check(file)
+        summary = kind.check(file)
     except WrongSettings as error:
         if len(error.every) == 1 and not as_json:
             raise
@@ -73,17 +70,13 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: boo
         opened = ""
     if as_json:
         wrong = [error_fields(each) for each in problems]
-        found = {"settings": said, "opened": opened, "problems": wrong, "notes": notes}
+        found = {"settings": summary, "opened": opened, "problems": wrong, "notes": notes}
         print_document({"file": file, "noun": kind.noun, **found})
     elif problems:
-        _print_problems(problems)
+        for number, problem in enumerate(problems, start=1):
+            print_lines(f"{number}. {problem.message}", "")
         print_lines(*notes)
         print_lines(f"{one_line(file)}: {counted(len(problems), 'problem')}; {opened}")
     else:
-        print_lines(f"{one_line(file)} is fine: {said}", *notes, *filter(None, [opened]))
+        print_lines(f"{one_line(file)} is fine: {summary}", *notes, *filter(None, [opened]))
     return 1 if problems else 0
-
-
-def _print_problems(problems: Sequence[InputError]) -> None:
-    for number, problem in enumerate(problems, start=1):
-        print_lines(f"{number}. {problem.message}", "")

@@ -21,26 +21,25 @@ from shortloop.run.termination import check_disk_space, print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.workdir import only_run
 from shortloop.sweep.checks import Checked, check_combinations, refusal
-from shortloop.sweep.findings import Outcome, differing
+from shortloop.sweep.findings import Outcome, csv_text, differing, shown_number
 from shortloop.sweep.grid import Combination, Grid, parse_grid
 from shortloop.sweep.progress import Progress, first_line
 from shortloop.sweep.runs import INTERRUPTED, Runner, edited_since, runner
-from shortloop.sweep.table import csv_text, shown_number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["run_sweep"]
 
-WIDTH = 120  # letters, of a table where there is no terminal
-GAP = 1  # letters between columns
-NARROW = 12  # letters of a column, at least: its name has several lines
-AGAIN = 2  # times that combinations are run again as their code was edited
-LONGEST = 100  # letters of the name of a file
+WIDTH = 120  # characters of a table without a terminal
+GAP = 1  # characters between columns
+NARROW = 12  # least characters of a column, whose name is wrapped
+RERUNS = 2  # of combinations whose code was edited
+LONGEST = 100  # characters of a file name
 
 
 def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Sequence[str]) -> int:
-    """Run all combinations, and say what changed."""
+    """Run all combinations, and compare them."""
     grid = parse_grid(vary, together)
     combinations = grid.combinations()
     check_disk_space()
@@ -51,7 +50,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     progress = Progress(len(combinations), _console())
     checked = check_combinations(script, combinations, environ, progress)
     if any(each.problem for each in checked):
-        steps = grid.steps()  # each mistake is to be named, and not each combination that has it
+        steps = grid.steps()  # to name each error, and not each combination that has it
         alone = check_combinations(script, steps, environ, Progress(len(steps)))
         print_error(refusal(combinations, checked, steps, alone))
         return 1
@@ -59,15 +58,15 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     if len(outcomes) < len(combinations):
         print_lines(
             f"interrupted: {len(outcomes)} of {counted(len(combinations), 'combination')} are done; all "
-            "finished jobs are kept: sweep again to go on"
+            "finished jobs are kept: repeat the sweep to continue"
         )
         return INTERRUPTED
     _conclude(grid, outcomes)
     edited = _edited(script, outcomes)
     if edited:
         print_lines(
-            f"not all rows are of the code as it is now: {_named(edited)} edited meanwhile, and again; sweep "
-            "again when it is as it should be"
+            f"not all rows are of the current code: {_names(edited)} edited repeatedly during the sweep; "
+            "repeat the sweep when editing is finished"
         )
     return 1 if edited or any(outcome.problem for outcome in outcomes) else 0
 
@@ -79,7 +78,7 @@ def _run_all(
     checked: Sequence[Checked],
     progress: Progress,
 ) -> list[Outcome]:
-    """Those that were done before an interrupt."""
+    """Run all combinations; return those finished before an interrupt."""
     analyses = [each.findings for each in find_analyses().values() if each.findings is not None]
     outcomes: list[Outcome] = []
     try:
@@ -88,7 +87,7 @@ def _run_all(
                 outcome = runs.run(combination, known.name, progress)
                 outcomes.append(outcome)
                 print_lines(progress.done(outcome))
-            for _ in range(AGAIN):
+            for _ in range(RERUNS):
                 _run_again(script, runs, outcomes)
     except KeyboardInterrupt:
         pass
@@ -96,17 +95,17 @@ def _run_all(
 
 
 def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
-    """Those whose code was edited since they ran, so that all rows of the table are of the same code."""
+    """Run combinations again whose code was edited, so that all rows of the table are of the same code."""
     edited = _edited(script, outcomes)
     if not edited:
         return
-    # What failed may have done so for code that was being edited.
+    # Failures may be due to code that was being edited.
     stale = [place for place, each in enumerate(outcomes) if place in edited or each.problem]
     print_lines(
-        f"{_named(edited)} edited during the sweep: {counted(len(stale), 'combination')} run again, so that "
+        f"{_names(edited)} edited during the sweep: {counted(len(stale), 'combination')} run again, so that "
         "all are of the same code"
     )
-    before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt leaves those before
+    before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt keeps those before
     progress = Progress(len(stale), _console())
     for place, outcome in enumerate(before, stale[0]):
         if place in stale:
@@ -116,18 +115,18 @@ def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
 
 
 def _edited(script: str, outcomes: Sequence[Outcome]) -> dict[int, set[str]]:
-    """Code that was edited since a combination ran, by its place."""
+    """Modules edited since a combination ran, by its place."""
     found = {place: edited_since(script, each.code, each.jobs) for place, each in enumerate(outcomes)}
     return {place: names for place, names in found.items() if names}
 
 
-def _named(edited: Mapping[int, set[str]]) -> str:
+def _names(edited: Mapping[int, set[str]]) -> str:
     names = sorted(set().union(*edited.values()))
     return f"{short_list(names)} {'was' if len(names) == 1 else 'were'}"
 
 
 def _conclude(grid: Grid, outcomes: Sequence[Outcome]) -> None:
-    """Table and figure, into the folder of results and to the terminal."""
+    """Write table and figure to the results folder, and print the table."""
     first = outcomes[0]
     base = first.name.removesuffix(f"-{first.combination.changes.suffix}")
     folder = results_folder(f"{base}-sweep")
@@ -139,7 +138,7 @@ def _conclude(grid: Grid, outcomes: Sequence[Outcome]) -> None:
     _print_table(grid, outcomes)
     for outcome in outcomes:
         if outcome.problem:
-            more = f" (`shortloop runs {outcome.run}` says all)" if outcome.run else ""
+            more = f" (details: `shortloop runs {outcome.run}`)" if outcome.run else ""
             print_lines(f"failed: {outcome.combination.label}: {first_line(outcome.problem)}{more}")
     where = os.path.relpath(folder, configuration().project_directory)
     print_lines(f"what changed: {where}: {', '.join(each.name for each in files)}")
@@ -155,14 +154,14 @@ def _figure(base: str, grid: Grid, outcomes: Sequence[Outcome], folder: Path, st
 
     figure = draw(f"{base}: what changed", grid, outcomes)
     if figure is None:
-        for ending in FORMATS:  # of a sweep before
+        for ending in FORMATS:  # of an earlier sweep
             (folder / f"{stem}.{ending}").unlink(missing_ok=True)
         return []
     return save(figure, folder, stem)
 
 
 def _print_table(grid: Grid, outcomes: Sequence[Outcome]) -> None:
-    """What varies, and as many of the findings that differ as there is room for."""
+    """Print varied fields, and as many of the findings that differ as fit."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

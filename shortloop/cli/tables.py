@@ -1,4 +1,4 @@
-"""Print tables and quantities with units, and parse sizes and ages."""
+"""Print tables, quantities with units and progress; parse sizes and ages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import display_width, padded, table_lines, wrapped
-from shortloop.base.text import counted, one_line, printable
+from shortloop.base.text import counted, duration, one_line, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 __all__ = [
+    "Waiting",
     "ago",
     "amount",
     "counted",
@@ -23,12 +29,13 @@ __all__ = [
     "print_facts",
     "print_lines",
     "print_table",
-    "terminal_columns",
 ]
 
 SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+SHOW_AFTER = 2.0  # s
+LINE_EVERY = 10.0  # s, without a terminal
 
 
 def print_table(
@@ -41,27 +48,27 @@ def print_table(
 ) -> None:
     """Print a table as `table_lines` lays it out: in the terminal's width, or a line for each row elsewhere.
 
-    Cells are printed in one line, with control characters made visible. `styles` are those of the rows.
+    `styles` are those of the rows. Cells are printed in one line, with control characters made visible.
     """
     cells = [tuple(map(one_line, row)) for row in rows]
-    lines = table_lines([*map(one_line, columns)], cells, right, terminal_columns(), below, wrap)
+    lines = table_lines([*map(one_line, columns)], cells, right, _terminal_columns(), below, wrap)
     for row, style in zip_longest(lines, ("", *styles), fillvalue=""):
         for line in row:
-            print(styled(line, style))
+            print(_styled(line, style))
 
 
 def print_lines(*lines: str, style: str = "") -> None:
     """Print lines with control characters made visible, wrapped in a terminal."""
-    width = terminal_columns()
+    width = _terminal_columns()
     for line in printable("\n".join(lines)).split("\n") if lines else ():
         for part in [line] if width is None else wrapped(line.expandtabs(), width):
-            print(styled(part, style))
+            print(_styled(part, style))
     sys.stdout.flush()
 
 
 def print_facts(facts: Sequence[tuple[str, str]]) -> None:
-    """Print names and what they are, in two columns; in a terminal, wrapped in the second one."""
-    width = terminal_columns()
+    """Print names and values in two columns, the second wrapped in a terminal."""
+    width = _terminal_columns()
     first = max((display_width(name) for name, _ in facts), default=0)
     first = first if width is None else min(first, width // 4)
     for name, value in facts:
@@ -69,26 +76,17 @@ def print_facts(facts: Sequence[tuple[str, str]]) -> None:
         print("\n".join([line] if width is None else wrapped(line, width, " " * (first + 2))))
 
 
-def styled(line: str, style: str) -> str:
-    """A line in a style of the terminal, if there is one that knows styles."""
+def _styled(line: str, style: str) -> str:
     plain = not style or not sys.stdout.isatty() or "NO_COLOR" in os.environ
     return line if plain or os.environ.get("TERM") == "dumb" else f"{STYLES[style]}{line}\x1b[0m"
 
 
-def terminal_columns() -> int | None:
-    """Columns of the terminal that standard output goes to; None if it goes elsewhere."""
+def _terminal_columns() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def duration(seconds: float) -> str:
-    """Seconds in words."""
-    if seconds < 99.5:
-        return f"{seconds:.1f} s" if 0 < seconds < 9.95 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
-
-
 def amount(size: float) -> str:
-    """Bytes in words."""
+    """A size in bytes, with its unit."""
     if size < 1000:
         return f"{size:.0f} B"
     unit = next(unit for unit, scale in SIZES.items() if size < 999.5 * scale or unit == "TB")
@@ -97,20 +95,19 @@ def amount(size: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """An age in words."""
-    unit = next(
-        unit for unit, scale in reversed(AGES.items()) if unit != "w" and (seconds >= scale or unit == "s")
-    )
-    return f"{seconds / AGES[unit]:.0f} {'min' if unit == 'm' else unit}"
+    """An age in seconds, with its unit."""
+    units = ((unit, scale) for unit, scale in reversed(AGES.items()) if unit != "w")
+    unit, scale = next((unit, scale) for unit, scale in units if seconds >= scale or unit == "s")
+    return f"{seconds / scale:.0f} {'min' if unit == 'm' else unit}"
 
 
 def parse_size(text: str) -> int:
-    """Bytes from words."""
+    """Parse a size to bytes."""
     return int(_parse(text, SIZES, "a size such as 500MB or 20GB"))
 
 
 def parse_age(text: str) -> float:
-    """Seconds from words."""
+    """Parse an age to seconds."""
     return _parse(text, AGES, "an age such as 12h, 30d or 2w (s, m, h, d or w)")
 
 
@@ -121,3 +118,51 @@ def _parse(text: str, units: dict[str, int], expected: str) -> float:
     if match is None or scale is None:
         raise InputError("invalid value", found=text, expected=expected)
     return float(match[1]) * scale
+
+
+class Waiting:
+    """Progress of a slow command, on standard error: a bar in a terminal, plain lines elsewhere."""
+
+    def __init__(self, done: str, show: Callable[[int], str] = "{:,}".format) -> None:
+        self._done, self._show = done, show  # what is done with each item, e.g. "opened"
+        self._began = self._printed = time.monotonic()
+        self._total = 0
+        self._bar: tuple[Progress, TaskID] | None = None
+
+    def __enter__(self) -> Waiting:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop()
+
+    def tell(self, done: int, total: int) -> None:
+        """Report how much is done."""
+        now = time.monotonic()
+        if total != self._total:
+            self._stop()
+            self._total, self._began, self._printed = total, now, now
+        if now - self._began < SHOW_AFTER:
+            return
+        text = f"{self._done} {self._show(done)} of {self._show(total)}"
+        if sys.stderr.isatty():
+            self._draw(done, text)
+        elif now - self._printed >= LINE_EVERY and 0 < done < total:
+            self._printed = now
+            left = (now - self._began) * (total - done) / done
+            print(f"{text}, {duration(left)} left", file=sys.stderr, flush=True)
+
+    def _draw(self, done: int, text: str) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar.start()
+            self._bar = bar, bar.add_task("", total=max(self._total, 1))
+        self._bar[0].update(self._bar[1], completed=done, description=text)
+
+    def _stop(self) -> None:
+        if self._bar is not None:
+            self._bar[0].stop()
+            self._bar = None

@@ -20,14 +20,11 @@ from shortloop.store.store import Store
 __all__ = ["cause_fields", "print_causes", "print_why"]
 
 VARIABLES = (SETTINGS_VARIABLE, STUDY_VARIABLE)
-LINES, FEWER = 40, 10  # of a diff, where it is the subject and where it is not
+LINES, FEWER = 40, 10  # of a diff, in `why` and in `compare`
 
 
 def print_why(what: str, settings: str | None, full: bool, as_json: bool = False) -> None:
-    """Print why a job, or the jobs of a stage, were built.
-
-    Of a stage, only those of these settings, or else of those whose file the environment names, if it does.
-    """
+    """Print why a job was built, or jobs of a stage, for `settings` or the file in the environment."""
     with Store() as store:
         if re.fullmatch(r".+-\d+", what):
             from shortloop.project.project import job_directory
@@ -46,7 +43,7 @@ def print_why(what: str, settings: str | None, full: bool, as_json: bool = False
 
 
 def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
-    """Its jobs in the last runs."""
+    """Jobs of a stage in the latest runs."""
     places, names = store.index.places(), store.index.settings_names()
     jobs = [
         (job, place.pipeline, names.get(Purpose(place.pipeline)))
@@ -55,16 +52,13 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
     ]
     if not jobs:
         stages = sorted({place.stage for place in places})
-        raise InputError(
-            "unknown stage",
-            found=stage,
-            expected=f"a job id, or {', '.join(stages) or 'a run'}",
-        )
+        expected = f"a job id, or {', '.join(stages) or 'a run'}"
+        raise InputError("unknown stage", found=stage, expected=expected)
     file = _file_of_environment()
     if settings is not None:
         found = {job for job, *of in jobs if settings in of}
     elif file is not None:
-        wanted = {*names_of_file(store.index, file), None}  # what has no settings is of no file
+        wanted = {*names_of_file(store.index, file), None}  # None: jobs without settings
         found = {job for job, _, own in jobs if own in wanted}
     else:
         found = {job for job, _, _ in jobs}
@@ -80,14 +74,13 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
 
 
 def _file_of_environment() -> Path | None:
-    """The settings file that a run would read, as `shortloop plan` takes it."""
+    """The settings file that a run would read."""
     if not any(map(os.environ.get, VARIABLES)):
         return None
     return settings_path(VARIABLES, Path(), base=user_directory())
 
 
 def _group_fields(group: list[Explained]) -> dict[str, object]:
-    """Jobs with one cause, for programs."""
     first = group[0]
     return {
         "jobs": [{"job": each.manifest.job, "partition": each.manifest.partition} for each in group],
@@ -102,7 +95,7 @@ def _group_fields(group: list[Explained]) -> dict[str, object]:
 
 
 def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
-    """What differs between two jobs, for programs."""
+    """Differences between two jobs, for JSON."""
     return [
         {
             "kind": each.difference.kind,
@@ -126,12 +119,12 @@ def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
 
 
 def print_causes(causes: list[Cause]) -> None:
-    """Print what differs between two jobs."""
+    """Print differences between two jobs."""
     _Printer(FEWER).causes(causes, "  ")
 
 
 class _Printer:
-    """Prints causes, each difference of code and each job above once."""
+    """Prints causes; each code difference and each upstream job once."""
 
     def __init__(self, most: int | None) -> None:
         self._most = most
@@ -144,7 +137,7 @@ class _Printer:
         if len(group) == 1:
             print_lines(f"{manifest.job}: {stage} {manifest.partition or ''}".rstrip())
         else:
-            print_lines(f"{len(group)} × {stage}: {', '.join(_of_whom(each) for each in group)}")
+            print_lines(f"{len(group)} × {stage}: {', '.join(_job_name(each) for each in group)}")
         print_lines(f"  built for {manifest.pipeline}: {manifest.reason}")
         declared = dict.fromkeys(harmless.line for each in group for harmless in each.manifest.harmless)
         print_lines(*(f"  since then {line}" for line in declared))
@@ -152,8 +145,8 @@ class _Printer:
             print_lines("  there is no older job of its kind to compare it with")
             return
         how = "in its place before" if first.in_place else "the most similar older job"
-        of = "" if len(group) == 1 else f"{manifest.job} is "
-        print_lines(f"  {of}compared with {first.before}, {how}")
+        subject = "" if len(group) == 1 else f"{manifest.job} is "
+        print_lines(f"  {subject}compared with {first.before}, {how}")
         if not first.causes:
             print_lines("  both were made of the same")
         self.causes(first.causes, "  ")
@@ -166,13 +159,10 @@ class _Printer:
                 self._diff(cause.diff, f"{indent}    ")
             for each, number in zip(cause.above, cause.alike):
                 more = f", and {number - 1} more like it" if number > 1 else ""
-                again = self._again((each.manifest.job, each.before))
-                end = (
-                    again
-                    if each.causes
-                    else f", same code and inputs as {each.before}, but a different result"
-                )
-                print_lines(f"{indent}    {_of_whom(each)} ({_stage(each)}){more}{end}")
+                end = again = self._again((each.manifest.job, each.before))
+                if not each.causes:
+                    end = f", same code and inputs as {each.before}, but a different result"
+                print_lines(f"{indent}    {_job_name(each)} ({_stage(each)}){more}{end}")
                 if not again:
                     self.causes(each.causes, f"{indent}      ")
 
@@ -193,5 +183,5 @@ def _stage(each: Explained) -> str:
     return each.manifest.parts.method.rpartition(".")[2]
 
 
-def _of_whom(each: Explained) -> str:
+def _job_name(each: Explained) -> str:
     return f"{each.manifest.job} {each.manifest.partition}" if each.manifest.partition else each.manifest.job

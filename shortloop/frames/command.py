@@ -1,4 +1,4 @@
-"""What the comparison of data frames adds to the ``shortloop`` command: its entry point."""
+"""Entry point of the comparison of data frame libraries, with its command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def modin_environment(
     from shortloop.frames.pipeline import REQUIRED
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("something is there already", file=folder, hint="name a folder that does not exist")
+        raise InputError("the folder is not empty", file=folder, hint="choose a folder that does not exist")
     commands = (
         [sys.executable, "-m", "venv", str(folder)],
         [str(folder / "bin" / "python"), "-m", "pip", "install", *REQUIRED],
@@ -33,12 +33,12 @@ def modin_environment(
     for command in commands:
         if subprocess.run(command, check=False).returncode:
             raise TransientError(
-                "the environment could not be made",
+                "the environment could not be created",
                 file=folder,
                 found=f"`{' '.join(command)}` failed",
-                hint="see what it said above; delete the folder and try again",
+                hint="see its output above; delete the folder and try again",
             )
-    print(f'made; name it in the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
+    print(f'created; add it to the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
 
 
 ANALYSIS = Analysis(

@@ -1,6 +1,7 @@
-"""Measuring a library in a fresh process: nothing has run in it before, and nothing outlives it.
+"""Measure a library in a fresh process: time, processor time, memory and result.
 
-Libraries print what they like, so the process says what it finds through a pipe of its own.
+Libraries print what they like, so the process reports through a pipe of its own. What the system uses is read
+from proc(5) of Linux; there is no number where the system gives none.
 """
 
 from __future__ import annotations
@@ -15,76 +16,132 @@ import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from shortloop.frames.table import result_of
-from shortloop.frames.timing import Measured, Timed, family, memory, repeat_for, time_repeats
-from shortloop.frames.work import Work
+import numpy as np
+
+from shortloop.base.types import FloatArray
+from shortloop.frames.table import Checked, check_aggregates, check_random, result_of
+from shortloop.frames.work import Aggregates, Work
 from shortloop.stages.threads import VARIABLES
 
-__all__ = ["environment", "measure"]
+if TYPE_CHECKING:
+    from shortloop.base.plain import Plain
+    from shortloop.stages.results import Result
 
-MODULE = "shortloop.frames.measure"
-EVERY = 0.01  # s between looks at memory
-ALIVE = 1.0  # s between looks whether the process is there
+__all__ = [
+    "Timed",
+    "busy_seconds",
+    "cpu_seconds",
+    "environment",
+    "facts_of",
+    "family",
+    "measure",
+    "memory",
+    "time_repeats",
+]
+
+T = TypeVar("T")
+MAIN = "from shortloop.frames.measure import _main; _main({})"
+SAMPLE_EVERY = 0.01  # s, of memory
+POLL_EVERY = 1.0  # s, whether the process is alive
 ENDED = "ended"
-SAID = 3  # lines of a failure
+ERROR_LINES = 3  # of a failure
 RESULT = "result"
-THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
-"""Variables with the threads of libraries; those of BLAS are 1."""
+THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")  # those of BLAS are 1
+ENOUGH = 0.5  # s: work that takes less in all repeats is repeated more often
+MOST = 25  # repeats
+LEAST = 0.3  # s, below which shares of time say nothing: clocks tick hundredths
+SAMPLED = 0.3  # s that work takes, at least, while memory is sampled
+TICK = os.sysconf("SC_CLK_TCK")
+IDLE = (3, 4)  # of the numbers of a processor in /proc/stat: idle, and waiting for a disk
+OWN = ("Pss_Anon", "Pss_Shmem")
+"""Memory of a process, and its part of what it shares; pages of files belong to the system."""
+
+
+@dataclass
+class Timed:
+    """Times and memory of some work."""
+
+    start: float = 0.0  # s to import the library, start workers, compile, and do a little of the work
+    seconds: list[float] = field(default_factory=list)  # wall-clock time of each repeat
+    busy: float | None = None  # mean number of cores that it used
+    others: float | None = None  # mean number of cores that other processes used meanwhile
+    peak: int | None = None  # most memory, bytes, of a further repeat that is not timed
+
+
+@dataclass
+class Measured:
+    """Outcome of a measurement."""
+
+    timed: Timed = field(default_factory=Timed)
+    failed: str = ""  # why there is no result
+    result: FloatArray | Aggregates | None = None  # the new column, (rows,), or aggregates
 
 
 def measure(
     work: Work, runner: str, transformation: str, repeats: int, limit: float, python: Path | None = None
 ) -> Measured:
     """Measure a runner, given as module:function, for at most `limit` seconds, with a Python of its own."""
-    heard, told = Pipe()
-    with tempfile.TemporaryDirectory() as name, heard:
+    receiver, sender = Pipe()
+    with tempfile.TemporaryDirectory() as name, receiver:
         folder, here = Path(name), Path(name) / "here"
         here.mkdir()
-        with told, (folder / "errors").open("wb") as errors:
+        with sender, (folder / "errors").open("wb") as errors:
             child = subprocess.Popen(
-                [str(python or sys.executable), "-m", MODULE, str(told.fileno())],
+                [str(python or sys.executable), "-c", MAIN.format(sender.fileno())],
                 cwd=here,
                 env=environment(work.workers, None if python is None else folder),
                 stdin=subprocess.PIPE,
                 stdout=errors,
                 stderr=errors,
-                pass_fds=[told.fileno()],
+                pass_fds=[sender.fileno()],
                 start_new_session=True,
             )
         try:
             with suppress(BrokenPipeError):
-                asked = replace(work, folder=os.path.abspath(work.folder)), runner, transformation, repeats
-                heard.send(asked)
-            measured = _listen(child, heard, limit)
+                work = replace(work, folder=os.path.abspath(work.folder))
+                receiver.send((work, runner, transformation, repeats))
+            measured = _listen(child, receiver, limit)
             status = child.returncode
         finally:
             _end(child)
         if not measured.failed:
             measured.result = pickle.loads((here / RESULT).read_bytes())
         elif measured.failed == ENDED:
-            said = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            measured.failed = _why(status, said)
+            output = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            last = " / ".join(line.strip() for line in output[-ERROR_LINES:])
+            measured.failed = f"failed: {last or f'ended with status {status}'}"
+            if status == -signal.SIGKILL and not last:
+                measured.failed = "was killed: perhaps there was not enough memory"
     return measured
 
 
+def facts_of(measured: Measured, truth: Result, workers: int) -> dict[str, Plain]:
+    """Facts of a job that measures: whether the library was right, and its times."""
+    arrays, checked, result = truth.arrays, Checked(), measured.result
+    if isinstance(result, Aggregates):
+        checked = check_aggregates(result, Aggregates(arrays["counts"], arrays["sums"]))
+    elif result is not None:
+        checked = check_random(result, np.asarray(arrays["x"]))
+    return {"workers": workers, "failed": measured.failed, **checked._asdict(), **asdict(measured.timed)}
+
+
 def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
-    """Variables of the process that measures; with a folder, it sees this package and no other of ours."""
+    """Variables of the process that measures; with a folder, it can import no package of ours but this."""
     package = Path(__file__).parents[1]
     path = [str(package.parent), *(each for each in sys.path if each)]
     if alone is not None:
         (alone / "path").mkdir()
         (alone / "path" / package.name).symlink_to(package)
         path = [str(alone / "path")]
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
-    }
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
     return {
         **kept,
         **dict.fromkeys(VARIABLES, "1"),
@@ -93,43 +150,40 @@ def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
     }
 
 
-def _listen(child: subprocess.Popen[bytes], heard: Connection, limit: float) -> Measured:
-    """Hear what the process finds, and look at its memory meanwhile."""
-    measured, looking = Measured(), False
+def _listen(child: subprocess.Popen[bytes], receiver: Connection, limit: float) -> Measured:
+    """Receive what the process reports, and sample its memory meanwhile."""
+    measured, sampling = Measured(), False
     until = time.monotonic() + limit
     try:
         while (left := until - time.monotonic()) > 0:
-            if heard.poll(min(left, EVERY if looking else ALIVE)):
-                said = heard.recv()
-                if said == "done":
+            if receiver.poll(min(left, SAMPLE_EVERY if sampling else POLL_EVERY)):
+                message = receiver.recv()
+                if message in ("done", "failed"):
+                    measured.failed = "" if message == "done" else ENDED
                     return measured
-                if said == "failed":
-                    measured.failed = ENDED
-                    return measured
-                if isinstance(said, Timed):
-                    measured.timed, looking = said, True
-                else:  # it was looked at for long enough, but may have been too quick
-                    _look(measured.timed, child.pid)
-                    looking = False
-            elif child.poll() is not None:  # forks of it may hold the pipe
+                if isinstance(message, Timed):
+                    measured.timed, sampling = message, True
+                else:  # it was sampled for long enough, but may have been too quick
+                    _sample(measured.timed, child.pid)
+                    sampling = False
+            elif child.poll() is not None:  # its forks may hold the pipe
                 raise EOFError
-            if looking:
-                _look(measured.timed, child.pid)
+            if sampling:
+                _sample(measured.timed, child.pid)
+        measured.failed = f"took longer than {limit:g} s"
     except (EOFError, ConnectionResetError):
         with suppress(subprocess.TimeoutExpired):
-            child.wait(ALIVE)
+            child.wait(POLL_EVERY)
         measured.failed = ENDED
-        return measured
-    measured.failed = f"took longer than {limit:g} s"
     return measured
 
 
-def _look(timed: Timed, pid: int) -> None:
+def _sample(timed: Timed, pid: int) -> None:
     timed.peak = max(filter(None, (timed.peak, memory(pid))), default=None)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started, also what left its group."""
+    """End a process and all that it started, including those that left its group."""
     started = family(child.pid)[1:]
     assert child.stdin is not None
     with suppress(ProcessLookupError):
@@ -141,44 +195,108 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _why(status: int | None, said: list[str]) -> str:
-    last = " / ".join(line.strip() for line in said[-SAID:])
-    if status == -signal.SIGKILL and not last:
-        return "was killed: perhaps there was not enough memory"
-    return f"failed: {last or f'ended with status {status}'}"
-
-
 def _main(descriptor: int) -> NoReturn:
-    """Measure in this process, leave the result in the current folder, and wait to be ended."""
+    """Measure in this process, write the result to the current folder, and wait to be ended."""
     began = time.perf_counter()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    told = Connection(descriptor)
+    sender = Connection(descriptor)
     try:
-        work, runner, transformation, repeats = told.recv()
+        work, runner, transformation, repeats = sender.recv()
         timed, parts = Timed(), range(len(work.rows))
         with pkgutil.resolve_name(runner)(work) as run:
             run(transformation, parts[: work.workers])
             timed.start = time.perf_counter() - began
             time_repeats(timed, lambda: run(transformation, parts), repeats)
-            told.send(timed)
-            found = repeat_for(lambda: run(transformation, parts))
-            told.send("looked")
+            sender.send(timed)
+            found = _repeat_while_sampled(lambda: run(transformation, parts))
+            sender.send("sampled")
             Path(RESULT).write_bytes(pickle.dumps(result_of(found, transformation, work)))
-        told.send("done")
+        sender.send("done")
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()
-        told.send("failed")
-    while True:  # what it started is found as long as it is there
+        sender.send("failed")
+    while True:  # its children are found only while it is there
         time.sleep(600)
 
 
 def _end_with_parent() -> None:
-    """End, with all that this process started, when the one that asked ends: it holds the standard input."""
+    """End this process and its children when its parent, which holds the standard input, has ended."""
     while os.read(0, 1):
         pass
     os.killpg(0, signal.SIGKILL)
 
 
-if __name__ == "__main__":
-    _main(int(sys.argv[1]))
+def time_repeats(timed: Timed, run: Callable[[], object], repeats: int) -> None:
+    """Time some work, more often if it takes little."""
+    own, every, began = cpu_seconds(os.getpid()), busy_seconds(), time.monotonic()
+    seconds = timed.seconds
+    while len(seconds) < repeats or (sum(seconds) < ENOUGH and len(seconds) < MOST):
+        before = time.perf_counter()
+        found = run()
+        seconds.append(time.perf_counter() - before)
+        del found  # before the next one is made
+    wall = time.monotonic() - began
+    if wall >= LEAST:
+        own, after = cpu_seconds(os.getpid()) - own, busy_seconds()
+        timed.busy = own / wall
+        timed.others = None if every is None or after is None else max(0.0, (after - every - own) / wall)
+
+
+def _repeat_while_sampled(run: Callable[[], T]) -> T:
+    until, found = time.monotonic() + SAMPLED, [run()]
+    while time.monotonic() < until:
+        found.clear()  # before the next one is made
+        found.append(run())
+    return found[0]
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    children: dict[int, list[int]] = {}
+    for each in filter(str.isdigit, os.listdir("/proc")):
+        if fields := _stat(int(each)):
+            children.setdefault(int(fields[1]), []).append(int(each))
+    found = [pid]
+    for process in found:
+        found += children.get(process, [])
+    return found
+
+
+def memory(pid: int) -> int | None:
+    """Bytes of memory of a process and its descendants; shared memory counts once."""
+    found = 0
+    for each in family(pid):
+        with suppress(OSError, ValueError, IndexError):
+            for line in Path(f"/proc/{each}/smaps_rollup").read_text(encoding="ascii").splitlines():
+                name, _, size = line.partition(":")
+                found += 1024 * int(size.split()[0]) if name in OWN else 0
+    return found or None
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and its descendants, including those that have ended."""
+    return sum(sum(map(int, fields[11:15])) for fields in map(_stat, family(pid)) if fields) / TICK
+
+
+def busy_seconds() -> float | None:
+    """Busy time since boot of the processors that this process may use, for all processes."""
+    mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    found = 0
+    try:
+        for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+            name, *ticks = line.split()
+            if name in mine:
+                found += sum(int(each) for number, each in enumerate(ticks[:8]) if number not in IDLE)
+    except (OSError, ValueError):
+        return None
+    return found / TICK if found else None
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat after the process's name, which may contain anything."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""What its build script needs: settings, the machine, what can be measured, and the end of a run."""
+"""Steps of the build script: settings, the machine, libraries that can be measured, and results."""
 
 from __future__ import annotations
 
@@ -54,9 +54,8 @@ NEEDED = ("pandas", "pyarrow", "scipy", *REPORT_LIBRARIES)
 """Libraries of the table, the checks and the report. Others that are missing are left out of the report."""
 LIBRARIES = ("dask", "duckdb", "joblib", "numba", "polars", *NEEDED)
 """Libraries that the extra ``frames`` installs, by the names that they are imported by."""
-REQUIRED = ("modin[ray]>=0.32", "pyarrow>=16", "numpy>=2.0")
-"""Packages of an environment with Modin."""
-ASK = (
+REQUIRED = ("modin[ray]>=0.32", "pyarrow>=16", "numpy>=2.0")  # packages of an environment with Modin
+LIST_VERSIONS = (
     "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 )
 TABLES = ("measured.csv", "measured.parquet")
@@ -78,23 +77,22 @@ FramesRun = StudyRun["Frames"]
 
 
 def left_out(frames: Frames) -> dict[str, str]:
-    """Libraries that are asked for and cannot be measured, with the reason."""
+    """Requested libraries that cannot be measured, with the reason."""
     found: dict[str, str] = {}
     for name in frames.libraries:
         missing = [each for each in EVERY[name].needs if not is_installed(each)]
-        if name == MODIN:
-            if not frames.modin.environment:
-                found[name] = (
-                    "it needs pandas < 2.4, and so an environment of its own: `shortloop modin-environment "
-                    "FOLDER` makes one; then name it in `modin.environment`"
-                )
-        elif missing:
+        if name == MODIN and not frames.modin.environment:
+            found[name] = (
+                "it needs pandas < 2.4, and so an environment of its own: `shortloop modin-environment "
+                "FOLDER` creates one; then set `modin.environment`"
+            )
+        elif name != MODIN and missing:
             found[name] = f"{', '.join(missing)} missing: `pip install 'shortloop[frames]'`"
     return found
 
 
 def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
-    """The environment that Modin is in, and the versions there."""
+    """The pyvenv.cfg of the environment with Modin, and the versions installed there."""
     from shortloop.settings.paths import expand_path
 
     what = "the folder of an environment with Modin"
@@ -104,26 +102,26 @@ def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
     return file, versions
 
 
-def installed_there(folder: Path, libraries: Sequence[str], asked_in: Path) -> dict[str, str]:
+def installed_there(folder: Path, libraries: Sequence[str], settings: Path) -> dict[str, str]:
     """Versions of libraries in an environment that a settings file names."""
     python, field = folder / "bin" / "python", "modin.environment"
     if not (python.is_file() and (folder / "pyvenv.cfg").is_file()):
         raise InputError(
-            "this is no virtual environment",
-            file=asked_in,
+            "not a virtual environment",
+            file=settings,
             field=field,
             found=str(folder),
             expected="a folder with pyvenv.cfg and bin/python",
-            hint=f"`shortloop modin-environment {folder}` makes one, where nothing is yet",
+            hint=f"`shortloop modin-environment {folder}` creates one if the folder does not exist",
         )
-    command = [str(python), "-I", "-c", ASK]
+    command = [str(python), "-I", "-c", LIST_VERSIONS]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     found: dict[str, str] = json.loads(done.stdout) if not done.returncode else {}
     missing = [name for name in libraries if name not in found]
     if missing:
         raise InputError(
             "the environment lacks libraries",
-            file=asked_in,
+            file=settings,
             field=field,
             found=f"no {', '.join(missing)} in {folder}",
             hint=f"`{python} -m pip install {' '.join(REQUIRED)}`",
@@ -132,7 +130,7 @@ def installed_there(folder: Path, libraries: Sequence[str], asked_in: Path) -> d
 
 
 def describe_machine() -> dict[str, Plain]:
-    """The machine, for the options of jobs: another one gives other times."""
+    """The machine, for the options of jobs: times on another machine differ."""
     processor = platform.machine()
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -145,7 +143,7 @@ def describe_machine() -> dict[str, Plain]:
 
 
 def half_of_memory() -> float:
-    """Half of the memory, bytes, that processes may take together."""
+    """Half of the memory, bytes, that processes may use together."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for file in LIMITS:  # of a container
         with suppress(OSError, ValueError):
@@ -154,7 +152,7 @@ def half_of_memory() -> float:
 
 
 def deliver(run: FramesRun, report: Built, seconds: float) -> None:
-    """Put report, table and summary into the folder of results, and print what was found."""
+    """Copy report, tables and summary to the results folder, and print the findings."""
     name = run.study.name
     folder = results_folder(name)
     files = [*copy_report(report.path, folder), *TABLES]
@@ -162,6 +160,6 @@ def deliver(run: FramesRun, report: Built, seconds: float) -> None:
     findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
     summary = run_summary(run.jobs, report, seconds, files)
     write_summary(folder, {"frames": name, **summary, "findings": findings})
-    for said in (findings["overview"], *findings["fastest"]):
-        print(one_line(said))
+    for sentence in (findings["overview"], *findings["fastest"]):
+        print(one_line(sentence))
     print_place(folder)

@@ -1,4 +1,4 @@
-"""The report: one page with one table and one figure of what was measured."""
+"""Report page: one table and one figure of the measurements."""
 
 from __future__ import annotations
 
@@ -33,28 +33,22 @@ __all__ = [
 ]
 
 RIGHT, WRONG, FAILED, LEFT_OUT = "right", "wrong", "failed", "left out"
-DISTURBED = 0.25
-"""Cores that others kept busy, above which times are said to be disturbed."""
+DISTURBED = 0.25  # cores used by other processes, above which times are reported as disturbed
 TITLES = {"apply": "a function for each row", "column": "a column at once", "groups": "sums by group"}
 PER_ROW = 0.19  # inches
-WIDE = 50  # times the least, above which powers of ten are ticks enough
+WIDE = 50  # ratio of the limits of an axis, above which powers of ten suffice as ticks
 NO_BREAK = "\u00a0"
 COLUMNS = "work, settings, seconds, range, × pandas, start, memory, result, version"
 
 
 @dataclass(frozen=True)
 class Content:
-    """What the report shows.
+    """Content of the report."""
 
-    frames: settings, plain data.
-    rows: rows of the table that was worked on.
-    measured: a row for each library and transformation, as of `table_of`.
-    """
-
-    frames: Mapping[str, Any]
+    frames: Mapping[str, Any]  # settings, plain data
     machine: Mapping[str, Any]
-    rows: int
-    measured: pd.DataFrame
+    rows: int  # of the table that the libraries worked on
+    measured: pd.DataFrame  # a row for each library and transformation, from `table_of`
     versions: Mapping[str, str]
     sources: tuple[Source, ...]
 
@@ -66,12 +60,12 @@ def collect(
     out: Mapping[str, str],
     machine: Mapping[str, Plain],
 ) -> Content:
-    """Gather what jobs measured, and what was left out."""
-    lines = [_line_of_job(each) for each in measured]
+    """Collect the results of jobs and the libraries that were left out."""
+    lines = [*map(_line_of_job, measured)]
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
     chains = {each.job: each for result in measured for each in upstream(result)}
     versions = {name: text for each in chains.values() for name, text in each.record["versions"].items()}
-    sources = tuple(source_of(each, _sibling(each)) for each in chains.values())
+    sources = tuple(source_of(each, _variant(each)) for each in chains.values())
     rows = sum(table.facts["rows"])
     return Content(frames, machine, rows, table_of(lines, rows), versions, sources)
 
@@ -85,7 +79,7 @@ def line_of(
         "transformation": transformation,
         "library": name,
         "version": version,
-        "how": library.how(transformation),
+        "how": library.how[transformation],
         "cores": library.cores,
         "workers": facts.get("workers", 0),
         "status": status,
@@ -107,7 +101,7 @@ def line_of(
 
 
 def table_of(lines: Iterable[Mapping[str, Any]], rows: int) -> pd.DataFrame:
-    """The table: transformations and, in each, right results from the fastest on, then all others."""
+    """Table by transformation: right results, the fastest first, then all others."""
     import pandas as pd
 
     table = pd.DataFrame([*lines])
@@ -118,31 +112,31 @@ def table_of(lines: Iterable[Mapping[str, Any]], rows: int) -> pd.DataFrame:
     table["rows"], table["rows_per_s"] = rows, rows / table["median_s"]
     ratio = table["transformation"].map(base) / table["median_s"]
     table["times_as_fast_as_pandas"] = ratio.where(is_right)  # a wrong result is not faster
-    order = table["transformation"].map([*TRANSFORMATIONS].index)
+    order = table["transformation"].map(TRANSFORMATIONS.index)
     keys = pd.DataFrame({"of": order, "wrong": ~is_right, "s": table["median_s"]})
     return table.loc[keys.sort_values(["of", "wrong", "s"], kind="stable").index].reset_index(drop=True)
 
 
 def overview(content: Content) -> str:
-    """What was measured, where and when."""
-    machine, asked, table = content.machine, content.frames["table"], content.measured
+    """One sentence: what was measured, where and when."""
+    machine, settings, table = content.machine, content.frames["table"], content.measured
     when = sorted({*table["measured_utc"]} - {""})
     cores = sorted({int(each) for each in table["workers"] if each > 1})
-    size = content.rows * int(asked["columns"]) * BYTES
-    said = (
-        f"{content.rows:,} rows × {asked['columns']} columns "
-        f"({f'{size / 1e9:.1f} GB' if size >= 1e9 else f'{size / 1e6:.0f} MB'}), {asked['groups']:,} groups, "
+    size = content.rows * int(settings["columns"]) * BYTES
+    amount = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+    text = (
+        f"{content.rows:,} rows × {settings['columns']} columns ({amount}), {settings['groups']:,} groups, "
         f"on {machine['cores']} cores of {machine['processor']} with {machine['memory']} GiB of memory"
     )
     if cores:
-        said += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
+        text += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
     if when:
-        said += f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC"
-    return f"{said}."
+        text += f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC"
+    return f"{text}."
 
 
 def fastest(content: Content) -> list[str]:
-    """The fastest library of each transformation, and those whose repeats were not all slower."""
+    """The fastest library of each transformation, and those that are not clearly slower."""
     found = []
     for what, table in content.measured.groupby("transformation", sort=False):
         right = table[(table["status"] == RIGHT) & (table["library"] != TRAP_NAME)]
@@ -150,41 +144,40 @@ def fastest(content: Content) -> list[str]:
             found.append(f"{what}: no library was right.")
             continue
         best, *others = _rows(right)
-        alike = [_title(each.library) for each in others if each.least_s <= best.most_s]
+        alike = [_library(each.library).title for each in others if each.least_s <= best.most_s]
         also = f"; not clearly slower: {'; '.join(alike)}" if alike else ""
-        found.append(f"{what}: {_title(best.library)} is the fastest, {_span(best.median_s)}{also}.")
+        found.append(f"{what}: {_library(best.library).title} is the fastest, {_span(best.median_s)}{also}.")
     return found
 
 
 def limits(content: Content) -> list[str]:
-    """What was not measured, and what cannot be said."""
-    asked, table = content.frames["table"], content.measured
-    said = [
+    """Limits of the comparison."""
+    settings, table = content.frames["table"], content.measured
+    sentences = [
         "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
         "give other times.",
         f"The guide whose transformations these are had {GUIDE[0]:,} rows × {GUIDE[1]} columns, "
         f"{GUIDE[0] * GUIDE[1] * BYTES / 1e9:.0f} GB.",
     ]
-    most = GUIDE[0] if asked["rows"] == "fit" else asked["rows"]
+    most = GUIDE[0] if settings["rows"] == "fit" else settings["rows"]
     if content.rows < most:
-        said.append(
-            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory that the run "
-            f"may take."
+        sentences.append(
+            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory of the run."
         )
     busy = table[table["cores_busy_by_others"] > DISTURBED]
     if len(busy):
-        said.append(
+        sentences.append(
             f"Others kept up to {busy['cores_busy_by_others'].max():.1f} cores busy during {len(busy)} of "
             f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
     if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
-        said.append("The mistake made on purpose was not found: that takes two files and two workers.")
-    return said
+        sentences.append("The known mistake was not found: that takes two files and two workers.")
+    return sentences
 
 
 def drawings(content: Content) -> list[Drawing[Content]]:
-    """The figure of the page; none if nothing is right."""
+    """The figure of the page, if any result is right."""
     if not (_drawn(content.measured)["status"] == RIGHT).any():
         return []
     columns = ["transformation", "library", "cores", "status", "median_s", "least_s", "most_s", "start_s"]
@@ -192,7 +185,7 @@ def drawings(content: Content) -> list[Drawing[Content]]:
         Drawing(
             "times",
             content,
-            times_figure,
+            _draw_times,
             "Time",
             "From the Parquet files to the result in memory. Note the logarithmic scale.",
             "Seconds that each library takes for each transformation.",
@@ -203,7 +196,7 @@ def drawings(content: Content) -> list[Drawing[Content]]:
 
 
 def page_of(content: Content) -> Page:
-    """The page."""
+    """The page of the report."""
     provenance = provenance_rows(content.sources)
     figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
     table = PageTable(
@@ -213,7 +206,7 @@ def page_of(content: Content) -> Page:
         "all processes at a time; what they share is counted once. Result: compared with the truth.",
         "library",
         tuple(COLUMNS.split(", ")),
-        tuple(TableRow(_title(row.library), _cells(row)) for row in _rows(content.measured)),
+        tuple(TableRow(_library(row.library).title, _cells(row)) for row in _rows(content.measured)),
         words=True,
     )
     return Page(
@@ -248,15 +241,14 @@ def _or_dash(number: float, text: str) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A time with three digits and its unit; a dash for none."""
+    """A time with three digits and its unit; a dash if missing."""
     for least, unit, scale in ((99.5, "s", 0), (9.95, "s", 1), (0.995, "s", 2)):
         if seconds >= least:
             return f"{seconds:.{scale}f} {unit}"
     return _or_dash(seconds, f"{1000 * seconds:.{0 if seconds >= 0.0995 else 1}f} ms")
 
 
-def times_figure(content: Any) -> Figure:
-    """Seconds of each library: the median, the range, and the median with the start."""
+def _draw_times(content: Content) -> Figure:
     table = _drawn(content.measured)
     names = sorted({*table["library"]}, key=[*LIBRARIES].index)
     note = "Filled: median of the repeats, with their range. Open: the same with the start of the library."
@@ -266,7 +258,7 @@ def times_figure(content: Any) -> Figure:
         panels = list(figure.subplots(1, len(groups), squeeze=False, sharey=True).flat)
         for axes, (what, rows) in zip(panels, groups):
             axes.set(xscale="log", xlabel="Time (s)", title=TITLES[str(what)])
-            axes.set_yticks(range(len(names)), [*map(_title, names)])
+            axes.set_yticks(range(len(names)), [_library(name).title for name in names])
             axes.set_ylim(len(names) - 0.5, -0.5)
             _draw(axes, rows, names)
         height = 0.3 + PER_ROW * len(names)
@@ -298,7 +290,7 @@ def _draw(axes: Axes, table: pd.DataFrame, names: Sequence[str]) -> None:
 
 
 def _drawn(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the figure: all that ran but the mistake made on purpose."""
+    """Rows of the figure: all that ran, without the known mistake."""
     return table[(table["workers"] > 0) & (table["library"] != TRAP_NAME)]
 
 
@@ -308,10 +300,6 @@ def _rows(table: pd.DataFrame) -> list[Any]:
 
 def _library(name: str) -> Library:
     return TRAP if name == TRAP_NAME else LIBRARIES[name]
-
-
-def _title(name: str) -> str:
-    return _library(name).title
 
 
 def _line_of_job(result: Result) -> dict[str, Any]:
@@ -331,6 +319,6 @@ def _line_of_job(result: Result) -> dict[str, Any]:
     )
 
 
-def _sibling(result: Result) -> str:
+def _variant(result: Result) -> str:
     options = result.options
     return " ".join(str(options[name]) for name in ("library", "transformation") if name in options)

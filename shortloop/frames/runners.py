@@ -1,11 +1,11 @@
-"""Libraries of data frames at work, each in its own way, in a process of their own.
+"""Runners: one context manager for each data frame library.
 
-A runner is a context: it begins with what is not timed (imports, workers, compiling), gives the function
-that does the work, and ends the workers. That function takes a transformation and files, and gives columns by
-name: the new column, or keys, counts and sums.
+A runner does what is not timed (imports, workers, compiling), yields the function that does the work, and
+ends the workers. That function takes a transformation and numbers of files, and returns columns by name: the
+new column, or keys, counts and sums.
 
-Libraries are imported by name: with import statements, all of them would be in the key of each measurement,
-and an update of one would measure all again.
+Libraries are imported by name: import statements would put all of them into the key of each measurement, and
+an update of one would repeat all.
 """
 
 from __future__ import annotations
@@ -18,30 +18,19 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, Work, X
 
-__all__ = [
-    "Run",
-    "dask",
-    "duckdb",
-    "exax",
-    "fork_trap",
-    "joblib",
-    "modin",
-    "numba",
-    "pandas",
-    "polars",
-    "pool",
-]
+__all__ = ["Run"]
 
-Run = Callable[[str, Sequence[int]], Mapping[str, Any]]
+Columns = Mapping[str, Any]
+Run = Callable[[str, Sequence[int]], Columns]
 BACKENDS = {"joblib-threads": "threading", "joblib-processes": "loky"}
-PATIENCE = 60.0  # s that a worker waits for the others
-_shared: Any = None  # by forks: where they meet, or the dataset that they read
+BARRIER_TIMEOUT = 60.0  # s
+_shared: Any = None  # by forks: their barrier, or the dataset that they read
 
 
 @contextmanager
@@ -53,7 +42,7 @@ def pandas(work: Work) -> Iterator[Run]:
 
 @contextmanager
 def pool(work: Work) -> Iterator[Run]:
-    """pandas in forks that are kept."""
+    """pandas in a pool of forks."""
     _one_thread()
     with multiprocessing.get_context("fork").Pool(work.workers) as forks:
         yield lambda what, parts: _joined(forks.map(partial(_of_part, work, what), parts, chunksize=1), what)
@@ -61,7 +50,7 @@ def pool(work: Work) -> Iterator[Run]:
 
 @contextmanager
 def joblib(work: Work) -> Iterator[Run]:
-    """pandas in joblib's threads or processes, which are kept."""
+    """pandas in joblib's threads or processes, which are reused."""
     library = _load("joblib")
     _one_thread()
     backend, of_part = BACKENDS[work.library], library.delayed(_of_part)
@@ -73,12 +62,12 @@ def joblib(work: Work) -> Iterator[Run]:
 
 @contextmanager
 def fork_trap(work: Work) -> Iterator[Run]:
-    """A mistake on purpose: forks with copies of NumPy's global state. It takes two of them to see it."""
+    """Known mistake: two or more forks with copies of NumPy's global state."""
     _one_thread()
     np.random.seed(work.seed)  # noqa: NPY002  the mistake
     forks = multiprocessing.get_context("fork")
 
-    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+    def run(what: str, parts: Sequence[int]) -> Columns:
         # Each worker has its share: else it is chance whether there is work for all.
         workers = min(work.workers, len(parts))
         shares = [parts[worker::workers] for worker in range(workers)]
@@ -102,7 +91,7 @@ def dask(work: Work) -> Iterator[Run]:
         executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread)
         how["chunksize"] = 1  # Dask's own batches of six are too few for all workers
 
-    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+    def run(what: str, parts: Sequence[int]) -> Columns:
         frame = dd.read_parquet([*map(glob.escape, work.files(parts))], engine="pyarrow")
         if what == GROUPS:
             made = frame.assign(**{COUNT: 1}).groupby(KEY).sum()
@@ -129,14 +118,12 @@ def modin(work: Work) -> Iterator[Run]:
     config.NPartitions.put(work.workers)
     ray.init(num_cpus=work.workers, include_dashboard=False, log_to_driver=False)
 
-    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+    def run(what: str, parts: Sequence[int]) -> Columns:
         files = work.folder if len(parts) == len(work.rows) else work.file(parts[0])
         frame = pd.read_parquet(files, engine="pyarrow", columns=[X] if what == COLUMN else None)
         if what == GROUPS:
-            grouped: Mapping[str, Any] = (
-                frame.assign(**{COUNT: 1}).groupby(KEY).sum().modin.to_pandas().reset_index()
-            )
-            return grouped
+            grouped = frame.assign(**{COUNT: 1}).groupby(KEY).sum()
+            return cast("Columns", grouped.modin.to_pandas().reset_index())
         if what == APPLY:
             return {NEW: frame.apply(_modin_row, axis=1).modin.to_pandas()}
         return {NEW: (frame[X] + ADDED + work.generator().random(len(frame))).modin.to_pandas()}
@@ -151,20 +138,17 @@ def polars(work: Work) -> Iterator[Run]:
     pl = _load("polars")
     assert pl.thread_pool_size() == work.workers  # as the environment of this process says
 
-    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+    def run(what: str, parts: Sequence[int]) -> Columns:
         frame, rng = pl.scan_parquet(work.files(parts), glob=False), work.generator()
         if what == GROUPS:
-            grouped: Mapping[str, Any] = (
-                frame.group_by(KEY).agg(pl.len().alias(COUNT), pl.col(work.columns).sum()).collect()
-            )
-            return grouped
+            made = frame.group_by(KEY).agg(pl.len().alias(COUNT), pl.col(work.columns).sum())
+            return cast("Columns", made.collect())
         if what == APPLY:
             made = pl.col(X).map_elements(lambda x: x + ADDED + rng.random(), return_dtype=pl.Float64)
         else:
             drawn = pl.Series(rng.random(sum(work.rows[part] for part in parts)))
             made = pl.col(X) + ADDED + pl.lit(drawn)
-        added: Mapping[str, Any] = frame.select(made.alias(NEW)).collect()
-        return added
+        return cast("Columns", frame.select(made.alias(NEW)).collect())
 
     yield run
 
@@ -189,7 +173,7 @@ def duckdb(work: Work) -> Iterator[Run]:
 
 @contextmanager
 def numba(work: Work) -> Iterator[Run]:  # noqa: C901  the functions that it compiles and runs
-    """Compiled code, which needs no interpreter: a thread for each core, which takes the next file."""
+    """numba: compiled code in threads, each of which takes the next file."""
     nb, pq = _load("numba"), _load("pyarrow.parquet")
     _load("pyarrow").set_cpu_count(1)  # threads share the work already
 
@@ -224,7 +208,7 @@ def numba(work: Work) -> Iterator[Run]:  # noqa: C901  the functions that it com
             add(keys, column, each)
         return np.bincount(keys, minlength=work.groups), sums
 
-    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+    def run(what: str, parts: Sequence[int]) -> Columns:
         if what != GROUPS:
             return {NEW: np.concatenate([*threads.map(new, parts)])}
         counts, sums = np.zeros(work.groups, np.int64), np.zeros((len(work.columns), work.groups))
@@ -239,14 +223,14 @@ def numba(work: Work) -> Iterator[Run]:  # noqa: C901  the functions that it com
 
 @contextmanager
 def exax(work: Work) -> Iterator[Run]:
-    """exax: a loop over the rows of each slice of a dataset, whose job the folder is, in forks."""
+    """exax: a loop over the rows of each slice of a dataset, the job in the folder, in forks."""
     workdir, _, job = work.folder.rpartition("/")
     _load("accelerator.job").WORKDIRS[job.rpartition("-")[0]] = workdir
     rows = _load("accelerator.dataset").Dataset(job)
     slices = range(len(rows.lines))
     places = [np.fromiter(rows.iterate(each, ROW, status_reporting=False), np.int64) for each in slices]
 
-    def run(what: str, parts: Sequence[int]) -> Mapping[str, Any]:
+    def run(what: str, parts: Sequence[int]) -> Columns:
         chosen = slices if len(parts) == len(work.rows) else slices[: len(parts)]
         done = forks.map(partial(_of_slice, work, what), chosen, chunksize=1)
         if what != GROUPS:
@@ -266,7 +250,7 @@ def _load(library: str) -> Any:
 
 
 def _one_thread() -> None:
-    """Have pyarrow read in the thread that asks, and load once what forks share."""
+    """Make pyarrow read in the calling thread; import what forks share."""
     arrow = _load("pyarrow")
     for name in ("pandas", "pyarrow.dataset", "pyarrow.parquet"):
         _load(name)
@@ -275,8 +259,7 @@ def _one_thread() -> None:
 
 
 def _of_part(work: Work, what: str, part: int) -> Any:
-    """Do the work with one file, with pandas."""
-    _one_thread()  # in processes that have begun anew, too
+    _one_thread()  # also in spawned processes
     rng, columns = work.generator(part), [X] if what == COLUMN else None
     frame = _load("pandas").read_parquet(
         work.file(part), engine="pyarrow", columns=columns, use_threads=False
@@ -289,12 +272,10 @@ def _of_part(work: Work, what: str, part: int) -> Any:
     return groups.sum().assign(**{COUNT: groups.size()})
 
 
-def _joined(done: Sequence[Any], what: str) -> Mapping[str, Any]:
-    """Results of files as one."""
+def _joined(done: Sequence[Any], what: str) -> Columns:
     pd = _load("pandas")
     if what == GROUPS:
-        grouped: Mapping[str, Any] = pd.concat(done).groupby(level=0).sum().reset_index()
-        return grouped
+        return cast("Columns", pd.concat(done).groupby(level=0).sum().reset_index())
     return {NEW: pd.concat(done, ignore_index=True)}
 
 
@@ -304,7 +285,7 @@ def _share(shared: Any) -> None:
 
 
 def _of_share(work: Work, parts: Sequence[int]) -> list[Any]:
-    _shared.wait(PATIENCE)  # so that no worker takes the share of another
+    _shared.wait(BARRIER_TIMEOUT)  # so that no worker takes the share of another
     pd = _load("pandas")
     frames = [pd.read_parquet(work.file(part), engine="pyarrow", columns=[X]) for part in parts]
     return [frame[X] + ADDED + np.random.random(len(frame)) for frame in frames]  # noqa: NPY002  the mistake
@@ -335,9 +316,6 @@ def _of_slice(work: Work, what: str, sliceno: int) -> np.ndarray:
     found: dict[int, list[float]] = {}
     for key, *values in iterate([KEY, *work.columns]):
         sums = found.get(key)
-        if sums is None:
-            found[key] = [1, *values]
-        else:
-            found[key] = [a + b for a, b in zip(sums, (1, *values))]
+        found[key] = [1, *values] if sums is None else [a + b for a, b in zip(sums, (1, *values))]
     numbers = np.array([*found.values()], np.float64).reshape(len(found), 1 + len(work.columns))
     return np.vstack([np.array([*found], np.float64), numbers.T])

@@ -1,4 +1,4 @@
-"""The record that a settings file of this analysis is read into. Fields say unit and default."""
+"""Settings of a comparison of data frame libraries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     Library = str
     Transformation = str
 else:  # read where a file is checked
-    Library, Transformation = Literal[tuple(LIBRARIES)], Literal[tuple(TRANSFORMATIONS)]
+    Library, Transformation = Literal[tuple(LIBRARIES)], Literal[TRANSFORMATIONS]
 
 
 class TableSettings(Settings):
-    """The table: simulated, in Parquet files."""
+    """The simulated table."""
 
     rows: Annotated[int, Field(ge=1, le=10**10)] | Literal["fit"] = Field(
         400_000,
@@ -37,7 +37,7 @@ class TableSettings(Settings):
 
     @property
     def most(self) -> int:
-        """Rows, if as many fit."""
+        """Number of rows if all fit into the memory."""
         return GUIDE[0] if self.rows == "fit" else self.rows
 
 
@@ -56,7 +56,7 @@ class TimingSettings(Settings):
 
 
 class ModinSettings(Settings):
-    """Where Modin is: it needs an older pandas than the others, and so an environment of its own."""
+    """Environment of Modin, which needs an older pandas than the other libraries."""
 
     environment: str = Field(
         "",
@@ -66,7 +66,7 @@ class ModinSettings(Settings):
 
 
 class Frames(StudySettings):
-    """One comparison: everything that decides what is measured."""
+    """Everything that decides what is measured."""
 
     name: Name = Field(description="name of the comparison and of its folder of results; no default")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of the table and of random numbers; default 0")
@@ -74,9 +74,7 @@ class Frames(StudySettings):
         tuple(LIBRARIES), min_length=1, description="which to measure, by name; default: all"
     )
     transformations: tuple[Transformation, ...] = Field(
-        tuple(TRANSFORMATIONS),
-        min_length=1,
-        description="which to measure: apply, column, groups; default: all",
+        TRANSFORMATIONS, min_length=1, description="which to measure: apply, column, groups; default: all"
     )
     table: TableSettings = Field(TableSettings(), description="the table")
     timing: TimingSettings = Field(TimingSettings(), description="how work is timed")

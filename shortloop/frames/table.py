@@ -1,15 +1,13 @@
-"""The table, what is right for it, and whether a library came to it.
+"""Simulate the table part by part, compute its true aggregates, and check the results of libraries.
 
-The table is simulated part by part, so that it need not fit into memory. Its sums are exact in any order of
-adding (`shortloop.frames.work.STEP`), so those of libraries must agree to the last bit.
+Sums are exact in any order (`shortloop.frames.work.STEP`), so those of libraries must agree to the last bit.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,17 +15,11 @@ from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
 from shortloop.frames.work import ADDED, COUNT, GROUPS, KEY, NEW, STEP, Aggregates, Work, X
 
-if TYPE_CHECKING:
-    from shortloop.base.plain import Plain
-    from shortloop.frames.timing import Measured
-    from shortloop.stages.results import Result
-
 __all__ = [
     "Checked",
     "check_aggregates",
     "check_random",
     "column_names",
-    "facts_of",
     "part_bytes",
     "parts_of",
     "result_of",
@@ -35,41 +27,33 @@ __all__ = [
     "true_aggregates",
 ]
 
-HALF = 2**19
-"""Values lie within this many steps of zero."""
-LEAST_P = 1e-6
-"""Numbers less probable than this, if all is right, are taken for wrong."""
+HALF = 2**19  # values lie within this many steps of zero
+LEAST_P = 1e-6  # results less probable than this under the null hypothesis are wrong
 SAME = 2.0**-42
-"""Random numbers that differ by less are taken for the same number: adding one to x + 100, which is below
-2¹⁰, rounds it by 2⁻⁴⁴ at most."""
+"""Random numbers that differ by less count as repeated: adding one to x + 100 < 2¹⁰ rounds it by ≤ 2⁻⁴⁴."""
 
 
 class Checked(NamedTuple):
-    """Outcome of a check.
+    """Outcome of a check."""
 
-    wrong: what is wrong; empty: nothing.
-    ks_p: p of the Kolmogorov-Smirnov test that random numbers are uniform.
-    repeated: share of random numbers that occur more than once.
-    """
-
-    wrong: str = ""
-    ks_p: float | None = None
-    repeated: float | None = None
+    wrong: str = ""  # empty: nothing
+    ks_p: float | None = None  # of the Kolmogorov-Smirnov test that random numbers are uniform
+    repeated: float | None = None  # share of random numbers that occur more than once
 
 
 def column_names(columns: int) -> tuple[str, ...]:
-    """Columns of the table but the key."""
+    """Names of all columns without the key."""
     return (X, *(f"v{number:03d}" for number in range(1, columns - 1)))
 
 
 def rows_of_parts(rows: int, chunk: int) -> tuple[int, ...]:
-    """Rows of each file."""
+    """Number of rows of each file."""
     parts = -(-rows // chunk)
     return tuple(rows // parts + (part < rows % parts) for part in range(parts))
 
 
 def part_bytes(seed: int, part: int, rows: int, columns: int, groups: int) -> bytes:
-    """One file of the table."""
+    """Content of one Parquet file of the table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -91,7 +75,7 @@ def parts_of(work: Work) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
 
 
 def true_aggregates(parts: Iterable[tuple[np.ndarray, list[np.ndarray]]], groups: int) -> Aggregates:
-    """Count and sum, in integers, the parts of a table as `parts_of` gives them."""
+    """Count and sum, in integers, the parts that `parts_of` yields."""
     counts, sums = np.zeros(groups, np.int64), None
     for keys, columns in parts:
         counts += np.bincount(keys, minlength=groups)
@@ -109,7 +93,7 @@ def true_aggregates(parts: Iterable[tuple[np.ndarray, list[np.ndarray]]], groups
 
 
 def result_of(found: Mapping[str, Any], transformation: str, work: Work) -> FloatArray | Aggregates:
-    """Result of a library, whose columns are given by name: the new column, (rows,), or aggregates."""
+    """The new column, (rows,), or the aggregates, from the columns of a library's result by name."""
     if transformation != GROUPS:
         return np.asarray(found[NEW], np.float64)
     made = Aggregates(np.zeros(work.groups, np.int64), np.zeros((work.groups, len(work.columns))))
@@ -136,10 +120,7 @@ def check_aggregates(found: Aggregates, true: Aggregates) -> Checked:
 
 
 def check_random(found: FloatArray, x: FloatArray) -> Checked:
-    """Check that values are x + 100 + a random number, uniform from 0 to 1, independent in each row.
-
-    Both have the shape (rows,), in the order of the table.
-    """
+    """Check that values are x + 100 + an independent uniform number from 0 to 1; (rows,), in table order."""
     if found.shape != x.shape:
         return Checked(f"values of the shape {found.shape}, expected {x.shape}")
     drawn = found - ADDED - x
@@ -163,13 +144,3 @@ def check_random(found: FloatArray, x: FloatArray) -> Checked:
     if ks_p < LEAST_P:
         wrong.append(f"random numbers are not uniform: p = {ks_p:.1g} (Kolmogorov and Smirnov)")
     return Checked("; ".join(wrong), ks_p, repeated)
-
-
-def facts_of(measured: Measured, truth: Result, workers: int) -> dict[str, Plain]:
-    """Facts of a job that measures: whether the library was right, and its times."""
-    arrays, checked, result = truth.arrays, Checked(), measured.result
-    if isinstance(result, Aggregates):
-        checked = check_aggregates(result, Aggregates(arrays["counts"], arrays["sums"]))
-    elif result is not None:
-        checked = check_random(result, np.asarray(arrays["x"]))
-    return {"workers": workers, "failed": measured.failed, **checked._asdict(), **asdict(measured.timed)}

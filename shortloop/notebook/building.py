@@ -19,7 +19,7 @@ from shortloop.exax.patches import preload
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.submission import Exax
 from shortloop.keys.methods import find_method, packages
-from shortloop.notebook.messages import GivenFile, GivenJob, Request
+from shortloop.notebook.client import GivenFile, GivenJob, Request
 from shortloop.plan.pipeline import REUSE, Built, Call, Run
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import Request as Wanted
@@ -35,13 +35,13 @@ __all__ = ["build", "look"]
 
 
 def look(request: Request) -> Built | None:
-    """The job, if it is there; nothing is built, and no server needed."""
+    """The job if it is cached, without a server."""
     own = {name: text for name, text in request.modules.items() if name == request.stage}
-    _find(request, own)  # others need not even be imported
+    _find(request, own)  # other stages need not be importable
     with Store(slices_now) as store:
         lookup = _Cell(store, request)
         found = _ask(Planner(lookup), store, request)
-        if found.plan != REUSE or found.incomplete:  # whose failed units are computed again
+        if found.plan != REUSE or found.incomplete:  # failed units are computed again
             return None
         store.index.put_in_places(lookup.places)
     if found.rejected:
@@ -50,7 +50,7 @@ def look(request: Request) -> Built | None:
 
 
 def build(request: Request) -> Built:
-    """Have the job built, by the server that answers; a run of its own."""
+    """Build the job, as a run of its own, on the running server."""
     folder = _find(request, _fit(request))
     with begin_run(request.notebook) as (store, record), announced(folder):
         lookup, meter = _Cell(store, request), Meter()
@@ -73,7 +73,7 @@ def build(request: Request) -> Built:
 
 
 class _Cell(Lookup):
-    """Jobs of one cell: a cell that is run again has its jobs in the same places."""
+    """Look-up of jobs of one cell, which have the same places when the cell is run again."""
 
     def __init__(self, store: Store, request: Request) -> None:
         super().__init__(store, request.notebook)
@@ -86,20 +86,20 @@ class _Cell(Lookup):
 
 
 def _exax(folder: Path) -> Exax:
-    """Has exax build a job, of a method that it may not have loaded yet."""
+    """Submission of jobs whose method exax may not have loaded yet."""
     from accelerator import g
 
-    g.job = None  # it is asked for by no build script
+    g.job = None  # no build script requests the job
 
     def load(method: str) -> None:
         if find_method(method)[0] == CELLS and not are_loaded(folder):
             client.reload_methods()
 
-    return Exax(load=load, says_failures=False)  # the error says it, too
+    return Exax(load=load, says_failures=False)  # the error does
 
 
 def _find(request: Request, modules: Mapping[str, str]) -> Path:
-    """Have stages of the notebook there, as methods."""
+    """Write stages of the notebook as methods, and return their folder."""
     load_from_source()
     folder = write_cells(modules)
     find_cells(folder)
@@ -115,25 +115,22 @@ def _find(request: Request, modules: Mapping[str, str]) -> Path:
 
 
 def _file_of(method: str) -> Path | None:
-    """The file that a method has outside of notebooks."""
+    """The file of a method outside notebooks."""
     files = (folder / f"a_{method}.py" for package, folder in packages() if package != CELLS)
     return next((file for file in files if file.is_file()), None)
 
 
 def _fit(request: Request) -> dict[str, str]:
-    """The notebook's stages, but for others that exax would not load: it would load nothing then."""
+    """The notebook's stages that exax can load: one that it cannot would stop it from loading any."""
     _find(request, request.modules)
-    others = [name for name in request.modules if name != request.stage]
-    unfit = {name for name in others if _file_of(name) is not None or not _can_be_imported(name)}
-    return {name: text for name, text in request.modules.items() if name not in unfit}
 
+    def is_fit(name: str) -> bool:
+        try:
+            return _file_of(name) is None and bool(importlib.import_module(f"{CELLS}.a_{name}"))
+        except Exception:
+            return False
 
-def _can_be_imported(name: str) -> bool:
-    try:
-        importlib.import_module(f"{CELLS}.a_{name}")
-    except Exception:
-        return False
-    return True
+    return {name: text for name, text in request.modules.items() if name == request.stage or is_fit(name)}
 
 
 def _ask(run: Run, store: Store, request: Request) -> Built:
@@ -152,15 +149,12 @@ def _given(run: Run, store: Store, value: object) -> object:
 
 
 def _built(store: Store, job: str) -> Built:
-    """A job that the notebook has, if it is still what it was."""
+    """A job of the notebook, if it is unchanged."""
     manifest = store.manifest_of(job)
     found = None if manifest is None else store.find(manifest.key)
     if manifest is None or found is None or found.content != manifest.content:
-        raise InputError(
-            "an input job is gone or has changed",
-            found=job,
-            hint="run the cell that builds it again",
-        )
+        hint = "run the cell that builds it again"
+        raise InputError("an input job is gone or has changed", found=job, hint=hint)
     return Built(
         found.job,
         manifest.parts.method.rpartition(".")[2],

@@ -1,85 +1,139 @@
-"""The notebook's side: start, query and interrupt the building process."""
+"""Notebook side of the building process: messages, and start, query and interruption of the process."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from shortloop.exax.client import user
-from shortloop.notebook.messages import REPLY, Reply, Request, packed
 
-__all__ = ["Driver"]
+__all__ = ["Driver", "GivenFile", "GivenJob", "Reply", "Request", "unpacked"]
 
+REPLY = b"\x1e"  # before a reply; all other output of the process is for the user
 OF_THE_KERNEL = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTHON_COLORS")
-"""Variables that a kernel sets for itself, and that would change what jobs print and draw."""
+"""Variables set by a kernel that would change what jobs print and draw."""
 MODULE = "shortloop.notebook.driver"
 
 
-class Driver:
-    """Has jobs built by a process of its own, which is started when it is first asked.
+@dataclass(frozen=True)
+class GivenJob:
+    """Id of a job, as an argument."""
 
-    project: folder of the project.
-    """
+    job: str
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """A file, as an argument."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Request:
+    """Request for a job."""
+
+    notebook: str  # name of the notebook
+    cell: str  # distinguishes jobs of one stage and partition, whatever their inputs
+    stage: str
+    partition: str | None
+    arguments: dict[str, object] = field(default_factory=dict)  # options, `GivenFile`, `GivenJob`, lists
+    modules: dict[str, str] = field(default_factory=dict)  # text of each stage of the notebook, by its name
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Outcome of a request."""
+
+    job: str = ""  # its id
+    fresh: bool = False  # True if it was built now
+    wrong: str = ""  # error message for the user
+    failed: str = ""  # message of a failed job
+    interrupted: bool = False  # by the user
+
+    def line(self) -> bytes:
+        """Encode the reply."""
+        return REPLY + json.dumps(vars(self)).encode() + b"\n"
+
+
+def _packed(request: Request) -> bytes:
+    """Encode a request as one line."""
+    return base64.b64encode(pickle.dumps(request)) + b"\n"
+
+
+def unpacked(line: bytes) -> Request:
+    """Decode a request."""
+    loaded: Any = pickle.loads(base64.b64decode(line))
+    assert isinstance(loaded, Request)
+    return loaded
+
+
+class Driver:
+    """Client of the process that builds jobs, which the first request starts."""
 
     def __init__(self, project: Path) -> None:
         self._project = project
         self._process: subprocess.Popen[bytes] | None = None
-        self._one_at_a_time = threading.Lock()
+        self._lock = threading.Lock()
 
     def ask(self, request: Request) -> Reply:
-        """Have a job built, and print what is said of it meanwhile."""
-        with self._one_at_a_time:
+        """Request a job, and print the output meanwhile."""
+        with self._lock:
             reply = None
             try:
-                reply, interrupted = self._asked(self._running(), packed(request))
+                reply, interrupted = self._exchange(self._running(), _packed(request))
             finally:
-                if reply is None:  # nobody knows what it would say next
-                    self._leave()
+                if reply is None:  # the state of the process is unknown
+                    self._disconnect()
         if interrupted or reply.interrupted:
             raise KeyboardInterrupt("finished jobs and units are kept; run the cell again to go on")
         return reply
 
-    def _asked(self, process: subprocess.Popen[bytes], line: bytes) -> tuple[Reply, bool]:
-        """The reply, and whether the user has interrupted it."""
+    def _exchange(self, process: subprocess.Popen[bytes], line: bytes) -> tuple[Reply, bool]:
+        """The reply, and True if the user interrupted."""
         assert process.stdin is not None
         assert process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # it says at its end why
+        with contextlib.suppress(BrokenPipeError):  # its output says why
             process.stdin.write(line)
             process.stdin.flush()
-        said, interrupted = b"", False
+        received, interrupted = b"", False
         while True:
             try:
-                said = _shown(said)
-                if said.startswith(REPLY) and said.endswith(b"\n"):
-                    return Reply(**json.loads(said[1:])), interrupted
+                received = _print_output(received)
+                if received.startswith(REPLY) and received.endswith(b"\n"):
+                    return Reply(**json.loads(received[1:])), interrupted
                 part = os.read(process.stdout.fileno(), 65536)
             except KeyboardInterrupt:
                 interrupted = True
                 process.send_signal(signal.SIGINT)
                 continue
             if not part:
-                self._leave()
+                self._disconnect()
                 status = process.wait()
-                return Reply(wrong=f"the process that has jobs built ended with {status}"), interrupted
-            said += part
+                return Reply(wrong=f"the building process ended with status {status}"), interrupted
+            received += part
 
-    def _leave(self) -> None:
-        """Without a word from here, the process ends, with its job if one runs."""
+    def _disconnect(self) -> None:
+        """Close the input of the process, which ends it and a running job."""
         process, self._process = self._process, None
         if process is not None and process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
 
     def close(self) -> None:
-        """End the process, and the server if it was started for it."""
+        """End the process, and the server that it started."""
         process = self._process
-        self._leave()
+        self._disconnect()
         if process is not None:
             process.wait()
 
@@ -99,9 +153,9 @@ class Driver:
         return self._process
 
 
-def _shown(said: bytes) -> bytes:
-    """Print all before the reply; give the rest."""
-    text, mark, rest = said.partition(REPLY)
+def _print_output(received: bytes) -> bytes:
+    """Print the output before the reply, and return the rest."""
+    text, mark, rest = received.partition(REPLY)
     end = len(text) if mark else text.rfind(b"\n") + 1
     if end:
         print(text[:end].decode(errors="replace"), end="", flush=True)

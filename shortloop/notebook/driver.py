@@ -1,8 +1,7 @@
 """Process beside a notebook that builds its jobs and ends with it.
 
-It keeps the exax server, if none answered, for as long as the notebook goes on. Each job is asked for by a
-fork, so that code which was edited is loaded anew. It reads requests from standard input, and writes replies
-to standard output.
+It starts the exax server if none is running, and keeps it until the notebook ends. A fork requests each job,
+so that edited code is loaded anew. Requests come from standard input, replies go to standard output.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
+from typing import NoReturn
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, printable
 from shortloop.exax.listener import answers
 from shortloop.exax.server import running_server
 from shortloop.notebook.building import build, look
-from shortloop.notebook.messages import Reply, Request, unpacked
+from shortloop.notebook.client import Reply, Request, unpacked
 from shortloop.project.system_errors import system_error
 from shortloop.run.termination import check_disk_space
 from shortloop.store.workdir import HELD, only_run
 from shortloop.units.process_ends import ends_with_this
-
-__all__ = ["serve"]
 
 INPUT = 0  # descriptor
 
@@ -41,11 +40,11 @@ class _Driver:
         signal.signal(signal.SIGINT, self._interrupt)
 
     def serve(self) -> None:
-        """Answer requests until there are no more."""
+        """Answer requests until the input ends."""
         try:
             for line in sys.stdin.buffer:
                 self._interrupted = False
-                reply = _answered(lambda line=line: self._answer(unpacked(line)))  # type: ignore[misc]
+                reply = _answered(partial(self._answer, line))
                 sys.stdout.buffer.write(reply.line())
                 sys.stdout.buffer.flush()
         except BrokenPipeError:  # the notebook is gone
@@ -53,25 +52,22 @@ class _Driver:
         finally:
             self._end()
 
-    def _answer(self, request: Request) -> Reply:
+    def _answer(self, line: bytes) -> Reply:
+        request = unpacked(line)
         found = self._forked(request, False)
         if found != Reply():
             return found
         check_disk_space()
         with ExitStack() as run:
-            self._waits = True  # perhaps for hours, for somebody else's run
+            self._waits = True  # perhaps for hours, for another run
             try:
                 run.enter_context(only_run(request.notebook))
             finally:
                 self._waits = False
-            self._have_server()
+            if not answers():  # an earlier server may have ended
+                self._server.close()
+                self._server.enter_context(running_server()).wait()
             return self._forked(request, True)
-
-    def _have_server(self) -> None:
-        """One that was there before may be gone by now."""
-        if not answers():
-            self._server.close()
-            self._server.enter_context(running_server()).wait()
 
     def _forked(self, request: Request, building: bool) -> Reply:
         reading, writing = os.pipe()
@@ -83,28 +79,27 @@ class _Driver:
             end_with_this()
             os.close(reading)
             _as_child(request, building, writing)
-        if self._interrupted:  # before there was somebody to interrupt
+        if self._interrupted:  # before the fork
             os.kill(self._child, signal.SIGINT)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.close(writing)
-        said, watched = b"", [reading, INPUT]
+        received, watched = b"", [reading, INPUT]
         try:
             while part := self._part(watched):
-                said += part
+                received += part
         finally:
             os.close(reading)
             _, status = os.waitpid(self._child, 0)
             self._child = 0
-        if not said:
-            return Reply(
-                wrong=f"the process that asks for jobs ended with {os.waitstatus_to_exitcode(status)}"
-            )
-        return Reply(**json.loads(said[1:]))
+        if not received:
+            code = os.waitstatus_to_exitcode(status)
+            return Reply(wrong=f"the process that requests jobs ended with status {code}")
+        return Reply(**json.loads(received[1:]))
 
     def _part(self, watched: list[int]) -> bytes:
-        """Some of what the child replies; empty at its end."""
+        """A part of the child's reply; empty at its end."""
         while watched[0] not in select.select(watched, [], [])[0]:
-            watched.remove(INPUT)  # nothing is asked for meanwhile: the notebook has ended
+            watched.remove(INPUT)  # no request comes meanwhile: the notebook has ended
             os.kill(self._child, signal.SIGTERM)
         return os.read(watched[0], 65536)
 
@@ -116,20 +111,14 @@ class _Driver:
             raise KeyboardInterrupt
 
     def _end(self) -> None:
-        """End the server, if it is ours, and nobody else's run uses it now."""
+        """End our server, when no other run uses it."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         with only_run("the end of a notebook"):
             self._server.close()
 
 
-def serve() -> None:
-    """Serve a notebook."""
-    _Driver().serve()
-
-
-def _as_child(request: Request, building: bool, writing: int) -> None:
-    """Never returns."""
+def _as_child(request: Request, building: bool, writing: int) -> NoReturn:
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -153,7 +142,7 @@ def _made(request: Request, building: bool) -> Reply:
 
 
 def _answered(answer: Callable[[], Reply]) -> Reply:
-    """Whatever happens, as a reply."""
+    """The reply, or any exception as a reply."""
     from accelerator.error import JobError
 
     try:
@@ -167,14 +156,14 @@ def _answered(answer: Callable[[], Reply]) -> Reply:
     except BrokenPipeError:
         raise
     except SystemExit as error:
-        return Reply(wrong=f"ended with {error.code}")
+        return Reply(wrong=f"ended with status {error.code}")
     except Exception as error:
         fault = system_error(error)
-        said = one_line("".join(traceback.format_exception_only(error)).strip())
-        if fault is None:
-            traceback.print_exc(file=sys.stdout)
-        return Reply(wrong=said if fault is None else fault.message)
+        if fault is not None:
+            return Reply(wrong=fault.message)
+        traceback.print_exc(file=sys.stdout)
+        return Reply(wrong=one_line("".join(traceback.format_exception_only(error)).strip()))
 
 
 if __name__ == "__main__":
-    serve()
+    _Driver().serve()

@@ -1,4 +1,4 @@
-"""The module written for a notebook stage: the function and all names it uses."""
+"""Write the module of a notebook stage: the function and all names that it uses."""
 
 from __future__ import annotations
 import __future__
@@ -8,20 +8,23 @@ import builtins
 import re
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.exax.declare import stage as stage_decorator
 from shortloop.notebook.definitions import (
     Definition,
+    Edit,
+    Replace,
     class_definition,
+    edited,
+    first_line,
     function_definition,
+    renaming,
+    replacing,
     unwrapped,
 )
-from shortloop.notebook.edits import Edit, Replace, edited, first_line, renaming, replacing
-from shortloop.notebook.imports import imports_of
-from shortloop.notebook.reached import chains, reached
+from shortloop.notebook.names import dotted_names, imports_of, used_names
 from shortloop.notebook.values import (
     NOTHING,
     Notebook,
@@ -46,21 +49,15 @@ OF_IPYTHON = re.compile(r"In|Out|get_ipython|exit|quit|_+|_i+|_i?\d+|_[ido]h")
 FUTURE_FLAG = __future__.annotations.compiler_flag
 ALIASES = (types.GenericAlias, types.UnionType)
 
-Line = tuple[str, int]
-"""The name of a cell, and a line in it."""
+Line = tuple[str, int]  # name of a cell, and a line in it
 
 
 class Module(NamedTuple):
-    """A module that was written.
+    """A module written for a stage."""
 
-    name: of the stage.
-    text: all of it.
-    lines: by its own lines, from 1: which cell and which line of that they come from.
-    """
-
-    name: str
+    name: str  # of the stage
     text: str
-    lines: dict[int, Line]
+    lines: dict[int, Line]  # origin of its lines, which are numbered from 1
 
 
 def module_of_stage(stage: object, notebook: Notebook) -> Module:
@@ -75,23 +72,14 @@ def module_of_stage(stage: object, notebook: Notebook) -> Module:
         )
     if not re.fullmatch(r"[A-Za-z]\w*", function.__name__, re.ASCII):
         raise InputError(
-            "a stage cannot have this name",
+            "invalid name of a stage",
             found=function.__name__,
-            expected="letters of English, digits and _, and a letter first",
+            expected="ASCII letters, digits and _, and a letter first",
         )
-    if function.__code__.co_flags & 0x380:  # a coroutine, or one that yields in one
-        raise InputError(
-            "a stage cannot be an async function", found=function.__name__, expected="`def`, with no async"
-        )
+    if function.__code__.co_flags & 0x380:  # a coroutine or an asynchronous generator
+        found, expected = function.__name__, "`def` without async"
+        raise InputError("a stage cannot be an async function", found=found, expected=expected)
     return _Writer(notebook).module(function.__name__, stage, kind)
-
-
-@dataclass
-class _Piece:
-    """Some lines, and where each comes from."""
-
-    lines: list[str]
-    origins: list[Line | None]
 
 
 class _Writer:
@@ -99,19 +87,19 @@ class _Writer:
         self._notebook = notebook
         self._imports: set[str] = set()
         self._constants: dict[str, str] = {}
-        self._pieces: list[_Piece] = []
+        self._pieces: list[tuple[list[str], list[Line | None]]] = []  # lines, and the origin of each
         self._seen: set[str] = set()
         self._future = False
-        self._stage: tuple[str, str] = ("", "")
-        self._more: list[str] = []  # what its decorator says besides
+        self._stage: tuple[str, str] = ("", "")  # its name, and that of its units
+        self._more: list[str] = []  # further arguments of its decorator
 
     def module(self, name: str, stage: object, kind: type[FunctionStage]) -> Module:
         units, value = self._units(kind.units_of, name) if issubclass(kind, UnitsStage) else ("", None)
         self._stage = (name, units)
         self._more = ["allow_empty=True"] if issubclass(kind, UnitsStage) and kind.allow_empty else []
-        usual = vars(Needs())
-        said = vars(needs_of(kind)).items()
-        self._more += [f"{name}={value!r}" for name, value in said if value != usual[name]]
+        defaults = vars(Needs())
+        settings = vars(needs_of(kind)).items()
+        self._more += [f"{name}={value!r}" for name, value in settings if value != defaults[name]]
         self._seen |= {name, units}
         if units:
             self._name(units, value, frozenset(), name)
@@ -123,20 +111,20 @@ class _Writer:
         head += [f"{each} = {self._constants[each]}\n" for each in sorted(self._constants)]
         lines = head
         places: list[Line | None] = [None] * len(head)
-        for piece in self._pieces:
-            lines += ["\n", "\n", *piece.lines]
-            places += [None, None, *piece.origins]
+        for piece, origins in self._pieces:
+            lines += ["\n", "\n", *piece]
+            places += [None, None, *origins]
         return Module(name, "".join(lines), {number: each for number, each in enumerate(places, 1) if each})
 
     def _units(self, captured: Callable[..., object], stage: str) -> tuple[str, object]:
-        """The function that gives the units, by the name that it has now, as a helper would be."""
+        """Name and function of the units: by the name that the notebook has now, as for a helper."""
         now = self._notebook.space.get(captured.__name__)
         if isinstance(now, types.FunctionType):
             return captured.__name__, now
         return f"units_of_{stage}", captured
 
     def _reach(self, names: Collection[str], known: frozenset[str], above: str) -> set[str]:
-        """Have all names there, and give the imports among them."""
+        """Write all names, and return the imports among them."""
         found: set[str] = set()
         for name in sorted(names):
             if name.startswith("__") and name.endswith("__") and not OF_IPYTHON.fullmatch(name):
@@ -153,7 +141,7 @@ class _Writer:
                 continue
             if OF_IPYTHON.fullmatch(name):
                 raise refused(
-                    above, name, "a name of IPython, as magics and `!` use it", "use Python alone in stages"
+                    above, name, "a name of IPython, of magics or `!`", "use Python alone in stages"
                 )
             imported = self._imports_of(name, space[name], known)
             if imported is not None:
@@ -180,20 +168,20 @@ class _Writer:
         else:
             raise refused(above, name, sort_of(self._notebook, value), hint_for(self._notebook, value))
 
-    def _imports_of(self, name: str, value: object, chains: frozenset[str]) -> set[str] | None:
+    def _imports_of(self, name: str, value: object, dotted_names: frozenset[str]) -> set[str] | None:
         own = self._notebook.space.get("__name__")
-        return imports_of(name, value, own, self._notebook.cells, chains)
+        return imports_of(name, value, own, self._notebook.cells, dotted_names)
 
     def _function(self, name: str, value: object, above: str) -> None:
         function, layers = unwrapped(value)
         assert function is not None
         if function.__code__.co_freevars:
             raise InputError(
-                "a function of the notebook holds values that its text does not say",
+                "a function of the notebook is a closure, whose values its source does not show",
                 field=above,
-                found=f"{name}, which was made inside of another function, with its own "
+                found=f"{name}, which was made inside another function, with its own "
                 f"{', '.join(function.__code__.co_freevars)}",
-                hint="define it at the left margin, and give these as parameters",
+                hint="define it at the left margin, and pass these as parameters",
             )
         found = function_definition(function)
         if found is None:
@@ -234,7 +222,7 @@ class _Writer:
         self._place(name, found, renaming(found, name), above, can_import=False, constants=False)
 
     def _has_bases(self, kind: type) -> bool:
-        """Whether the classes that it is made from are those which the notebook has now."""
+        """True if its base classes are those that the notebook has now."""
         own = [each for each in kind.__bases__ if each.__module__ == kind.__module__]
         return all(self._notebook.space.get(each.__name__) is each for each in own)
 
@@ -250,21 +238,21 @@ class _Writer:
             for node in reversed(_statements(text)):
                 targets = node.targets if isinstance(node, ast.Assign) else []
                 if [target.id for target in targets if isinstance(target, ast.Name)] == [name]:
-                    said = ast.unparse(node.value)  # type: ignore[attr-defined]
-                    if evaluated(said, self._notebook.space) == value:
-                        self._write(f"{name} = {said}\n", (file, node.lineno), above)
+                    expression = ast.unparse(node.value)  # type: ignore[attr-defined]
+                    if evaluated(expression, self._notebook.space) == value:
+                        self._write(f"{name} = {expression}\n", (file, node.lineno), above)
                         return
         raise refused(above, name, "a type whose definition is not known", "write it out where it is used")
 
     def _write(self, text: str, origin: Line, above: str) -> None:
-        names = reached(text)
-        self._imports |= self._reach(names.defining | names.calling, frozenset(chains(text)), above)
-        self._pieces.append(_Piece([text], [origin]))
+        names = used_names(text)
+        self._imports |= self._reach(names.defining | names.calling, frozenset(dotted_names(text)), above)
+        self._pieces.append(([text], [origin]))
 
     def _place(
         self, name: str, found: Definition, edits: list[Edit], above: str, can_import: bool, constants: bool
     ) -> None:
-        """Write a definition down, below all that it uses."""
+        """Write a definition, below all that it uses."""
         last = found.node.end_lineno or found.node.lineno
         lines = edited(found.lines[found.first - 1 : last], found.first, edits)
         origins: list[Line | None] = [(found.file, line) for line in range(found.first, last + 1)]
@@ -273,46 +261,39 @@ class _Writer:
         if found.node.col_offset:
             lines, origins = ["if True:\n", *lines], [None, *origins]
         text = "".join(lines)
-        names = reached(FUTURE * self._future + text, types=name in self._stage)
-        for each in sorted(names.kept):
+        names = used_names(FUTURE * self._future + text, types=name in self._stage)
+        for each in sorted(names.assigned):
             raise refused(above, each, f"to which {name} assigns with `global`", "have it return the value")
         outer = names.defining - {name, DECORATOR}
         if not constants:
             self._refuse_constants(outer, name, above)
-        known = frozenset(chains(text))
+        known = frozenset(dotted_names(text))
         self._imports |= self._reach(outer, known, name)
         inside = self._reach(names.calling - {DECORATOR}, known, name)
         where = first_line(found) if can_import and inside else None
         if where is None:
             self._imports |= inside
         else:
-            # Imported where it is used: to load a method must stay quick, whatever the notebook imports.
+            # Import it inside the function: a method must load quickly, whatever the notebook imports.
             place = len(lines) - 1 - last + where
             margin = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
             needed = [line for line in sorted(inside) if line not in self._imports]
             lines[place:place] = [f"{margin}{line}\n" for line in needed]
             origins[place:place] = [None] * len(needed)
-        self._pieces.append(_Piece(lines, origins))
+        self._pieces.append((lines, origins))
 
     def _refuse_constants(self, names: Collection[str], name: str, above: str) -> None:
-        """What was looked up when something was defined may have been another value then."""
+        """Refuse constants used by a definition: they may have had other values at that time."""
         for each in sorted(names):
             value = self._notebook.space.get(each, NOTHING)
-            if (
-                value is not NOTHING
-                and literal(value) is not None
-                and self._imports_of(each, value, frozenset()) is None
-            ):
-                raise refused(
-                    above,
-                    each,
-                    f"a value that was used when {name} was defined, and may have been another one then",
-                    "write the value itself there",
-                )
+            is_constant = value is not NOTHING and literal(value) is not None
+            if is_constant and self._imports_of(each, value, frozenset()) is None:
+                found = f"a value that was used when {name} was defined, and may have been different then"
+                raise refused(above, each, found, "write the value itself there")
 
     def _is_stage(self, decorator: ast.expr) -> bool:
-        said = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if re.fullmatch(r"[\w.]+", text := ast.unparse(said)) is None:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if re.fullmatch(r"[\w.]+", text := ast.unparse(target)) is None:
             return False
         value = evaluated(text, self._notebook.space)
         return value is stage_decorator or self._notebook.is_session(getattr(value, "__self__", value))
@@ -325,12 +306,12 @@ class _Writer:
         return f"@{DECORATOR}({', '.join(given)})" if given else f"@{DECORATOR}"
 
     def _check_decorators(self, kept: Sequence[ast.expr], value: object, name: str, above: str) -> None:
-        """A function that was decorated before its decorator was edited is not what its text says."""
+        """Refuse a function that was decorated before its decorator was edited."""
         code = getattr(value, "__code__", None)
         if not kept or code is None:
             return
-        said = kept[0].func if isinstance(kept[0], ast.Call) else kept[0]
-        decorator, _ = unwrapped(evaluated(ast.unparse(said), self._notebook.space))
+        target = kept[0].func if isinstance(kept[0], ast.Call) else kept[0]
+        decorator, _ = unwrapped(evaluated(ast.unparse(target), self._notebook.space))
         if decorator is None or decorator.__globals__ is not self._notebook.space:
             return
         if code not in _codes_in(decorator.__code__):
@@ -357,6 +338,6 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _attributes(value: object) -> set[str]:
-    """What somebody has put on a function, which its text does not say."""
+    """Attributes added to a function, which its source does not show."""
     known = {"__wrapped__", STAGE_OF}
     return {*vars(value)} - known if isinstance(value, types.FunctionType) else set()

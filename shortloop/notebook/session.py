@@ -16,8 +16,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.declare import stage as declared
 from shortloop.keys.options import plain
-from shortloop.notebook.client import Driver
-from shortloop.notebook.messages import GivenFile, GivenJob, Request
+from shortloop.notebook.client import Driver, GivenFile, GivenJob, Request
 from shortloop.notebook.module import Module, Notebook, module_of_stage
 from shortloop.project.project import project_directory
 from shortloop.stages.needs import STOP
@@ -34,11 +33,11 @@ SEVERAL = (list, tuple, set, frozenset)
 
 
 class StageFailed(Exception):
-    """A job that failed; what it said, with the lines of the cells."""
+    """A failed job; its message, with lines of cells."""
 
 
 class _Wrong(InputError):
-    """One that another process has worded."""
+    """Error whose message another process has written."""
 
     @property
     def message(self) -> str:
@@ -167,10 +166,10 @@ class Session:
         StageFailed
             If the stage raised an exception.
         """
-        with _told_briefly():
+        with _short_traceback():
             given = {name: _given(name, each) for name, each in arguments.items()}
             name = stage if isinstance(stage, str) else self._written(stage)
-            # Of a stage in a file, a function of the same name is none of its business.
+            # A function with the same name does not matter to a stage in a file.
             modules = {each: module.text for each, module in self._modules.items() if each != stage}
             place = self._place(name, partition)
             reply = self._driver.ask(Request(self._notebook(), place, name, partition, given, modules))
@@ -202,7 +201,7 @@ class Session:
         return f"notebook {self._name}".strip()
 
     def _place(self, stage: str, partition: str | None) -> str:
-        """Return the cell that runs, and the number of such jobs that it has asked for before."""
+        """Return the id of the current cell, with a number from its second such job on."""
         shell = _shell()
         run, cell = getattr(shell, "execution_count", None), ""
         if shell is not None:
@@ -216,9 +215,9 @@ class Session:
         return f"{cell} #{number}".strip() if number > 1 else cell
 
     def _in_cells(self, text: str) -> str:
-        """With lines of cells in place of those of the module that was written."""
+        """Replace lines of written modules by those of cells."""
 
-        def said(match: re.Match[str]) -> str:
+        def replacement(match: re.Match[str]) -> str:
             module = self._modules.get(match[1])
             place = None if module is None else module.lines.get(int(match[2]))
             if place is None:
@@ -226,12 +225,12 @@ class Session:
             within = f", in {match[3]}" if match[3] else ""
             return f"{_label(place[0])}, line {place[1]}{within}"
 
-        return FRAME.sub(said, text)
+        return FRAME.sub(replacement, text)
 
 
 @contextmanager
-def _told_briefly() -> Iterator[None]:
-    """Have IPython show what an error says, and nothing of this package."""
+def _short_traceback() -> Iterator[None]:
+    """Let IPython show the message of an error without this package's traceback."""
     try:
         yield
     except (InputError, StageFailed) as error:
@@ -240,11 +239,11 @@ def _told_briefly() -> Iterator[None]:
 
 
 def _from_cell(text: str) -> str:
-    """Leave out of a failed job's message what lies above the first line of a cell."""
+    """Remove traceback lines above the first line of a cell from a failed job's message."""
     kept: list[str] = []
-    waiting: list[str] = []  # lines of a traceback in which no cell was met yet
+    waiting: list[str] = []  # lines of a traceback before the first cell
     for line in text.splitlines():
-        if waiting and (FRAME.search(line) or not line.startswith(waiting[0][: _margin(waiting[0])] + " ")):
+        if waiting and (FRAME.search(line) or not line.startswith(_margin(waiting[0]) + " ")):
             kept += [waiting[0]] if FRAME.search(line) else waiting
             waiting = []
         if waiting or line.lstrip().startswith("Traceback (most recent call last)"):
@@ -254,8 +253,8 @@ def _from_cell(text: str) -> str:
     return "\n".join([*kept, *waiting]).strip()
 
 
-def _margin(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _margin(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _given(name: str, value: object) -> object:
@@ -280,11 +279,11 @@ def _check_plain(name: str, value: object) -> None:
             _check_plain(name, each)
     elif type(value) not in SINGLE:
         raise InputError(
-            "a job is made of files, other jobs, and options that are plain data",
+            "unsupported argument of a job",
             field=name,
             found=f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins."),
             expected="what `ax.file` or `ax.build` gave, or numbers, texts, and lists or dicts of these",
-            hint="have a stage make it, and give that job",
+            hint="compute it in a stage, and pass that job",
         )
 
 
@@ -294,7 +293,7 @@ def _shell() -> Any:
 
 
 def _cells() -> list[tuple[str, str]]:
-    """Cells as they were run; outside of a notebook the file that is run."""
+    """Name and text of executed cells; outside a notebook, the executed file."""
     shell = _shell()
     if shell is not None:
         texts = shell.history_manager.input_hist_parsed

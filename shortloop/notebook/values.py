@@ -27,40 +27,35 @@ __all__ = [
 
 NOTHING = object()
 GIVE = "give it as an input (`name: Job`, a file with `ax.file`) or as an option of the stage"
-LONGEST = 10_000  # letters; what is longer is data
+LONGEST = 10_000  # characters; longer values are data
 SINGLE = (type(None), bool, int, str, bytes, type(...))
 
 
 class Notebook(NamedTuple):
-    """What is known of a notebook.
+    """State of a notebook."""
 
-    space: what its names mean now.
-    cells: name and text of each cell, in the order in which they were run.
-    is_session: whether a value is what declares stages and builds jobs.
-    """
-
-    space: Mapping[str, object]
-    cells: Sequence[tuple[str, str]] = ()
+    space: Mapping[str, object]  # its global names
+    cells: Sequence[tuple[str, str]] = ()  # name and text of each, in the order of execution
     is_session: Callable[[object], bool] = lambda value: False
 
 
 def defaults_of(
     notebook: Notebook, function: types.FunctionType, node: ast.AST, above: str
 ) -> Iterator[tuple[ast.expr, str]]:
-    """Each default of a function, with the value that it has."""
+    """Each default of a function, with its value as text; empty if its source says it."""
     arguments = node.args  # type: ignore[attr-defined]
     positional = [*arguments.posonlyargs, *arguments.args]
-    said = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-    values = dict(zip([each.arg for each, _ in said], function.__defaults__ or ()))
-    said += [
-        (each, one) for each, one in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if one
-    ]
+    last = positional[len(positional) - len(arguments.defaults) :]
+    values = dict(zip([each.arg for each in last], function.__defaults__ or ()))
     values |= function.__kwdefaults__ or {}
-    for parameter, default in said:
+    pairs = [*zip(last, arguments.defaults, strict=True)]
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    pairs += [(parameter, default) for parameter, default in keywords if default]
+    for parameter, default in pairs:
         value = values.get(parameter.arg, NOTHING)
         text = literal(value)
         if isinstance(default, ast.List | ast.Dict | ast.Set) and _is_literal(default):
-            yield default, ""  # as it was, whatever calls of it have put there
+            yield default, ""  # as written, even if calls have changed it
             continue
         dotted = re.fullmatch(r"[\w.]+", ast.unparse(default)) is not None
         if text is not None:
@@ -68,12 +63,8 @@ def defaults_of(
         elif dotted and evaluated(ast.unparse(default), notebook.space) is value:
             yield default, ""
         else:
-            raise refused(
-                above,
-                f"{function.__name__}({parameter.arg}=…)",
-                f"a default that is {sort_of(notebook, value)}",
-                GIVE,
-            )
+            name = f"{function.__name__}({parameter.arg}=…)"
+            raise refused(above, name, f"a default that is {sort_of(notebook, value)}", GIVE)
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -85,7 +76,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def evaluated(text: str, space: Mapping[str, object]) -> object:
-    """What a text means in the notebook."""
+    """Value of an expression in the notebook, or `NOTHING`."""
     try:
         return eval(text, {**vars(typing), **space})
     except Exception:
@@ -93,7 +84,7 @@ def evaluated(text: str, space: Mapping[str, object]) -> object:
 
 
 def decorated(above: str, name: str) -> InputError:
-    """A function is more than its text says."""
+    """The error for a function that its source does not describe."""
     return InputError(
         "a function of the notebook differs from its source",
         field=above,
@@ -103,7 +94,7 @@ def decorated(above: str, name: str) -> InputError:
 
 
 def sort_of(notebook: Notebook, value: object) -> str:
-    """What sort of thing a value is, in words."""
+    """The type of a value, in words."""
     if notebook.is_session(value):
         return "the session, which builds jobs"
     kind = type(value)
@@ -112,14 +103,14 @@ def sort_of(notebook: Notebook, value: object) -> str:
 
 
 def hint_for(notebook: Notebook, value: object) -> str:
-    """What to do in place of using a value."""
+    """Advice for a value that cannot be used."""
     if notebook.is_session(value):
         return "build jobs in cells, and give them to the stage"
     return "give it as an input: `name: Job`" if isinstance(value, Result) else GIVE
 
 
 def refused(above: str, name: str, found: str, hint: str) -> InputError:
-    """A name that a stage may not use."""
+    """The error for a name that a stage may not use."""
     return InputError(
         "a stage uses a value of the notebook that is no plain constant",
         field=above,
@@ -130,7 +121,7 @@ def refused(above: str, name: str, found: str, hint: str) -> InputError:
 
 
 def literal(value: object) -> str | None:
-    """A plain value as Python writes it, the same in every process."""
+    """Source text of a plain value, equal in every process; None for other values."""
     try:
         text = _text(value)
     except RecursionError:
@@ -139,14 +130,15 @@ def literal(value: object) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    kind = type(value)  # not isinstance: what else a kind of its own holds would be lost
+    kind = type(value)  # a subclass may hold more
     if isinstance(value, float) and kind is float:
         return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
     if kind in SINGLE:
         return repr(value)
     if isinstance(value, dict) and kind is dict:
         pairs = [(_text(key), _text(each)) for key, each in value.items()]
-        return "{" + ", ".join(f"{key}: {each}" for key, each in pairs) + "}" if _all(pairs) else None
+        complete = all(None not in pair for pair in pairs)
+        return "{" + ", ".join(f"{key}: {each}" for key, each in pairs) + "}" if complete else None
     if isinstance(value, tuple | list | set | frozenset) and kind in (tuple, list, set, frozenset):
         if len(value) > LONGEST:
             return None
@@ -159,7 +151,3 @@ def _text(value: object) -> str | None:
             return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
         return f"[{', '.join(texts)}]"
     return None
-
-
-def _all(pairs: list[tuple[str | None, str | None]]) -> bool:
-    return all(None not in pair for pair in pairs)

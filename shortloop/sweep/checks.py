@@ -1,6 +1,6 @@
 """Plan every combination before any runs, and report all errors at once.
 
-That is done in a fork: build scripts that are imported stay there, so that a run gets them as they then are.
+A fork does it, because imported build scripts stay loaded: a run must import them as they are then.
 """
 
 from __future__ import annotations
@@ -20,19 +20,15 @@ from shortloop.sweep.progress import Progress
 
 __all__ = ["Checked", "check_combinations", "refusal"]
 
-SHOWN = 3  # combinations that are named of those that have a mistake in common
-SAYS = "shortloop: "
+SHOWN = 3  # combinations listed for each error
+PREFIX = "shortloop: "
 
 
 class Checked(NamedTuple):
-    """A combination that was planned.
+    """A combination that was planned."""
 
-    name: of its settings.
-    problem: why it cannot run; empty: it can.
-    """
-
-    name: str
-    problem: str
+    name: str  # of its settings
+    problem: str  # why it cannot run
 
 
 def check_combinations(
@@ -41,23 +37,23 @@ def check_combinations(
     environ: Mapping[str, str],
     progress: Progress,
 ) -> list[Checked]:
-    """Plan all combinations. Nothing runs."""
+    """Plan all combinations without a run."""
     reading, writing = os.pipe()
 
     def work() -> None:
         os.environ.update(environ)
-        with open(writing, "w", encoding="utf-8") as told:
+        with open(writing, "w", encoding="utf-8") as stream:
             for combination in combinations:
                 combination.changes.into(os.environ)
-                json.dump(_check(script, combination), told)
-                told.write("\n")
-                told.flush()
+                json.dump(_check(script, combination), stream)
+                stream.write("\n")
+                stream.flush()
 
     fork = Forked(work, [writing])
     os.close(writing)
     found = []
-    with open(reading, encoding="utf-8") as told, progress.checking() as show:
-        for line in told:
+    with open(reading, encoding="utf-8") as stream, progress.checking() as show:
+        for line in stream:
             found.append(Checked(*json.loads(line)))
             show()
     status = fork.wait()
@@ -72,19 +68,19 @@ def refusal(
     steps: Sequence[Combination],
     checked_steps: Sequence[Checked],
 ) -> InputError:
-    """What is wrong with combinations, each mistake once."""
-    wrong = [each for each, known in zip(combinations, checked, strict=True) if known.problem]
-    guilty = {
-        step: known.problem
-        for step, known in zip(steps, checked_steps, strict=True)
-        if known.problem and all(each in wrong for each in combinations if _has(each, step))
+    """The error of combinations that cannot run: each problem once, for all steps that have it."""
+    wrong = [each for each, plan in zip(combinations, checked, strict=True) if plan.problem]
+    faulty = {
+        step: plan.problem
+        for step, plan in zip(steps, checked_steps, strict=True)
+        if plan.problem and all(each in wrong for each in combinations if _has(each, step))
     }
     problems: dict[str, list[Combination]] = {}
-    for step, problem in guilty.items():
+    for step, problem in faulty.items():
         problems.setdefault(problem, []).append(step)
-    for each, known in zip(combinations, checked, strict=True):
-        if known.problem and not any(_has(each, step) for step in guilty):
-            problems.setdefault(known.problem, []).append(each)
+    for each, plan in zip(combinations, checked, strict=True):
+        if plan.problem and not any(_has(each, step) for step in faulty):
+            problems.setdefault(plan.problem, []).append(each)
     lines = [f"{len(wrong)} of {len(checked)} combinations cannot run, so none is run"]
     for problem, those in problems.items():
         everywhere = len(those) in (len(steps), len(combinations)) and len(those) > 1
@@ -101,27 +97,27 @@ def _has(combination: Combination, step: Combination) -> bool:
 def _check(script: str, combination: Combination) -> Checked:
     from shortloop.plan.dry_run import dry_run
 
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
             planned = dry_run(script)
     except InputError as error:
         return Checked("", error.message)
     except SystemExit:
-        return Checked("", said.getvalue().strip().removeprefix(SAYS) or "the build script ended")
+        return Checked("", output.getvalue().strip().removeprefix(PREFIX) or "the build script ended")
     except Exception as error:
         return Checked("", f"{type(error).__name__}: {error}\n  file:         {place_of(error)}")
     return _named(script, combination, [each for each in planned.settings if each is not None])
 
 
 def _named(script: str, combination: Combination, files: Sequence[SettingsFile]) -> Checked:
-    """Whether the script reads a settings file, in a way that a sweep can change what is in it."""
+    """Check that the script reads a settings file that a sweep can change."""
     suffix = f"-{combination.changes.suffix}"
     if files and all(each.name.endswith(suffix) for each in files):
         return Checked(files[0].name, "")
-    problem = "it reads no settings file" if not files else "it reads its settings file in a way of its own"
+    problem = "does not read its settings file with @pipeline" if files else "reads no settings file"
     error = InputError(
-        f"this build script cannot be swept: {problem}",
+        f"the build script cannot be swept because it {problem}",
         found=script,
         expected='a script of an analysis, or one of your own with @pipeline(settings="FILE.toml")',
         hint="give main a second argument, e.g. `settings: Analysis`, with a class Analysis of "

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,42 +26,32 @@ __all__ = ["draw"]
 
 PANELS, COLUMNS = 12, 3
 HEIGHT = 1.45  # inches, of a panel
-FRAME = {
-    1: 6.4,
-    2: 2.9,
-    3: 1.75,
-}  # inches, about: the width of a panel where there are as many beside each other
-LETTER = 0.075  # inches, about: the width of one
-LONGEST = 28  # letters of a label; more are cut off
-APART = 0.17  # inches, of labels that are turned
-WIDE = 50  # the largest number over the smallest, from which on an axis is logarithmic
-SPREAD, SLIGHTLY = 0.5, 0.05  # of a step, and of a scale, that series are drawn beside each other within
-# Okabe & Ito (2008), told apart with any colour vision; without yellow, which is hardly seen on white.
+FRAME = {1: 6.4, 2: 2.9, 3: 1.75}  # inches, about: width of a panel, by the number of columns
+LETTER = 0.075  # inches, about: width of a character
+LONGEST = 28  # characters of a label
+APART = 0.17  # inches between rotated labels
+WIDE = 50  # ratio of the largest to the smallest number, from which on an axis is logarithmic
+SPREAD, SLIGHTLY = 0.5, 0.05  # of a step and of an axis: width over which series are spread
+# Okabe & Ito (2008), for any colour vision; without yellow, which is hardly visible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = "osD^vPX"
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """Where the steps of the axis below the panels lie.
+    """Positions and labels of the steps of the x axis."""
 
-    places: float. Of each step.
-    labels: of each step.
-    numeric: whether they are numbers of a scale; else they lie side by side.
-    logarithmic: whether it is a scale of factors.
-    """
-
-    places: np.ndarray
+    places: np.ndarray  # float
     labels: tuple[str, ...]
-    numeric: bool
+    numeric: bool  # else steps are categories
     logarithmic: bool
 
     def along(self, values: ArrayLike) -> np.ndarray:
-        """Values as they lie along the axis."""
+        """Values on a linear scale."""
         return np.log(np.asarray(values, float)) if self.logarithmic else np.asarray(values, float)
 
     def moved(self, values: np.ndarray, shift: float) -> np.ndarray:
-        """Values of one of several series, which would cover each other."""
+        """Values of one of several series, shifted so that they do not overlap."""
         if not self.numeric:
             return values + SPREAD * shift
         step = SLIGHTLY * shift * float(np.ptp(self.along(self.places)))
@@ -69,7 +59,7 @@ class _Scale:
 
 
 def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
-    """Draw what differs."""
+    """Draw the findings that differ; None if none does."""
     done = [outcome for outcome in outcomes if not outcome.problem]
     names = differing([outcome.findings for outcome in done])
     if not names:
@@ -107,8 +97,7 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
 
 
 def _roles(grid: Grid) -> tuple[int, int | None, tuple[int, ...]]:
-    """Which axis of the grid goes along the panels, which is told by colours, and which by markers: along
-    goes the one with most steps, of numbers if there are any."""
+    """Axes of the grid shown by x axis, colours and markers; x has most steps, if possible of numbers."""
     steps = [len(axis.points) for axis in grid.axes]
     numbers = [_numbers(axis) is not None and steps[i] > 2 for i, axis in enumerate(grid.axes)]
     order = sorted(range(len(steps)), key=lambda i: (not numbers[i], -steps[i]))
@@ -128,7 +117,7 @@ def _numbers(axis: Axis) -> list[float] | None:
 def _scale(axis: Axis) -> _Scale:
     labels = tuple(", ".join(shown_value(text) for text in point) for point in axis.points)
     numbers = _numbers(axis)
-    if numbers is None or len(numbers) < 3:  # two numbers are two cases
+    if numbers is None or len(numbers) < 3:  # two numbers are two categories
         return _Scale(np.arange(len(labels), dtype=float), labels, False, False)
     logarithmic = min(numbers) > 0 and max(numbers) / min(numbers) >= WIDE
     return _Scale(np.array(numbers), labels, True, logarithmic)
@@ -165,13 +154,10 @@ def _draw_panel(
         ax.plot(x, y, linestyle="none", marker=MARKERS[form % len(MARKERS)], markersize=4.5, **look)
         bounded = [each.lower is not None and each.upper is not None for _, each in points]
         if any(bounded):
-            low = [each.lower for (_, each), has in zip(points, bounded, strict=True) if has]
-            high = [each.upper for (_, each), has in zip(points, bounded, strict=True) if has]
-            ax.vlines(
-                x[bounded], np.array(low, float), np.array(high, float), linewidth=1.0, alpha=0.7, **look
-            )
+            low, high = np.array([(each.lower, each.upper) for _, each in points], float)[bounded].T
+            ax.vlines(x[bounded], low, high, linewidth=1.0, alpha=0.7, **look)
     ax.margins(y=0.12)
-    ax.yaxis.set_major_locator(MaxNLocator(5))  # as many for any height: labels are measured before it is set
+    ax.yaxis.set_major_locator(MaxNLocator(5))  # for any height: labels are measured before it is set
     ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
 
 
@@ -186,7 +172,7 @@ def _label(ax: Axes, scale: _Scale, width: float) -> None:
     halves = LETTER / 2 * np.array([len(label) + 1 for label in labels])
     turned = bool((np.diff(inches[order]) < (halves[order][1:] + halves[order][:-1])).any())
     kept: list[int] = []
-    for step in order:  # numbers close together have one label
+    for step in order:  # numbers close together share a label
         if not kept or inches[step] - inches[kept[-1]] >= APART:
             kept.append(int(step))
     ax.set_xticks(scale.places[kept])
@@ -203,27 +189,21 @@ def _cut(label: str) -> str:
 
 
 def _legend(
-    grid: Grid, colour: int | None, marker: tuple[int, ...], line: str
+    grid: Grid, colour: int | None, marker: tuple[int, ...], line: Literal["-", "none"]
 ) -> tuple[list[Any], list[str]]:
-    """What colours mean, and then what markers do."""
+    """Handles and labels of the colours, then of the markers."""
     from matplotlib.lines import Line2D
 
     handles: list[Any] = []
     labels: list[str] = []
     for hue in range(_count(grid, () if colour is None else (colour,))):
         if colour is not None:
-            look: dict[str, Any] = {
-                "color": COLOURS[hue % len(COLOURS)],
-                "marker": "o",
-                "markersize": 4.5,
-                "linestyle": line,
-            }
-            handles.append(Line2D([], [], **look))
+            color = COLOURS[hue % len(COLOURS)]
+            handles.append(Line2D([], [], color=color, marker="o", markersize=4.5, linestyle=line))
             labels.append(_step_name(grid, grid.axes[colour], hue))
     for form in range(_count(grid, marker) if marker else 0):
-        handles.append(
-            Line2D([], [], color=GREY, linestyle="none", marker=MARKERS[form % len(MARKERS)], markersize=4.5)
-        )
+        shape = MARKERS[form % len(MARKERS)]
+        handles.append(Line2D([], [], color=GREY, linestyle="none", marker=shape, markersize=4.5))
         places, rest = [], form
         for axis in reversed(marker):
             places.append((axis, rest % len(grid.axes[axis].points)))
@@ -260,7 +240,7 @@ def _count(grid: Grid, axes: tuple[int, ...]) -> int:
 
 
 def _shift(place: int, number: int) -> float:
-    """Of one of several series, from −½ to ½."""
+    """Shift of one of several series, from −½ to ½."""
     return 0.0 if number < 2 else place / (number - 1) - 0.5
 
 
@@ -271,9 +251,9 @@ def _note(done: Sequence[Outcome], outcomes: Sequence[Outcome], names: Sequence[
         for name, each in outcome.findings.items()
         if each.interval and name in names[:PANELS]
     )
-    said = [f"Bars through points: {', '.join(intervals)}."] if intervals else []
+    sentences = [f"Bars through points: {', '.join(intervals)}."] if intervals else []
     if len(names) > PANELS:
-        said.append(f"{len(names) - PANELS} more numbers differ, by less: see the table.")
+        sentences.append(f"{len(names) - PANELS} more numbers differ, by less: see the table.")
     if failed := len(outcomes) - len(done):
-        said.append(f"{failed} of {len(outcomes)} combinations failed and are not shown.")
-    return " ".join(said)
+        sentences.append(f"{failed} of {len(outcomes)} combinations failed and are not shown.")
+    return " ".join(sentences)

@@ -1,7 +1,9 @@
-"""Named numbers found by a run, and which of them differ between runs."""
+"""Numbers that runs found, which of them differ between runs, and their table."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -9,41 +11,42 @@ from dataclasses import dataclass, field
 
 from shortloop.base.plain import Plain
 from shortloop.run.runs import JobOfRun
-from shortloop.sweep.grid import Combination
+from shortloop.sweep.grid import Combination, Grid
 
-__all__ = ["Finding", "FindingsOf", "Outcome", "differing", "findings_of", "leaves"]
+__all__ = [
+    "Finding",
+    "FindingsOf",
+    "Outcome",
+    "csv_text",
+    "differing",
+    "findings_of",
+    "leaves",
+    "shown_number",
+]
 
-OF_THE_RUN = ("seconds", "built", "reused", "report", "files", "jobs")
-"""What a summary says of the run, and not of what it found."""
-LONGEST = 20  # lists of more numbers are curves, and no findings
-NAMES = ("name", "kind", "term", "label", "specification")
-"""Keys of what a table in a list is called by."""
-SAME = 1e-9  # relative: numbers that differ by less do not differ
+OF_THE_RUN = ("seconds", "built", "reused", "report", "files", "jobs")  # of a summary, not findings
+LONGEST = 20  # longer lists of numbers are curves, not findings
+NAMES = ("name", "kind", "term", "label", "specification")  # keys that name a table in a list
+SAME = 1e-9  # relative difference below which numbers are equal
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A number that a run has found.
+    """A number that a run found, e.g. a score."""
 
-    value: None: there is none, e.g. as no group was fitted.
-    unit: E.g. ``"ms"``, ``"%"``; empty of a number without one.
-    lower, upper: an interval around it.
-    interval: what that is, e.g. ``"quartiles over groups"``.
-    """
-
-    value: float | None
-    unit: str = ""
-    lower: float | None = None
+    value: float | None  # None: e.g. no group was fitted
+    unit: str = ""  # e.g. "ms", "%"
+    lower: float | None = None  # bounds of an interval
     upper: float | None = None
-    interval: str = ""
+    interval: str = ""  # its kind, e.g. "quartiles over groups"
 
 
 FindingsOf = Callable[[Mapping[str, Plain]], Mapping[str, Finding] | None]
-"""Takes the summary of a run, and gives what it found, by name; None: it is of another analysis."""
+"""Function from the summary of a run to its findings by name; None for another analysis."""
 
 
 def findings_of(summary: Mapping[str, Plain], analyses: Sequence[FindingsOf]) -> dict[str, Finding]:
-    """What a run has found."""
+    """Findings of a run, by name with unit."""
     found = next((found for known in analyses if (found := known(summary)) is not None), None)
     if found is None:
         found = leaves({key: value for key, value in summary.items() if key not in OF_THE_RUN})
@@ -51,22 +54,20 @@ def findings_of(summary: Mapping[str, Plain], analyses: Sequence[FindingsOf]) ->
 
 
 def leaves(summary: Plain) -> dict[str, Finding]:
-    """All numbers in plain data, but those of long lists."""
+    """All numbers in plain data, without those of long lists."""
     return {".".join(keys): Finding(value) for keys, value in _leaves(summary, ())}
 
 
 def differing(runs: Sequence[Mapping[str, Finding]]) -> list[str]:
-    """Names of findings that differ between runs."""
+    """Names of findings that differ between runs, the largest relative difference first."""
     names = dict.fromkeys(name for run in runs for name in run)
     differences = {name: _difference([run.get(name, Finding(None)).value for run in runs]) for name in names}
     some = [name for name in names if differences[name] is not None]
-    return sorted(
-        some, key=lambda name: -(differences[name] or 0.0)
-    )  # stable: else in the order of the analysis
+    return sorted(some, key=lambda name: -(differences[name] or 0.0))  # stable: keeps the analysis's order
 
 
 def _difference(values: Sequence[float | None]) -> float | None:
-    """None where they are the same."""
+    """Relative difference of values; None if they are equal."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     if not known:
         return None
@@ -99,29 +100,56 @@ def _called(value: Plain) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a combination.
-
-    name: of its settings.
-    seconds: that it took.
-    problem: why it failed; empty: it did not.
-    run: its number, as `shortloop runs` has it.
-    built, reused: Jobs.
-    findings: what it found.
-    jobs: what it built and reused.
-    code: of the build script, as of `shortloop.sweep.runs.code_of_script`, before it ran.
-    """
+    """Outcome of a combination."""
 
     combination: Combination
-    name: str
+    name: str  # of its settings
     seconds: float
-    problem: str = ""
-    run: int | None = None
-    built: int = 0
+    problem: str = ""  # why it failed
+    run: int | None = None  # number in `shortloop runs`
+    built: int = 0  # jobs
     reused: int = 0
     findings: Mapping[str, Finding] = field(default_factory=dict)
     jobs: Sequence[JobOfRun] = ()
-    code: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, str] = field(default_factory=dict)  # of the build script, before it ran
 
     def finding(self, name: str) -> Finding:
-        """One of them; of no value if it found nothing of this name."""
+        """The finding with this name, without a value if there is none."""
         return self.findings.get(name, Finding(None))
+
+
+def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
+    """CSV table of settings, outcomes and findings, the most different findings first."""
+    found = [outcome.findings for outcome in outcomes if not outcome.problem]
+    names = dict.fromkeys([*differing(found), *(name for each in found for name in each)])
+    columns: dict[str, list[Plain]] = {name: [] for name in grid.fields}
+    for outcome in outcomes:
+        for name, value in zip(grid.fields, outcome.combination.values(), strict=True):
+            columns[name].append(value)
+    columns["settings"] = [outcome.name for outcome in outcomes]
+    for attribute in ("run", "built", "reused"):
+        columns[attribute] = [getattr(outcome, attribute) for outcome in outcomes]
+    columns["seconds"] = [round(outcome.seconds, 3) for outcome in outcomes]
+    columns["problem"] = [outcome.problem for outcome in outcomes]
+    for name in names:
+        columns |= dict(_columns(name, [outcome.finding(name) for outcome in outcomes]))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def shown_number(value: float | None) -> str:
+    """A number for display, with four digits."""
+    if value is None or not math.isfinite(value):
+        return "–" if value is None else str(value)
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
+
+
+def _columns(name: str, of_runs: Sequence[Finding]) -> Iterator[tuple[str, list[Plain]]]:
+    yield name, [each.value for each in of_runs]
+    interval = next((each.interval or "interval" for each in of_runs if each.lower is not None), "")
+    if interval:
+        yield f"{name}: {interval}, lower", [each.lower for each in of_runs]
+        yield f"{name}: {interval}, upper", [each.upper for each in of_runs]

@@ -13,43 +13,34 @@ from shortloop.settings.changes import Changes, field_keys, toml_key, toml_value
 
 __all__ = ["Axis", "Combination", "Grid", "parse_grid", "shown_value"]
 
-LONGEST = 80  # letters of what follows the name of the settings
-READABLE = 60  # of these, where they are too many
+LONGEST = 80  # characters of the suffix of a settings name
+READABLE = 60  # of these, before the hash of a suffix that is too long
 HASH = 8
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Fields that vary together; mostly one.
+    """Fields that vary together; usually one."""
 
-    fields: dotted names.
-    points: values as they are written, of each field, at each step.
-    """
-
-    fields: tuple[str, ...]
-    points: tuple[tuple[str, ...], ...]
+    fields: tuple[str, ...]  # dotted names
+    points: tuple[tuple[str, ...], ...]  # TOML value of each field, at each step
 
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """One of the settings of a grid.
+    """One combination of values."""
 
-    fields: dotted names, with values as they are written, in the order of the grid.
-    places: which step it is of each axis, by the number of that.
-    label: in words, e.g. ``"folds=5, kind=lda"``.
-    """
-
-    fields: tuple[tuple[str, str], ...]
-    places: Mapping[int, int]
-    label: str
+    fields: tuple[tuple[str, str], ...]  # dotted names with TOML values, in the order of the grid
+    places: Mapping[int, int]  # step of each axis, by the number of the axis
+    label: str  # e.g. "folds=5, kind=lda"
 
     @property
     def changes(self) -> Changes:
-        """What it changes in the settings file."""
+        """Changes of the settings file."""
         return Changes(_suffix(self.fields), self.fields)
 
     def values(self) -> tuple[str, ...]:
-        """Values of its fields, for tables: texts without quotes."""
+        """Values of its fields, for tables."""
         return tuple(shown_value(text) for _, text in self.fields)
 
 
@@ -65,24 +56,23 @@ class Grid:
         return tuple(field for axis in self.axes for field in axis.fields)
 
     def short(self) -> dict[str, str]:
-        """A short name for each field: as much of its end as tells it from the others."""
+        """The shortest unambiguous end of the name of each field."""
         keys = {field: tuple(map(toml_key, field_keys(field))) for field in self.fields}
         found = {}
         for field, own in keys.items():
             others = [each for other, each in keys.items() if other != field]
-            length = next(
-                (n for n in range(1, len(own)) if all(each[-n:] != own[-n:] for each in others)), len(own)
-            )
-            found[field] = ".".join(own[-length:])
+            ends = (own[-n:] for n in range(1, len(own)))
+            end = next((end for end in ends if all(each[-len(end) :] != end for each in others)), own)
+            found[field] = ".".join(end)
         return found
 
     def combinations(self) -> list[Combination]:
-        """All combinations, the last axis changing first."""
+        """All combinations; the last axis changes fastest."""
         steps = (range(len(axis.points)) for axis in self.axes)
         return [self._combination(dict(enumerate(places))) for places in itertools.product(*steps)]
 
     def steps(self) -> list[Combination]:
-        """Each step of each axis alone, all else as it is in the file."""
+        """Each step of each axis alone, with all other fields as in the file."""
         return [
             self._combination({number: place})
             for number, axis in enumerate(self.axes)
@@ -101,7 +91,7 @@ class Grid:
 
 
 def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
-    """The grid that a user asks for."""
+    """Parse the options --set and --zip."""
     axes = []
     for text in each:
         field, values = _parse(text)
@@ -127,13 +117,13 @@ def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
 
 
 def shown_value(text: str) -> str:
-    """A value as it is shown: a text without quotes."""
+    """A TOML value for display; strings have no quotes."""
     value = value_of(text)
     return value if isinstance(value, str) else toml_value(value)
 
 
 def _parse(text: str) -> tuple[str, tuple[str, ...]]:
-    for match in re.finditer("=", text):  # a key in quotes may have one
+    for match in re.finditer("=", text):  # a quoted key may contain one
         field = text[: match.start()].strip()
         try:
             keys = field_keys(field)
@@ -149,7 +139,7 @@ def _parse(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _split(text: str, field: str) -> tuple[str, ...]:
-    """At commas, but of those within quotes and brackets: a value is the shortest text that is TOML."""
+    """Split at commas outside quotes and brackets: a value is the shortest text that is TOML."""
     pieces, values = text.split(","), []
     while pieces:
         for length in range(1, len(pieces) + 1):
@@ -202,7 +192,7 @@ def _check(grid: Grid) -> None:
 
 
 def _suffix(fields: Sequence[tuple[str, str]]) -> str:
-    """What follows the name of the settings: other words for other values, whatever else is in the grid."""
+    """Suffix of the settings name: different for different values, whatever else is in the grid."""
     parts, exact = [], True
     for field, text in sorted(fields):
         value = value_of(text)
@@ -214,6 +204,6 @@ def _suffix(fields: Sequence[tuple[str, str]]) -> str:
     suffix = "+".join(parts)
     if exact and len(suffix) <= LONGEST:
         return suffix
-    said = repr([(field, toml_value(value_of(text))) for field, text in sorted(fields)])
-    digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
+    exact_text = repr([(field, toml_value(value_of(text))) for field, text in sorted(fields)])
+    digest = hashlib.sha256(exact_text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
     return f"{suffix[:READABLE]}+{digest}"

@@ -1,6 +1,6 @@
 """Progress of a sweep: a line for each finished combination.
 
-No thread draws it: what runs is a fork, and one that is made while a thread holds a lock may wait for ever.
+No thread draws it: a run is a fork, which could deadlock if a thread held a lock at that moment.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.base.text import counted, one_line
+from shortloop.base.text import counted, duration, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,17 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "first_line"]
 
-TAIL = 4096  # bytes at the end of what a run printed, that its last line is in
-DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)
-"""How a run that has no terminal says how far it is."""
+TAIL = 4096  # bytes at the end of a run's output that contain its last line
+DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)  # progress of a run without a terminal
 
 
 class Progress:
-    """Progress of a sweep.
-
-    total: Combinations.
-    console: the terminal; default: there is none.
-    """
+    """Progress of a sweep of `total` combinations, in a terminal if there is one."""
 
     def __init__(self, total: int, console: Console | None = None) -> None:
         self._total = total
@@ -41,7 +36,7 @@ class Progress:
 
     @contextmanager
     def checking(self) -> Iterator[Callable[[], None]]:
-        """While combinations are checked."""
+        """Show progress while combinations are checked."""
         done = 0
 
         def line() -> str:
@@ -54,37 +49,35 @@ class Progress:
 
     @contextmanager
     def running(self, label: str, output: Path) -> Iterator[Callable[[], None]]:
-        """While a combination runs."""
+        """Show progress while a combination runs."""
         began, place = time.monotonic(), len(self._seconds) + 1
 
         def line() -> str:
             jobs, seconds = _jobs(output), time.monotonic() - began
-            parts = [f"{place} of {self._total}: {label}", jobs, _words(seconds), self.left(seconds)]
+            parts = [f"{place} of {self._total}: {label}", jobs, duration(seconds), self.left(seconds)]
             return "  ".join(filter(None, parts))
 
         with self._shown(line) as show:
             yield show
 
     def done(self, outcome: Outcome) -> str:
-        """The line of a combination that is done."""
+        """The line of a finished combination."""
         self._seconds.append(outcome.seconds)
-        what = f"{counted(outcome.built, 'job')} built, {outcome.reused} reused, {_words(outcome.seconds)}"
+        what = f"{counted(outcome.built, 'job')} built, {outcome.reused} reused, {duration(outcome.seconds)}"
         if outcome.problem:
-            what = f"failed after {_words(outcome.seconds)}: {first_line(outcome.problem)}"
+            what = f"failed after {duration(outcome.seconds)}: {first_line(outcome.problem)}"
         line = f"{len(self._seconds)} of {self._total}: {outcome.combination.label}: {what}"
         return one_line("; ".join(filter(None, (line, self.left()))))
 
     def left(self, running: float = 0.0) -> str:
-        """Time until all are done, in words: by the runs that are done, of which the first builds what the
-        others share.
-        """
+        """Estimated remaining time, from finished runs without the first, which builds what all share."""
         known = self._seconds[1:] or self._seconds
         number = self._total - len(self._seconds)
         if not known or not number:
             return ""
         mean = sum(known) / len(known)
         seconds = max(0.0, mean - running) + mean * (number - 1)
-        return f"about {_words(seconds)} left" if seconds >= 1 else ""
+        return f"about {duration(seconds)} left" if seconds >= 1 else ""
 
     @contextmanager
     def _shown(self, line: Callable[[], str]) -> Iterator[Callable[[], None]]:
@@ -102,10 +95,8 @@ class Progress:
 
 
 def first_line(problem: str) -> str:
-    """What is wrong, in a line."""
-    lines = [line.strip() for line in problem.strip().splitlines() if line.strip()]
-    if not lines:
-        return ""
+    """One line of an error: its first, or the last of a traceback."""
+    lines = [*filter(None, map(str.strip, problem.splitlines()))] or [""]
     return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
 
 
@@ -117,9 +108,3 @@ def _jobs(output: Path) -> str:
     except OSError:
         return ""
     return f"{int(found[-1][0])} of {int(found[-1][1])} jobs" if found else ""
-
-
-def _words(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -27,22 +27,15 @@ from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
 
-__all__ = ["INTERRUPTED", "Runner", "code_of_script", "edited_since", "runner"]
+__all__ = ["INTERRUPTED", "Runner", "edited_since", "runner"]
 
 INTERRUPTED = 130
 SHOW_EVERY = 0.25  # s
-SAID = 20  # lines of what a run printed that are kept if nothing else says why it failed
+OUTPUT_LINES = 20  # of a run that failed without an error message
 
 
 class Runner:
-    """Runs combinations of a build script.
-
-    script: the script.
-    environ: variables that each run gets.
-    analyses: what knows summaries.
-    server: that runs them, and answers.
-    folder: for what runs print, and for their summaries.
-    """
+    """Runs combinations of a build script on a server; outputs and summaries go to `folder`."""
 
     def __init__(
         self,
@@ -57,16 +50,16 @@ class Runner:
         self._script = script
         self._environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(self._summary)}
         self._analyses = analyses
-        # A server that was just started has just loaded the methods and looked through the workdirs, and one
-        # that has run a combination has, too. It keeps what it loaded for the next one.
+        # A server that was just started has just loaded the methods and listed the workdirs, and so has one
+        # that has run a combination.
         self._quick = server.is_fresh
 
     def run(self, combination: Combination, name: str, progress: Progress) -> Outcome:
-        """Run a combination."""
+        """Run one combination."""
         for file in (self._output, self._summary):
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
-        code = code_of_script(self._script)
+        code = _code_of_script(self._script)
         with _noted_interrupts() as interrupted:
             run = self._start(combination)
             with progress.running(combination.label, self._output) as show:
@@ -77,18 +70,10 @@ class Runner:
         runs = [(number, run) for number, run, _ in read_runs([n for n in run_numbers() if n not in before])]
         jobs = [job for _, run in runs for job in run.jobs]
         built = sum(job.built for job in jobs)
-        return Outcome(
-            combination,
-            name,
-            seconds,
-            self._problem(status, [run for _, run in runs]) if status else "",
-            runs[-1][0] if runs else None,
-            built,
-            len(jobs) - built,
-            {} if status else self._findings(),
-            jobs,
-            code,
-        )
+        problem = self._problem(status, [run for _, run in runs]) if status else ""
+        number, findings = runs[-1][0] if runs else None, {} if status else self._findings()
+        reused = len(jobs) - built
+        return Outcome(combination, name, seconds, problem, number, built, reused, findings, jobs, code)
 
     def _start(self, combination: Combination) -> Forked:
         environ = dict(self._environ)
@@ -105,24 +90,24 @@ class Runner:
             return fork_ax(command, environ, before, [number])
 
     def _problem(self, status: int, runs: Sequence[RunRecord]) -> str:
-        said = next((run.error for run in runs if run.error), "")
-        if said:
-            return said
+        message = next((run.error for run in runs if run.error), "")
+        if message:
+            return message
         lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         ended = f"signal {-status} ended it" if status < 0 else f"it ended with status {status}"
-        return "\n".join([ended, *lines[-SAID:]])
+        return "\n".join([ended, *lines[-OUTPUT_LINES:]])
 
     def _findings(self) -> dict[str, Finding]:
         try:
             summary = json.loads(self._summary.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # a build script may leave none
+        except (OSError, ValueError):  # a build script need not write a summary
             return {}
         return findings_of(summary, self._analyses)
 
 
 @contextmanager
 def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsOf]) -> Iterator[Runner]:
-    """A runner with a server that answers. No other run of the project may be in progress."""
+    """A runner with a running server. No other run of the project may be in progress."""
     with TemporaryDirectory(prefix="shortloop-") as folder, running_server() as server:
         server.wait()
         yield Runner(script, environ, analyses, server, Path(folder))
@@ -130,7 +115,7 @@ def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsO
 
 @contextmanager
 def _noted_interrupts() -> Iterator[list[int]]:
-    """Ctrl-C reaches the run too, which ends its job and itself; that is waited for."""
+    """Ctrl-C also reaches the run, which ends its job and itself; the sweep waits for that."""
     noted: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
     try:
@@ -146,21 +131,21 @@ def _wait(run: Forked, show: Callable[[], None]) -> int:
         return run.wait()
 
 
-def code_of_script(script: str) -> Mapping[str, str]:
-    """The code that says which jobs there are, and with what settings."""
+def _code_of_script(script: str) -> Mapping[str, str]:
+    """Code of a build script, by module."""
     file = find_script(script)
     if file is None:
         return {}
     try:
         return code_state(file).code
-    except InputError:  # it is no Python just now
+    except InputError:  # invalid Python while it is being edited
         return {module_of(file): ""}
 
 
 def edited_since(script: str, code: Mapping[str, str], jobs: Iterable[JobOfRun]) -> set[str]:
-    """Code that is another now than when a combination ran."""
+    """Modules that were edited since a combination ran."""
     with at_one_moment():
-        found = _differing(code, code_of_script(script))
+        found = _differing(code, _code_of_script(script))
         for job in jobs:
             if not job.reason.startswith(DECLARED):
                 found |= _edited(job)
@@ -170,14 +155,14 @@ def edited_since(script: str, code: Mapping[str, str], jobs: Iterable[JobOfRun])
 def _edited(job: JobOfRun) -> set[str]:
     try:
         manifest = read_manifest(job_directory(job.job))
-    except InputError:  # it was deleted meanwhile
+    except InputError:  # deleted meanwhile
         return set()
     if manifest is None:
         return set()
     parts, modules = manifest.parts, manifest.parts.options.get(MODULES)
     try:
         now = code_state(find_method(job.stage)[1], modules if isinstance(modules, list) else ())
-    except InputError:  # it is no Python just now, or not there
+    except InputError:  # invalid Python, or deleted
         return {parts.method}
     versions = parts.installed(parts.libraries).libraries | now.versions
     return _differing({**parts.code, **parts.versions}, {**now.code, **versions})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.cluster_batches import Adaptive, Chunks, Policy, Singly
 from benchmarks.cluster_model import Cluster, Job, Outcome, equal
-from benchmarks.cluster_simulation import simulate, simulate_ahead
+from benchmarks.cluster_simulation import simulate
 
 POLICIES: tuple[Policy, ...] = (Singly, Chunks, Adaptive, partial(Adaptive, least=0.2))
 USUAL = Cluster(3, 4, 0.1, 0.2, 1e-4, 1e-4, 1e6, 1e6, 1e-3)
@@ -132,34 +132,6 @@ def test_lanes_share_the_workers() -> None:
     assert simulate(
         Cluster(8, 1), lanes, Singly, at_once=4, last=last, one_driver=False
     ).seconds == pytest.approx(3 * 1.25 + 1)
-
-
-@given(
-    jobs=st.lists(st.tuples(costs_of, st.integers(0, 8)), min_size=1, max_size=8), machines=st.integers(1, 4)
-)
-def test_units_ahead_of_their_job(jobs: list[tuple[list[float], int]], machines: int) -> None:
-    """Each once; never sooner than the driver, the workers or the longest chain of jobs allow."""
-    made: list[Job] = []
-    chain: list[float] = []
-    for number, (costs, above) in enumerate(jobs):
-        needs = (f"job {above}",) if above < number else ()
-        made.append(Job(f"job {number}", np.array(costs), begin=0.1, end=0.2, needs=needs))
-        longest = sum(costs) / (2 * machines)
-        chain.append(longest + (chain[above] + 0.2 if needs else 0.0))
-    found = simulate_ahead(Cluster(machines, 2), made, Adaptive)
-    assert all((each == 1).all() for each in found.computed.values())
-    assert found.seconds >= max(0.3 * len(jobs), max(chain)) - 1e-6
-    assert found.driver == pytest.approx(0.3 * len(jobs))
-    alone = simulate(Cluster(machines, 2), [made], Singly)
-    assert found.seconds <= alone.seconds + 2 * 5.0 + 0.5 * len(jobs)
-
-
-def test_units_ahead_hide_what_opens_them() -> None:
-    jobs = [equal(f"job {n}", 4, 0.25, begin=0.5, end=0.5, opening=0.4) for n in range(10)]
-    found = simulate_ahead(Cluster(1, 8), jobs, Adaptive)
-    assert (
-        found.seconds < 10 * 1.0 + 4 * 0.25 + 0.4
-    )  # all of the first job, and only the driver of the others
 
 
 def test_slow_machines_are_slow() -> None:

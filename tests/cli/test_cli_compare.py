@@ -69,7 +69,7 @@ def test_jobs_that_no_analysis_draws(
     compare_jobs(*two, None, analyses)
     text = capsys.readouterr().out
     assert "4 values differ" in text
-    assert f"from {two[0]} to {two[1]}:" in text or "made of the same" in text
+    assert f"from {two[0]} to {two[1]}:" in text or "same code, options and inputs" in text
     assert "figure" not in text
     assert not (jobs.project / "results").exists()
 
@@ -86,8 +86,8 @@ def test_the_figure_goes_where_it_is_wanted(jobs: ToyJobs, capsys: pytest.Captur
 def test_the_same_job_twice(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     compare_jobs("main-0", "main-0", None, TOYS)
     text = capsys.readouterr().out
-    assert "made of the same" in text
-    assert text.count("the same") == 3
+    assert "same code, options and inputs" in text
+    assert text.count("the same") == 2
 
 
 def test_jobs_of_different_stages_are_refused(jobs: ToyJobs) -> None:

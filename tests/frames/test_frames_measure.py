@@ -15,8 +15,16 @@ from frames_tiny import tiny
 from packaging.requirements import Requirement
 from source_tree import PROJECT
 
-from shortloop.frames.measure import environment, measure
-from shortloop.frames.timing import Timed, busy_seconds, cpu_seconds, family, memory, time_repeats
+from shortloop.frames.measure import (
+    Timed,
+    busy_seconds,
+    cpu_seconds,
+    environment,
+    family,
+    measure,
+    memory,
+    time_repeats,
+)
 from shortloop.frames.work import COLUMN
 
 TOY = "frames_tiny:toy"

@@ -33,7 +33,7 @@ def test_a_library_that_is_missing_is_left_out_with_a_reason(monkeypatch: pytest
 
 
 def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no virtual environment"):
+    with pytest.raises(InputError, match="not a virtual environment"):
         installed_there(tmp_path, ["modin"], FILE)
 
 
@@ -49,7 +49,7 @@ def test_an_environment_that_lacks_it_is_refused(tmp_path: Path) -> None:
 def test_where_something_is_already_nothing_is_made(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     for there in (tmp_path, tmp_path / "mine"):
-        with pytest.raises(InputError, match="something is there already"):
+        with pytest.raises(InputError, match="the folder is not empty"):
             invoke(there)
     assert [each.name for each in tmp_path.iterdir()] == ["mine"]
 
@@ -70,7 +70,7 @@ def test_the_command_says_what_to_write(tmp_path: Path, monkeypatch: pytest.Monk
         [f"{new}/bin/python", "-m", "pip", "install", *REQUIRED],
     ]
     done.returncode = 1
-    with pytest.raises(InputError, match="the environment could not be made"):
+    with pytest.raises(InputError, match="the environment could not be created"):
         invoke(new)
 
 

@@ -148,9 +148,7 @@ def test_a_library_is_in_the_keys_of_its_own_jobs_alone(name: str) -> None:
     library = LIBRARIES[name]
     named = FramesRun.modules({"runner": library.runner, "needs": list(library.needs)})
     modules, libraries = closure(ROOT / "methods" / "a_frames_run.py", named)
-    assert {
-        f"shortloop.frames.{each}" for each in ("measure", "timing", "runners", "table")
-    } <= modules.keys()
+    assert {f"shortloop.frames.{each}" for each in ("measure", "runners", "table")} <= modules.keys()
     # The checks and the table need these, whatever is measured.
     others = {each for other in LIBRARIES.values() for each in other.needs} - {*library.needs, "pyarrow"}
     assert {*library.needs} <= libraries
@@ -159,8 +157,8 @@ def test_a_library_is_in_the_keys_of_its_own_jobs_alone(name: str) -> None:
 
 def test_settings_name_every_library() -> None:
     assert Frames(name="a").libraries == tuple(LIBRARIES)
-    assert Frames(name="a").transformations == tuple(TRANSFORMATIONS)
-    assert all(each.how(what) for each in LIBRARIES.values() for what in TRANSFORMATIONS)
+    assert Frames(name="a").transformations == TRANSFORMATIONS
+    assert all(each.how[what] for each in LIBRARIES.values() for what in TRANSFORMATIONS)
     for wrong in ({"libraries": ["excel"]}, {"transformations": ["rows"]}, {"libraries": ["numba"] * 2}):
         with pytest.raises(ValueError, match=r"excel|rows|named twice|pandas|apply"):
             Frames(name="a", **wrong)

@@ -119,7 +119,7 @@ def test_a_script_says_which_settings_it_takes(project: Scripts, taken: str) -> 
     done = project.shortloop("run", "counts")
     assert done.returncode == 1
     said = done.stdout + done.stderr
-    assert "main of a build script does not say which settings it takes" in said
+    assert "main of a build script has no annotated settings parameter" in said
     assert "build_counts.py" in said
     assert "def main(run, settings: Analysis)" in said
     assert "Traceback" not in said

@@ -203,7 +203,7 @@ def test_a_combination_that_fails_is_a_row(project: Swept) -> None:
     assert [bool(row["problem"]) for row in rows] == [False, True, False]
     assert "ValueError: nine is too many" in rows[1]["problem"]
     assert re.search(r"2 of 3: power=9: failed after [\d.]+ s: .*nine is too many", said)
-    assert f"`shortloop runs {rows[1]['run']}` says all" in said
+    assert f"details: `shortloop runs {rows[1]['run']}`" in said
     assert "nine is too many" in project.shortloop("runs", rows[1]["run"]).stdout
 
 
@@ -225,10 +225,10 @@ def test_what_cannot_run_is_said_of_all_at_once_and_nothing_runs(project: Swept)
 
 def test_scripts_that_cannot_be_swept(project: Swept) -> None:
     said = project.sweep("--script", "alone", "--set", "seed=1,2", status=1)
-    assert "it reads no settings file" in said
+    assert "because it reads no settings file" in said
     assert '@pipeline(settings="FILE.toml")' in said
     said = project.sweep("powers.toml", "--script", "own_way", "--set", "seed=1,2", status=1)
-    assert "it reads its settings file in a way of its own" in said
+    assert "because it does not read its settings file with @pipeline" in said
     assert "no such build script" in project.sweep("--script", "none", "--set", "a=1,2", status=1)
 
 

@@ -12,10 +12,9 @@ import pytest
 from matplotlib.axes import Axes
 
 from shortloop.sweep.figure import draw
-from shortloop.sweep.findings import Finding, Outcome
+from shortloop.sweep.findings import Finding, Outcome, csv_text, shown_number
 from shortloop.sweep.grid import Combination, Grid, parse_grid
 from shortloop.sweep.progress import Progress, first_line
-from shortloop.sweep.table import csv_text, shown_number
 
 
 def outcome(combination: Combination, number: int, problem: str = "", **findings: Finding) -> Outcome:

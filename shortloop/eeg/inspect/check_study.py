@@ -24,7 +24,7 @@ from shortloop.eeg.stages.import_epochs import ImportEpochs
 from shortloop.eeg.stages.import_features import ImportFeatures
 from shortloop.eeg.study.load import read_study
 from shortloop.keys.hashing import hash_files
-from shortloop.plan.pipeline import Built, Run
+from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.stage import File, Outputs, Stage
 from shortloop.study_run import StudyRun
@@ -109,10 +109,8 @@ class _Recorder(Run):
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
-    def build(
-        self, stage: str, *, partition: str | None = None, modules: Sequence[str] = (), **fields: Any
-    ) -> Built:
-        self.asked.append(_Job(stage, partition or "", fields))
+    def ask(self, stage: str, partition: str | None, call: Call) -> Built:
+        self.asked.append(_Job(stage, partition or "", call.arguments))
         return Built("", stage, partition)
 
 

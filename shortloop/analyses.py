@@ -29,19 +29,6 @@ if TYPE_CHECKING:
     from shortloop.stages.results import Result
     from shortloop.sweep.findings import FindingsOf
 
-__all__ = [
-    "Analysis",
-    "Compared",
-    "Comparison",
-    "Look",
-    "Opened",
-    "SettingsKind",
-    "Tell",
-    "Template",
-    "find_analyses",
-    "named",
-    "project_files",
-]
 
 PACKAGE = "shortloop"
 MODULE = "analysis"

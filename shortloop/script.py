@@ -25,7 +25,6 @@ from shortloop.store.lookup import open_any
 if TYPE_CHECKING:  # most scripts have no settings
     from pydantic import BaseModel
 
-__all__ = ["pipeline"]
 
 M = TypeVar("M", bound="BaseModel")
 Plain = Callable[[Run], Built]

@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_engine"]
-
 TIMEOUT = 300.0  # s, of a run, and of an engine to end
 FAULT = "SHORTLOOP_CHECK_FAULT"
 METHODS = {

@@ -13,7 +13,6 @@ from shortloop.base.errors import InputError, TransientError, place_of
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["LOADED", "called", "entry_point", "entry_points", "load_entry_point", "package_of"]
 
 LOADED: dict[str, str] = {}
 """Package of each entry point that this process has loaded, by what messages call that."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from shortloop.base.text import one_line, printable
 
-__all__ = ["InputError", "JobFailed", "TransientError", "place_of"]
-
 
 class InputError(ValueError):
     """Input that a later stage would trip over.

@@ -8,8 +8,6 @@ from collections.abc import Collection
 
 from shortloop.base.errors import TransientError
 
-__all__ = ["REPORT_LIBRARIES", "is_installed", "need"]
-
 REPORT_LIBRARIES = ("fontTools", "jinja2", "markupsafe", "matplotlib")
 """What the extra ``report`` installs, by the names that it is imported by."""
 

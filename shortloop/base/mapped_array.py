@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Span"]
-
 
 @dataclass(frozen=True)
 class Span:

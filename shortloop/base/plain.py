@@ -6,8 +6,6 @@ import pickle
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-__all__ = ["Plain", "copied", "with_tuples"]
-
 Plain: TypeAlias = bool | int | float | str | Sequence["Plain"] | Mapping[str, "Plain"] | None
 """Read only, so that a list of names is one, too."""
 PlainT = TypeVar("PlainT")

@@ -6,8 +6,6 @@ import hashlib
 
 import numpy as np
 
-__all__ = ["seed_for"]
-
 
 def seed_for(seed: int, *names: str | int) -> np.random.SeedSequence:
     """Seed sequence of one purpose of one study.

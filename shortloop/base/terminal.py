@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-__all__ = ["display_width", "hanging", "padded", "shortened", "table_lines", "wrapped"]
-
 GAP = "  "
 BELOW = "    "  # indent of text that did not fit into its line
 ROOM = 24  # columns that a text is given beside others, at least; else it goes below them

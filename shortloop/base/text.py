@@ -13,17 +13,6 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-__all__ = [
-    "counted",
-    "duration",
-    "listed",
-    "one_line",
-    "print_any_letter",
-    "printable",
-    "short",
-    "short_list",
-]
-
 # Control characters but newline and tab; marks that turn the direction of writing; what ends a line in
 # some programs only; halves of characters, which is how Python reads a file name that is no UTF-8.
 _UNFIT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -24,7 +24,6 @@ from shortloop.store.store import Store
 if TYPE_CHECKING:
     from shortloop.plan.explain.arrays import ArrayDifference
 
-__all__ = ["compare_jobs"]
 
 COLUMNS = ("job", "stage", "partition", "made", "seconds")
 

@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["complete", "is_requested"]
-
 VARIABLE = "_SHORTLOOP_COMPLETE"
 ASKED = tuple(f"complete_{shell}" for shell in ("bash", "zsh", "fish"))
 ZSH = str.maketrans({'"': '""', "'": "''", "$": r"\$", "`": r"\`", ":": r"\\:"})

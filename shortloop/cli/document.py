@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from shortloop.base.errors import InputError
 
-__all__ = ["error_fields", "is_printed", "is_requested", "moment", "print_document", "reserve_output"]
 
 OPTION = "--json"
 _streams: list[TextIO] = []

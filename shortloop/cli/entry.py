@@ -26,8 +26,6 @@ from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error
 from shortloop.run.termination import printed_errors
 
-__all__ = ["command", "main", "set_path"]
-
 if typing.TYPE_CHECKING:
     from typer.models import CommandInfo
 

@@ -7,15 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import counted
 from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import ago, amount, counted, parse_age, parse_size, print_lines, print_table
+from shortloop.cli.tables import ago, amount, parse_age, parse_size, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
-
-__all__ = ["collect_garbage"]
 
 
 def collect_garbage(

@@ -16,8 +16,6 @@ from shortloop.cli.tables import Waiting, print_lines
 from shortloop.exax.patches.processes import SOCKET_PATH_LIMIT
 from shortloop.project.project import CONFIGURATION
 
-__all__ = ["EXAMPLE", "look_at_data", "template_of", "write_project"]
-
 TEMPLATES = Path(__file__).parents[1] / "templates"
 COMMON = TEMPLATES / "project"
 NAME = "PROJECT"  # in templates: the name of the project

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import counted, duration
 from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import amount, counted, duration, parse_age, parse_size, print_lines, print_table
+from shortloop.cli.tables import amount, parse_age, parse_size, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory
-
-__all__ = ["ORDERS", "Filter", "print_jobs"]
 
 ORDERS = {
     "id": lambda each: (each.job.rpartition("-")[0], int(each.job.rpartition("-")[2])),

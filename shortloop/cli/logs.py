@@ -19,7 +19,6 @@ from shortloop.base.text import one_line
 if TYPE_CHECKING:
     from shortloop.units.unit_output import PrintedUnit
 
-__all__ = ["logs"]
 
 POLL_EVERY = 0.5  # s, whether a job still runs
 NAMED = 8  # units in a message

@@ -15,7 +15,6 @@ from shortloop.project.system_errors import need_files
 if TYPE_CHECKING:
     from shortloop.plan.selection import Selection
 
-__all__ = ["app", "with_settings"]
 
 app = typer.Typer()
 with_settings = typer.Typer()

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from shortloop.base.text import short_list
+from shortloop.base.text import counted, duration, short_list
 from shortloop.cli.document import print_document
-from shortloop.cli.tables import counted, duration, print_lines, print_table
+from shortloop.cli.tables import print_lines, print_table
 from shortloop.plan.harmless import declare_harmless
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
-
-__all__ = ["print_harmless", "print_plan"]
 
 VARIANT = 3  # column of a job's model and the like, omitted if no job has one
 BUILT = (BUILD, PERHAPS)

@@ -20,7 +20,6 @@ from shortloop.store.workdir import only_run
 if TYPE_CHECKING:
     from shortloop.plan.selection import Selection
 
-__all__ = ["run_script"]
 
 NEEDED = b"needed"
 

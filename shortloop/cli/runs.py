@@ -7,11 +7,10 @@ import time
 from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import counted
 from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import counted, print_lines, print_table
+from shortloop.cli.tables import print_lines, print_table
 from shortloop.run.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
-
-__all__ = ["print_run", "print_runs", "write_settings"]
 
 LAST = 20
 COLUMNS = ("run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit")

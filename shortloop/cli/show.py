@@ -26,8 +26,6 @@ from shortloop.store.store import Store
 from shortloop.units.messages import HERE
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
-__all__ = ["cost_rows", "show_job"]
-
 LISTED = 20  # units
 OF_EVERY_JOB = ("partition", "modules")  # options that are shown only if they are set
 Rows = Iterator[tuple[str, str]]

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop.analyses import find_analyses, named
-from shortloop.base.text import one_line
+from shortloop.base.text import counted, one_line
 from shortloop.cli.document import error_fields, print_document
-from shortloop.cli.tables import Waiting, counted, print_lines, print_table
+from shortloop.cli.tables import Waiting, print_lines, print_table
 
 if TYPE_CHECKING:
     from shortloop.analyses import SettingsKind
     from shortloop.base.errors import InputError
 
-__all__ = ["check_file", "kind_of", "list_fields"]
 
 DESCRIPTION = "description, unit, default"
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from shortloop.analyses import find_analyses
 from shortloop.base.extras import REPORT_LIBRARIES, is_installed
-from shortloop.base.text import one_line, short_list
-from shortloop.cli.tables import counted, print_lines
+from shortloop.base.text import counted, one_line, short_list
+from shortloop.cli.tables import print_lines
 from shortloop.exax.client import user
 from shortloop.plan.selection import Selection
 from shortloop.project.project import configuration, write_atomically
@@ -29,7 +29,6 @@ from shortloop.sweep.runs import INTERRUPTED, Runner, edited_since, runner
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["run_sweep"]
 
 WIDTH = 120  # characters of a table without a terminal
 GAP = 1  # characters between columns

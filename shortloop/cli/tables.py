@@ -13,23 +13,11 @@ from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import display_width, padded, table_lines, wrapped
-from shortloop.base.text import counted, duration, one_line, printable
+from shortloop.base.text import duration, one_line, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = [
-    "Waiting",
-    "ago",
-    "amount",
-    "counted",
-    "duration",
-    "parse_age",
-    "parse_size",
-    "print_facts",
-    "print_lines",
-    "print_table",
-]
 
 SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}

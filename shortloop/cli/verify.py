@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import counted, duration
 from shortloop.cli.document import print_document
-from shortloop.cli.tables import Waiting, amount, counted, duration, print_lines, print_table
+from shortloop.cli.tables import Waiting, amount, print_lines, print_table
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Entry, Problem, check_all, check_inputs, inventory, missing
-
-__all__ = ["verify_jobs"]
 
 RECORDED = ("current", "needed", "superseded")
 LEFT_OUT = "skipped: printed output (OUTPUT/), files whose names begin with a dot, jobs of build scripts"

@@ -17,8 +17,6 @@ from shortloop.settings.read import settings_path
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 
-__all__ = ["cause_fields", "print_causes", "print_why"]
-
 VARIABLES = (SETTINGS_VARIABLE, STUDY_VARIABLE)
 LINES, FEWER = 40, 10  # of a diff, in `why` and in `compare`
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from shortloop.stages.results import Result
     from shortloop.sweep.findings import Finding
 
-__all__ = ["ANALYSIS"]
 
 OWN = ("build_scripts/build_pipeline.py", "dev/a_ridge.py", "dev/build_ridge.py")
 """Files of the repository that new projects begin with; they are in the installed package, too."""

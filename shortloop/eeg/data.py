@@ -12,8 +12,6 @@ from shortloop.base.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Epochs", "Features"]
-
 
 @dataclass(frozen=True)
 class Epochs:

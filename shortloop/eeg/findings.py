@@ -9,8 +9,6 @@ from typing import Any
 from shortloop.base.plain import Plain
 from shortloop.sweep.findings import Finding
 
-__all__ = ["study_findings"]
-
 INTERVAL = "95 % interval of the mean over participants"
 LEVEL = 0.95
 CURVE, MAP = "over time", "generalization"

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
     from shortloop.stages.results import Result
 
-__all__ = ["SUMMARY_AXES", "MneScores", "to_mne"]
 
 SUMMARY_AXES: dict[str, list[str] | str] = {
     "curve": ["train_times"],

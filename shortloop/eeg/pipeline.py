@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.study.schema import Study
     from shortloop.stages.inputs import File
 
-__all__ = [
-    "StudyRun",
-    "check_recordings",
-    "has_features",
-    "import_epochs",
-    "import_features",
-    "names_of",
-    "phases_of",
-    "run_study",
-    "samples_of",
-    "subsampled",
-]
 
 Files = dict[str, dict[str, list["File"]]]
 Recordings = dict[str, dict[str, list[list[tuple[str, "File"]]]]]

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.data import Epochs
 
-__all__ = [
-    "ESTIMATOR_CHECKS",
-    "FORMAT_CHECKS",
-    "Check",
-    "check_estimator",
-    "check_format",
-    "check_reading",
-    "problem",
-]
 
 HEAVY = {"numba", "numpy", "mne", "pandas", "scipy", "sklearn"}
 CITED = re.compile(r"[(;] ?([A-Z][^();]*, \d{4})")

@@ -22,8 +22,6 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Parcel, Reply, Work
 from shortloop.units.queue import Batches
 
-__all__ = ["DaskEngine"]
-
 WAIT_FOR_WORKERS = 60.0  # s until there is one
 AHEAD = 2  # batches for each worker, so that none waits for the next
 PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first time that it is asked

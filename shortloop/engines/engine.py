@@ -19,8 +19,6 @@ from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
 
-__all__ = ["CONNECT", "ENGINES", "LIBRARIES", "Computed", "Engine", "close_off", "connected", "open_engine"]
-
 CONNECT = 8.0
 """Seconds that a cluster may take to answer."""
 ENGINES = {

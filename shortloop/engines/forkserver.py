@@ -37,8 +37,6 @@ from shortloop.units.messages import STALE, JobWork  # noqa: E402
 from shortloop.units.process_ends import ends_with_this, how_ended  # noqa: E402
 from shortloop.units.sandbox import sandboxed  # noqa: E402
 
-__all__ = ["serve_worker"]
-
 LIFE, READY = 0, 1  # standard input, which ends when the worker does, and output
 _path: list[str] = []
 BACKLOG = 128  # threads of a worker that ask at a time

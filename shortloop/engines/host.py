@@ -25,8 +25,6 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import Asked, Needs, Order
 from shortloop.units.queue import Batches
 
-__all__ = ["serve_run"]
-
 BACKLOG = 64
 PATIENCE = 10.0  # s that an engine may take to end
 

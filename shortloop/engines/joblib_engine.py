@@ -20,8 +20,6 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Reply, Work
 from shortloop.units.queue import Batches
 
-__all__ = ["JoblibEngine"]
-
 NAMES = ("loky", "threading", "sequential")
 ENDED = (BrokenProcessPool, ShutdownExecutorError)  # as a worker ended: for one of its users, and the others
 

@@ -26,8 +26,6 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Reply, Work
 from shortloop.units.queue import Batches
 
-__all__ = ["RayEngine"]
-
 AHEAD = 2  # batches for each worker, so that none waits for the next
 HINT = (
     "see that it runs (`ray start --head`) and that this machine may reach it; unless the address begins "

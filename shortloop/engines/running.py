@@ -26,8 +26,6 @@ from shortloop.stages.threads import VARIABLES
 from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, Order, note_file
 from shortloop.units.process_ends import ends_with_this
 
-__all__ = ["RunningEngine", "running_engine"]
-
 PATIENCE = 20.0  # s that an engine may take to end
 HERE_FILE = "here-"
 

@@ -23,8 +23,6 @@ from shortloop.units.listing import SETUP
 from shortloop.units.messages import Needs, Parcel, Reply, Work
 from shortloop.units.node_cache import DAMAGED, GAP, Piece
 
-__all__ = ["AGAIN", "ASSUMED_RATE", "PARCEL", "Sent", "Supplies"]
-
 PARCEL = 8_000_000
 """Bytes that are sent at a time."""
 SHARED = 4  # parcels that are kept for nodes that are slower

@@ -34,7 +34,6 @@ from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
 if TYPE_CHECKING:
     from shortloop.units.listing import Listing
 
-__all__ = ["compute_batch", "keep_parcel"]
 
 JOBS = 2  # whose processes are kept at a time
 PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one

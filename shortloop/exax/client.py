@@ -29,8 +29,6 @@ from shortloop.keys.methods import find_method
 from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error_in
 
-__all__ = ["Urd", "build", "is_idle", "is_loaded_as_now", "made_since_boot", "reload_methods", "user"]
-
 # States of libraries and declared files that are older than the methods that exax has loaded.
 _older: list[list[tuple[str, State]]] = []
 _same: dict[Path, tuple[list[State], str]] = {}  # what is in a file that exax has written

@@ -22,8 +22,6 @@ from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
 from shortloop.units.queue import PROGRESS
 
-__all__ = ["TICKS", "JobProgress", "Meter", "limited", "note_costs", "progress_of", "runner"]
-
 COSTS = ".cost"
 """File in the folder of a job that has ended: what its processes used."""
 TICKS = os.sysconf("SC_CLK_TCK")

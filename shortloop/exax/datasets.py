@@ -21,8 +21,6 @@ from shortloop.project.project import running_configuration
 from shortloop.stages.dataset import Dataset
 from shortloop.store.setup import holds_slices
 
-__all__ = ["forget_other_slices", "open_dataset", "prepare_script", "refuse_other_slices"]
-
 
 def prepare_script() -> None:
     """Give the process of a build script the server's number of slices; elsewhere nothing."""

@@ -14,8 +14,6 @@ from shortloop.stages.function import stage_of_function
 from shortloop.stages.needs import STOP, Needs
 from shortloop.stages.stage import STAGE_OF, Stage
 
-__all__ = ["stage"]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 

@@ -24,8 +24,6 @@ from shortloop.project.project import CELLS, project_directory
 from shortloop.store.inputs import is_unchanged, known_content
 from shortloop.store.notes import Note, read_notes
 
-__all__ = ["Evidence", "Located", "evidence_of", "given_files", "watchers"]
-
 SHOWN = 5  # names in a message
 
 

@@ -18,8 +18,6 @@ from shortloop.project.project import configuration
 from shortloop.project.system_errors import FULL
 from shortloop.units.process_ends import ends_with_this
 
-__all__ = ["Forked", "close_inherited", "fork_ax", "leave"]
-
 PACKAGE = __name__.partition(".")[0]
 LOOK_EVERY = 0.005  # s
 ENDING = {signal.SIGINT, signal.SIGTERM}

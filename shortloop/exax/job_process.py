@@ -47,8 +47,6 @@ from shortloop.units.sandbox import check_refused, enter_sandbox, explained, tra
 from shortloop.units.shared_units import open_shared, withdraw
 from shortloop.units.unit_output import flush_output
 
-__all__ = ["join_job", "serve"]
-
 
 def serve(connection: Connection, work: JobWork) -> None:
     """Compute batches until there are no more."""

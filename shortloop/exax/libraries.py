@@ -21,8 +21,6 @@ from shortloop.keys.installed import as_installed, required_by
 from shortloop.keys.own_code import PACKAGE
 from shortloop.store.notes import note
 
-__all__ = ["HERE", "are_as_loaded", "begin_program", "note_libraries_of", "note_versions", "watch_imports"]
-
 HERE = f"{os.uname().nodename}:{sys.prefix}"
 """Identifies this machine and environment, whose libraries may differ from those of others."""
 

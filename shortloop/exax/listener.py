@@ -28,23 +28,6 @@ from shortloop.project.project import configuration, project_directory
 from shortloop.store.setup import slices_configured
 from shortloop.units.messages import engine_of_run
 
-__all__ = [
-    "BEGUN",
-    "PATIENCE",
-    "Process",
-    "answers",
-    "ask",
-    "enable_tracebacks",
-    "nobody_answers",
-    "note_units",
-    "peer",
-    "process_of",
-    "server_process",
-    "slices_now",
-    "socket_file",
-    "watched",
-]
-
 PATIENCE = 60.0  # seconds that a server which is still starting may need
 WORTH_A_WORD = 2.0
 LOOK_EVERY = 0.5

@@ -13,8 +13,6 @@ from pathlib import Path
 from shortloop.base.text import one_line
 from shortloop.store.integrity import LOGS
 
-__all__ = ["OF_EXAX", "VERBOSE", "LiveOutput", "parts_of_output", "shown_line"]
-
 VERBOSE = "SHORTLOOP_VERBOSE"
 """Environment variable: if it is set, live output includes log records below WARNING."""
 LOOK_EVERY = 0.2  # s

@@ -56,8 +56,6 @@ from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
 from shortloop.units.process_ends import Computed
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
-__all__ = ["STAGE", "exax_method"]
-
 STAGE = "STAGE"
 """Name of the class of a method's stage in its module."""
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them

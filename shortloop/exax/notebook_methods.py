@@ -24,8 +24,6 @@ from shortloop.exax.patches import patch
 from shortloop.keys.methods import forget_methods
 from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
 
-__all__ = ["announced", "are_loaded", "find_announced", "find_cells", "load_announced", "write_cells"]
-
 LOADED = "loaded.txt"
 KEPT = 7 * 24 * 3600  # s, for those who go on with them
 

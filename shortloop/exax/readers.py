@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-__all__ = ["paths_in", "watch_readers"]
-
 # Functions that read, and classes whose `__init__` reads, by module. A star stands for any end of a name.
 READERS = {
     "duckdb": ("connect", "from_*", "parquet_metadata", "read_*"),

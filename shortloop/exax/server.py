@@ -29,8 +29,6 @@ from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error_in
 from shortloop.store.crash_repair import repair_lists
 
-__all__ = ["Server", "running_server"]
-
 LOOK_EVERY = 0.005  # s
 
 

@@ -23,8 +23,6 @@ from shortloop.exax.listener import ask, socket_file
 from shortloop.exax.patches.parallel_jobs import FOLLOWED, LANE, NUMBER, RESERVE
 from shortloop.project.project import configuration
 
-__all__ = ["Exax", "JobIds", "Urd", "abort", "call_server", "of_server"]
-
 ABORTS, ABORT_EVERY = 50, 0.02  # s
 
 SUBMIT = b"POST /submit HTTP/1.0\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from shortloop.exax.patches import patch
 from shortloop.keys.own_code import PACKAGE, ROOT
 
-__all__ = ["WHOLE", "keep_causes", "of_user", "user_traceback"]
-
 WHOLE = "SHORTLOOP_TRACEBACK"
 """Environment variable: tracebacks are whole if it is ``full``."""
 FRAME = re.compile(r'^( *)File "(.+)", line \d+(?:, in .+)?$')

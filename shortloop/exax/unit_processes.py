@@ -40,18 +40,6 @@ from shortloop.units.messages import JobWork, UnitsDone
 from shortloop.units.process_ends import how_ended
 from shortloop.units.queue import Batches
 
-__all__ = [
-    "UnitForks",
-    "code_digest",
-    "computed_in_processes",
-    "folders_of",
-    "name_of_stage",
-    "names_of",
-    "states_of_jobs",
-    "threads_lost_by_fork",
-    "work_of_job",
-]
-
 TASKS = Path("/proc/self/task")
 STACK = 8192  # bytes from where a thread waits up to where it has started
 TRIES, MOMENT = 20, 0.001  # s in which a thread that runs may come to wait

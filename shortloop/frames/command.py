@@ -12,8 +12,6 @@ import typer
 from shortloop.analyses import Analysis, SettingsKind
 from shortloop.base.errors import InputError, TransientError
 
-__all__ = ["ANALYSIS"]
-
 app = typer.Typer()
 
 

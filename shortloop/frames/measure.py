@@ -35,17 +35,6 @@ if TYPE_CHECKING:
     from shortloop.base.plain import Plain
     from shortloop.stages.results import Result
 
-__all__ = [
-    "Timed",
-    "busy_seconds",
-    "cpu_seconds",
-    "environment",
-    "facts_of",
-    "family",
-    "measure",
-    "memory",
-    "time_repeats",
-]
 
 T = TypeVar("T")
 MAIN = "from shortloop.frames.measure import _main; _main({})"

@@ -34,20 +34,6 @@ if TYPE_CHECKING:
     from shortloop.frames.settings import Frames
     from shortloop.stages.inputs import File
 
-__all__ = [
-    "GIB",
-    "LIBRARIES",
-    "REQUIRED",
-    "FramesRun",
-    "deliver",
-    "describe_machine",
-    "half_of_memory",
-    "installed_there",
-    "left_out",
-    "modin_environment",
-    "read_frames",
-    "run_frames",
-]
 
 DEFAULT_FRAMES = Path(__file__).with_name("default.toml")
 NEEDED = ("pandas", "pyarrow", "scipy", *REPORT_LIBRARIES)

@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Content",
-    "collect",
-    "drawings",
-    "fastest",
-    "limits",
-    "line_of",
-    "overview",
-    "page_of",
-    "table_of",
-]
 
 RIGHT, WRONG, FAILED, LEFT_OUT = "right", "wrong", "failed", "left out"
 DISTURBED = 0.25  # cores used by other processes, above which times are reported as disturbed

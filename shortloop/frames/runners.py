@@ -24,8 +24,6 @@ import numpy as np
 
 from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, Work, X
 
-__all__ = ["Run"]
-
 Columns = Mapping[str, Any]
 Run = Callable[[str, Sequence[int]], Columns]
 BACKENDS = {"joblib-threads": "threading", "joblib-processes": "loky"}

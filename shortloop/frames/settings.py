@@ -10,8 +10,6 @@ from shortloop.frames.work import GUIDE, LIBRARIES, TRANSFORMATIONS
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
-__all__ = ["Frames", "ModinSettings", "TableSettings", "TimingSettings"]
-
 MOST_FILES = 100_000
 if TYPE_CHECKING:
     Library = str

@@ -15,18 +15,6 @@ from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
 from shortloop.frames.work import ADDED, COUNT, GROUPS, KEY, NEW, STEP, Aggregates, Work, X
 
-__all__ = [
-    "Checked",
-    "check_aggregates",
-    "check_random",
-    "column_names",
-    "part_bytes",
-    "parts_of",
-    "result_of",
-    "rows_of_parts",
-    "true_aggregates",
-]
-
 HALF = 2**19  # values lie within this many steps of zero
 LEAST_P = 1e-6  # results less probable than this under the null hypothesis are wrong
 SAME = 2.0**-42

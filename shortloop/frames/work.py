@@ -15,33 +15,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.stages.results import Result
 
-__all__ = [
-    "ADDED",
-    "APPLY",
-    "BYTES",
-    "COLUMN",
-    "COPIES",
-    "COUNT",
-    "EXAX",
-    "FOLDER",
-    "GROUPS",
-    "GUIDE",
-    "KEY",
-    "LIBRARIES",
-    "MODIN",
-    "NEW",
-    "ROW",
-    "STEP",
-    "TRANSFORMATIONS",
-    "TRAP",
-    "TRAP_NAME",
-    "Aggregates",
-    "Library",
-    "Work",
-    "X",
-    "file_name",
-    "rows_that_fit",
-]
 
 APPLY, COLUMN, GROUPS = "apply", "column", "groups"
 TRANSFORMATIONS = (APPLY, COLUMN, GROUPS)

@@ -19,8 +19,6 @@ from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.keys.source import Source, read_source
 from shortloop.project.project import CELLS, project_directory
 
-__all__ = ["SETTING_UP", "closure", "closure_of", "refresh_closures"]
-
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
 # result is made of.
 SETTING_UP = (

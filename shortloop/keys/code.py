@@ -26,7 +26,6 @@ from shortloop.base.errors import InputError
 from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
-    at_one_moment,
     file_state,
     once_per_moment,
     state_at_moment,
@@ -39,24 +38,6 @@ from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.project.project import cache_directory, runs_jobs, write_atomically
-
-__all__ = [
-    "EXTRA_CODE",
-    "MADE_OF_STAGE",
-    "VERSION",
-    "Code",
-    "at_one_moment",
-    "code_file",
-    "code_of",
-    "code_state",
-    "code_text",
-    "declared_files",
-    "declares_code",
-    "extra_code",
-    "modules_when_loaded",
-    "pass_on_options",
-    "python_here",
-]
 
 # File of a job with code that exax keeps no copy of: of modules that it imports by names not in its method's
 # code, and of a method that does not declare its code.

@@ -13,25 +13,6 @@ from typing import Any, TypeVar
 
 from shortloop.base.errors import InputError
 
-__all__ = [
-    "CHANGED",
-    "FOLDER",
-    "INODE",
-    "SETTLED_NS",
-    "SIZE",
-    "State",
-    "at_one_moment",
-    "file_state",
-    "kind_of",
-    "moment",
-    "once_per_moment",
-    "plain_size",
-    "size_problem",
-    "state_at_moment",
-    "states_at_moment",
-    "states_of_files",
-]
-
 T = TypeVar("T")
 INODE, SIZE = 1, 2  # where they are in the state of a file
 State = tuple[int, ...]

@@ -17,8 +17,6 @@ from blake3 import blake3
 
 from shortloop.base.plain import Plain
 
-__all__ = ["Tell", "Waiting", "canonical", "digest", "hash_file", "hash_files"]
-
 Tell = Callable[[int, int, int, float], None]
 """Is told while files are read: how many, bytes read, bytes in all, seconds since the start."""
 

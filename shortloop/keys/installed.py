@@ -27,17 +27,6 @@ from shortloop.keys.file_state import (
 from shortloop.keys.hashing import hash_file
 from shortloop.project.project import cache_directory, write_atomically
 
-__all__ = [
-    "as_installed",
-    "differing",
-    "environment",
-    "installed_now",
-    "number_of",
-    "required_by",
-    "startup_lines",
-    "version_of",
-]
-
 OF = " of "
 INFO = (".dist-info", ".egg-info")
 MODULE = re.compile(r"\.(py|pyc|so|pyd)$|\.(cpython|abi3|pypy)[^/]*$")

@@ -19,8 +19,6 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.installed import differing, installed_now
 from shortloop.keys.methods import find_method
 
-__all__ = ["Contents", "Parts", "parts_of", "with_order"]
-
 Contents = str | list[str]  # content of an input, or of each of a list
 
 

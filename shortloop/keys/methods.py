@@ -12,16 +12,6 @@ from shortloop.base.errors import InputError
 from shortloop.keys.file_state import moment
 from shortloop.project.project import configuration, project_directory
 
-__all__ = [
-    "chosen_script",
-    "find_method",
-    "find_script",
-    "forget_methods",
-    "module_of",
-    "own_scripts",
-    "packages",
-]
-
 METHOD = "is a method"
 _methods: dict[str, tuple[str, Path]] = {}
 

@@ -28,8 +28,6 @@ from shortloop.keys.hashing import canonical
 from shortloop.stages.inputs import File
 from shortloop.stages.stage import Stage
 
-__all__ = ["annotations_of", "check_options", "plain", "plain_of"]
-
 ALLOWED = "None, bool, int, float that is finite, str, and lists, tuples and dicts (of str) of these"
 DEEPEST = 50
 MOST_BITS = 4096  # of an int

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from shortloop.keys.installed import version_of
 
-__all__ = ["PACKAGE", "ROOT", "is_own", "is_own_module", "whole_package"]
-
 PACKAGE = "shortloop"
 ROOT = Path(__file__).resolve().parents[2]  # folder of this package
 

@@ -26,17 +26,6 @@ from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import cache_directory, keep
 from shortloop.stages.needs import NOT_IN_KEY
 
-__all__ = [
-    "NOTHING",
-    "Source",
-    "hash_of",
-    "keep_sources",
-    "leave_out_settings",
-    "normalised",
-    "normalised_hash",
-    "read_source",
-]
-
 NOTHING = "pass"  # normalised text of a file without code, like many `__init__.py`
 KEPT = 5_000  # versions of files
 READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourcelines|findsource|docopt)\b")

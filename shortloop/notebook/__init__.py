@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shortloop.notebook.session import Session
-
-__all__ = ["Session"]
+    from shortloop.notebook.session import Session as Session
 
 
 def __getattr__(name: str) -> Any:

@@ -31,8 +31,6 @@ from shortloop.settings.engine import engine_settings
 from shortloop.store.lookup import open_any
 from shortloop.store.store import Store
 
-__all__ = ["build", "look"]
-
 
 def look(request: Request) -> Built | None:
     """The job if it is cached, without a server."""

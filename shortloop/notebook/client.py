@@ -17,8 +17,6 @@ from typing import Any
 
 from shortloop.exax.client import user
 
-__all__ = ["Driver", "GivenFile", "GivenJob", "Reply", "Request", "unpacked"]
-
 REPLY = b"\x1e"  # before a reply; all other output of the process is for the user
 OF_THE_KERNEL = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTHON_COLORS")
 """Variables set by a kernel that would change what jobs print and draw."""

@@ -13,20 +13,6 @@ from typing import NamedTuple
 
 from shortloop.notebook.values import literal
 
-__all__ = [
-    "Definition",
-    "Edit",
-    "Replace",
-    "class_definition",
-    "edited",
-    "first_line",
-    "function_definition",
-    "imports_in",
-    "renaming",
-    "replacing",
-    "unwrapped",
-]
-
 DEEPEST = 50  # decorators
 Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 

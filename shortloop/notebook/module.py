@@ -40,8 +40,6 @@ from shortloop.stages.function import FunctionStage, UnitsStage
 from shortloop.stages.needs import Needs, needs_of
 from shortloop.stages.stage import STAGE_OF
 
-__all__ = ["Module", "Notebook", "module_of_stage"]
-
 HEADING = '"""A stage of a notebook, written by shortloop.notebook; it may be deleted."""\n'
 DECORATOR = "_shortloop_stage"
 FUTURE = "from __future__ import annotations\n"

@@ -18,8 +18,6 @@ from shortloop.notebook.definitions import imports_in
 from shortloop.notebook.values import NOTHING, literal
 from shortloop.project.project import project_directory
 
-__all__ = ["dotted_names", "imports_of", "used_names"]
-
 IDENTITY = ("__module__", "__qualname__")
 AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr")
 """Scopes that run immediately."""

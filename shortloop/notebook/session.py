@@ -17,14 +17,13 @@ from shortloop.base.text import one_line
 from shortloop.exax.declare import stage as declared
 from shortloop.keys.options import plain
 from shortloop.notebook.client import Driver, GivenFile, GivenJob, Request
-from shortloop.notebook.module import Module, Notebook, module_of_stage
+from shortloop.notebook.module import Module, module_of_stage
+from shortloop.notebook.values import Notebook
 from shortloop.project.project import project_directory
 from shortloop.stages.needs import STOP
 from shortloop.stages.results import Result
 from shortloop.store.loaded import LoadedJob
 from shortloop.store.lookup import look_up
-
-__all__ = ["NotebookJob", "Session", "StageFailed"]
 
 F = TypeVar("F", bound=Callable[..., object])
 FRAME = re.compile(r'File "[^"\n]*/notebook_cells/a_(\w+)\.py", line (\d+)(?:, in (\S+))?')

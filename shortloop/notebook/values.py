@@ -13,18 +13,6 @@ from typing import NamedTuple
 from shortloop.base.errors import InputError
 from shortloop.stages.results import Result
 
-__all__ = [
-    "NOTHING",
-    "Notebook",
-    "decorated",
-    "defaults_of",
-    "evaluated",
-    "hint_for",
-    "literal",
-    "refused",
-    "sort_of",
-]
-
 NOTHING = object()
 GIVE = "give it as an input (`name: Job`, a file with `ax.file`) or as an option of the stage"
 LONGEST = 10_000  # characters; longer values are data

@@ -16,8 +16,6 @@ from shortloop.panel.kernels.rows import numbered_in_groups, put_column
 from shortloop.panel.kernels.student import two_sided
 from shortloop.panel.statistics import Statistics, empty_statistics
 
-__all__ = ["Batch"]
-
 BLOCK = 128 * 1024
 """Values of regressors that are fitted at a time: a megabyte, which stays in the cache. So the panel is read
 once, and no memory is asked for that grows with its rows."""

@@ -15,7 +15,6 @@ from shortloop.base.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXACT", "LARGEST", "LEVELS", "Column", "column_of", "lookalikes", "numbers_as_text"]
 
 LEVELS = 10_000
 """Most different texts of a column that is a regressor; one with more is a name of something."""

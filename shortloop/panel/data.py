@@ -16,7 +16,6 @@ from shortloop.panel.column import EXACT, Column, column_of, lookalikes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Panel", "block_of", "from_frame", "key_text", "split_groups"]
 
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 

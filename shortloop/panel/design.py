@@ -10,8 +10,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["Categories", "Columns", "Dependence", "Design", "Evaluated"]
-
 Columns = FloatArray | Sequence[FloatArray]
 """Regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,)."""
 Categories = tuple[IntArray, int]

@@ -24,8 +24,6 @@ from shortloop.panel.expressions import (
     with_outcome,
 )
 
-__all__ = ["CategoriesError", "Equation"]
-
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
 """Marks of formulaic around errors in formulas, for terminals."""
 BACKTICKS = re.compile("`([^`]*)`")

@@ -19,16 +19,6 @@ import numpy as np
 
 from shortloop.panel.column import EXACT, LARGEST, Column
 
-__all__ = [
-    "coded_column",
-    "compares_texts",
-    "is_elementwise",
-    "keeps_digits",
-    "parsed",
-    "quoted",
-    "with_outcome",
-]
-
 EXPRESSIONS = 256
 """Trees that are remembered."""
 OPERATORS = (

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from shortloop.panel.equation import Equation
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["Fits", "Fitter"]
 
 PROBES = 8
 """Rows of a group that are compared first: most outcomes vary in these."""

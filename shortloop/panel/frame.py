@@ -17,8 +17,6 @@ from shortloop.settings.base import models_in, tag_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fit_frame"]
-
 
 def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, **settings: Any) -> Results:
     """Fit a model to every group of a frame.

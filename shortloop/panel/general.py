@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["drop_undefined_variances", "fit_group", "tests_of"]
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""

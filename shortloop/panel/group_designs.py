@@ -19,8 +19,6 @@ from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.statistics import Terms, merge_terms
 
-__all__ = ["Designs", "SharedDesign"]
-
 
 @dataclass(frozen=True)
 class SharedDesign:

@@ -18,8 +18,6 @@ from shortloop.panel.column import Column
 from shortloop.panel.design import Categories
 from shortloop.panel.expressions import coded_column, compares_texts, keeps_digits
 
-__all__ = ["CONTEXT", "Materializer"]
-
 CONTEXT = {"pd": pd}
 """Names in formulas beside columns, Python's builtins, and those of formulaic, `np` among them."""
 

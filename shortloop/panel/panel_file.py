@@ -20,8 +20,6 @@ from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.pipeline import read_panel
 from shortloop.panel.settings import Panel
 
-__all__ = ["open_panel"]
-
 SIMULATED = 8
 """Groups of a simulated panel that are made."""
 TRIED = 2000

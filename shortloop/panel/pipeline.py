@@ -26,15 +26,6 @@ from shortloop.study_run import StudyKind, StudyRun
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
 
-__all__ = [
-    "DEFAULT_PANEL",
-    "PanelRun",
-    "deliver",
-    "import_dataset",
-    "import_panel",
-    "read_panel",
-    "run_panel",
-]
 
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
 LIBRARIES = (

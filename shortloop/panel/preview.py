@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from shortloop.panel.formats.base import FileInput
 
-__all__ = ["encoding_of", "guess_groups", "look", "marks_of", "separator_of"]
 
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET = (".parquet", ".pq")

@@ -15,7 +15,6 @@ from shortloop.panel.statistics import COEFFICIENTS, FITS, PATHS, STATUSES, Stat
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "check_computed", "correct_pvalues", "group_columns", "merge", "with_absent_terms"]
 
 OURS = {
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),

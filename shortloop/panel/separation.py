@@ -17,7 +17,6 @@ from shortloop.panel.kernels.reasons import EDGE
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
 
-__all__ = ["is_at_bound", "is_separated"]
 
 EXACT = 1e-10
 """Tolerance of bounds in linear programs (the solver takes no less), and rounding of directions."""

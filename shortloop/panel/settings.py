@@ -21,8 +21,6 @@ from shortloop.panel.models.wls import Wls
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
-__all__ = ["AnyModel", "DiagnosticsSettings", "GroupSettings", "InferenceSettings", "Panel"]
-
 # The one place that lists formats and models. Stages import by name the one that they need, and not this
 # module, so that a new one rebuilds no job.
 AnyInput = Annotated[CsvInput | CsvimportInput | ParquetInput | SimulatedInput, Field(discriminator="format")]

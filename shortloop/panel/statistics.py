@@ -10,20 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 
-__all__ = [
-    "CODES",
-    "COEFFICIENTS",
-    "FITS",
-    "LEVEL",
-    "PATHS",
-    "STATUSES",
-    "Statistics",
-    "Status",
-    "Terms",
-    "empty_statistics",
-    "merge_terms",
-]
-
 LEVEL = 0.95
 """Level of confidence intervals."""
 COEFFICIENTS = {

@@ -25,9 +25,6 @@ from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, import_from_project, in_project, project_directory
 from shortloop.store.store import Store
 
-__all__ = ["DryRun", "ServerNeeded", "dry_run", "run_without_server"]
-
-
 MADE_HERE = f"{PACKAGE}.script"
 
 

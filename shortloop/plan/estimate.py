@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from shortloop.plan.pipeline import PERHAPS, REUSE, Built
 
-__all__ = ["Estimate", "Name"]
-
 TRUSTED = 0.2  # of a job's units, from which on their pace says all
 
 

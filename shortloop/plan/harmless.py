@@ -22,8 +22,6 @@ from shortloop.store.store import Store, declare
 from shortloop.store.stored_job import StoredJob
 from shortloop.store.workdir import only_run
 
-__all__ = ["Declared", "declare_harmless"]
-
 LISTED = 6  # jobs in a message
 
 

@@ -13,8 +13,6 @@ from shortloop.plan.selection import Selection
 from shortloop.store.index import Index
 from shortloop.store.lookup import open_any
 
-__all__ = ["ASKED", "Part", "choose", "require_inputs"]
-
 ASKED = "you asked for it"  # reason of a forced rebuild
 LISTED = 12  # names in a message
 

@@ -24,22 +24,6 @@ from shortloop.stages.rows import number_of_rows
 from shortloop.stages.stage import STAGE_OF
 from shortloop.store.lookup import open_any, open_job
 
-__all__ = [
-    "BUILD",
-    "PERHAPS",
-    "REUSE",
-    "Built",
-    "BuiltDataset",
-    "Call",
-    "Jobs",
-    "Made",
-    "NotThereYet",
-    "Pipeline",
-    "Run",
-    "flat",
-    "follow",
-]
-
 DEFAULT = "default"  # exax's name of an unnamed dataset
 LISTED = 8  # names in a line
 NO_RESULT = Path()  # the folder of a job that is only planned

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.plain import Plain
-from shortloop.keys.code import at_one_moment
+from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.differences import is_open
 from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
@@ -22,8 +22,6 @@ from shortloop.store.inputs import known_content
 from shortloop.store.manifest import Manifest
 from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob, modules_of_objects
-
-__all__ = ["DECLARED", "Asked", "Lookup", "Planner", "asked_of_joblib", "reused"]
 
 
 class Asked(NamedTuple):

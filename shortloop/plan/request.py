@@ -27,17 +27,6 @@ from shortloop.store.lookup import open_any
 if TYPE_CHECKING:
     from shortloop.exax.submission import JobIds
 
-__all__ = [
-    "MODULES",
-    "Request",
-    "files_of",
-    "named_files",
-    "names_of",
-    "options_of",
-    "problem_of",
-    "request",
-    "unread_in",
-]
 
 MODULES = "modules"  # option that the frame adds for modules not named in code
 

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 
 from shortloop.base.errors import InputError
 
-__all__ = ["FAIL_FAST", "SELECTION", "Selection"]
-
 FAIL_FAST = "SHORTLOOP_FAIL_FAST"  # environment variable: start no job after a failed one
 SELECTION = "SHORTLOOP_SELECTION"  # environment variable with the selection of a run or plan
 

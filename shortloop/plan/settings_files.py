@@ -21,7 +21,6 @@ from shortloop.settings.changes import changed_name, changed_text
 if TYPE_CHECKING:
     from shortloop.store.index import Index
 
-__all__ = ["TAKE_OVER", "SettingsFile", "names_of_file"]
 
 TAKE_OVER = "SHORTLOOP_TAKE_OVER"
 """Variable that says, set to anything, that a file takes over a name that another one has."""

@@ -39,8 +39,6 @@ from shortloop.stages.fields import BEFORE, MANY, OPTIONAL, fields_of
 from shortloop.stages.inputs import File
 from shortloop.stages.stage import CollectingStage, Stage
 
-__all__ = ["Given", "Inputs", "Signature", "options_given", "signature_of"]
-
 
 @dataclass(frozen=True)
 class Inputs:

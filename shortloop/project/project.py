@@ -13,28 +13,6 @@ from typing import Protocol
 from shortloop.base.errors import InputError
 from shortloop.project.system_errors import if_writable, system_error, unreadable
 
-__all__ = [
-    "CELLS",
-    "CONFIGURATION",
-    "DELETED",
-    "FINISHED",
-    "SET_ASIDE",
-    "Configuration",
-    "cache_directory",
-    "configuration",
-    "configuration_file",
-    "import_from_project",
-    "in_project",
-    "job_directory",
-    "job_folders",
-    "keep",
-    "project_directory",
-    "running_configuration",
-    "runs_jobs",
-    "user_directory",
-    "write_atomically",
-]
-
 CONFIGURATION = "accelerator.conf"
 OF_A_JOB = ("build", "launch", "prepare", "analysis", "synthesis")
 CELLS = "notebook_cells"  # package of methods made from notebook cells

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 
 from shortloop.base.errors import InputError, JobFailed
 
-__all__ = ["FULL", "READ_ONLY", "if_writable", "need_files", "system_error", "system_error_in", "unreadable"]
-
 FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of writing to a full disk
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 """Codes of errors that writing gives where it is not allowed."""

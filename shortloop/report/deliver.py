@@ -15,17 +15,6 @@ from shortloop.plan.pipeline import Built
 from shortloop.project.project import configuration, write_atomically
 from shortloop.report.files import FIGURES, REPORT, TABLES
 
-__all__ = [
-    "SUMMARY",
-    "SUMMARY_VARIABLE",
-    "copy_files",
-    "copy_report",
-    "print_place",
-    "results_folder",
-    "run_summary",
-    "write_summary",
-]
-
 SUMMARY = "summary.json"
 SUMMARY_VARIABLE = "SHORTLOOP_SUMMARY"
 """Environment variable with the path of a second copy of the summary, as a sweep sets it for its runs."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-__all__ = ["FIGURES", "FORMATS", "REPORT", "TABLES", "FigureFormat"]
-
 REPORT = "report.html"
 FIGURES = "figures"
 """The folder of the figures, beside the page."""

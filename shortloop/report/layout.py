@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "LINE",
-    "PAD",
-    "TICK",
-    "Multiples",
-    "Scale",
-    "arrange",
-    "fractions",
-    "multiples",
-    "scale_of",
-    "short",
-    "subplots",
-]
 
 PAD = 0.06  # inches, at the edges and between panels
 LINE = 0.18  # inches, a line of text of 9 to 11 points

@@ -25,20 +25,6 @@ from shortloop.report.template import PAGE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Drawing",
-    "Page",
-    "PageFigure",
-    "PageLink",
-    "PageSection",
-    "PageTable",
-    "TableRow",
-    "csv_text",
-    "files_beside",
-    "html_of",
-    "only",
-    "slug",
-]
 
 T = TypeVar("T")
 Cell = str | float | int | bool | None

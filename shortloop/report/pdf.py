@@ -26,7 +26,6 @@ from shortloop.base.text import one_line
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Canvas", "Sheet", "document", "fitting", "width_of"]
 
 COMPRESSION = 1  # the best one takes seven times as long for a tenth less
 FONT = "mpl-data/fonts/ttf/DejaVuSans.ttf"

@@ -10,17 +10,6 @@ from typing import NamedTuple
 from shortloop.base.plain import Plain
 from shortloop.stages.results import Result
 
-__all__ = [
-    "ProvenanceRow",
-    "Source",
-    "board_link",
-    "flat",
-    "last_job",
-    "provenance_rows",
-    "source_of",
-    "thread_note",
-]
-
 ADDRESS = "http://localhost:8520"
 """Default address of ``ax board-server``. The board has no access control, so it must not listen where others
 can reach it; ``ax server`` itself listens on a socket, which browsers cannot open."""

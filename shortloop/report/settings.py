@@ -8,8 +8,6 @@ from pydantic import Field
 
 from shortloop.settings.base import Settings
 
-__all__ = ["ReportSettings"]
-
 
 class ReportSettings(Settings):
     """The report."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from shortloop.report.page import Page
 
-__all__ = ["ReportStage", "warm_up"]
-
 
 def warm_up() -> None:
     """Import what drawing needs, so that processes forked later share it."""

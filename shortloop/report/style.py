@@ -18,23 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.typing import RcKeyType
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "COLOURS",
-    "DARK",
-    "DIVERGING",
-    "DPI",
-    "GREY",
-    "SEQUENTIAL",
-    "VERMILION",
-    "WIDTH",
-    "encoded",
-    "import_matplotlib",
-    "new_figure",
-    "save",
-    "styled",
-]
 
 # Okabe & Ito (2008), told apart with any colour vision.
 BLACK, BLUE, VERMILION = "#000000", "#0072B2", "#D55E00"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PAGE"]
-
 CSS = """
 :root { color-scheme: light; --paper: #fff; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4;
   --tint: #f6f8fa; --blue: #0b5c94; }

@@ -35,8 +35,6 @@ from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint
 from shortloop.units.queue import PROGRESS
 
-__all__ = ["Order", "cores_of_jobs", "make", "order_for"]
-
 FAILED = "units of it failed"
 EARLIER_JOBS = 20  # that are asked for rows of units
 

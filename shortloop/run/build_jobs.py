@@ -18,7 +18,7 @@ from shortloop.exax.listener import slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.patches import preload
 from shortloop.exax.submission import Exax, Urd
-from shortloop.keys.code import at_one_moment
+from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
@@ -41,8 +41,6 @@ from shortloop.stages.records import EARLIER, RETRIED
 from shortloop.store.inputs import keep_hashes, note_locations, register
 from shortloop.store.store import Store, withdraw
 from shortloop.store.stored_job import StoredJob
-
-__all__ = ["Executor", "execute"]
 
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 WORTH_A_SHARE = 1.0  # s

@@ -32,8 +32,6 @@ from shortloop.store.inputs import keep_hashes, register
 from shortloop.store.store import Store
 from shortloop.store.workdir import only_run
 
-__all__ = ["begin_run", "earlier_notes", "run_pipeline"]
-
 PREPARE = "shortloop.prepare"
 ENDING, LOOK_EVERY = 5.0, 0.02  # s that a job may take to end when it was told to
 

@@ -9,8 +9,6 @@ from typing import cast
 
 from shortloop.exax import client
 
-__all__ = ["Turn"]
-
 
 class _Lock:
     """A lock that knows which thread holds it. Any thread may release it: a pipeline may build from threads.

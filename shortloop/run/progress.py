@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["Ended", "Event", "Listener", "Progress", "Reading", "Started", "terminal_width"]
 
 REFRESH = 4  # times a second
 SHORT, LONG = 21, 40  # characters for what is built

@@ -15,8 +15,6 @@ from shortloop.plan.planner import Asked, Planner
 from shortloop.plan.request import Request, request
 from shortloop.store.index import Place
 
-__all__ = ["Schedule"]
-
 LEAST, SHARE = 1.0, 0.05  # s, and share of the run, that planning anew may take
 UNKNOWN = 1.0  # s that a job takes if nothing is known of it
 

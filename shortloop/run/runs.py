@@ -23,18 +23,6 @@ from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import project_directory
 from shortloop.store.setup import setup_of
 
-__all__ = [
-    "CUT_OFF",
-    "RUNNING",
-    "JobOfRun",
-    "Recorder",
-    "RunRecord",
-    "read_run",
-    "read_runs",
-    "recorded",
-    "run_numbers",
-]
-
 FOLDER = "workdirs/.runs"
 CUT_OFF, RUNNING = "cut off", "running"
 FORMAT = 1

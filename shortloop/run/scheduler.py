@@ -25,8 +25,6 @@ from shortloop.stages.stage import Stage
 from shortloop.store.index import Place
 from shortloop.units.messages import SLICES
 
-__all__ = ["Job", "JobNeeds", "Machine", "Scheduler"]
-
 LOOK_EVERY = 0.02  # s, for a core to spare, while jobs could start
 ENDING = 10.0  # s that jobs may take to end
 OVERLAP = 2  # times the cores, for processes of all jobs together, most of which wait

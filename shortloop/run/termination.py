@@ -18,8 +18,6 @@ from shortloop.base.text import print_any_letter
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error
 
-__all__ = ["check_disk_space", "explain_errors", "print_error", "printed_errors", "signals_raise"]
-
 HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
 FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.

@@ -9,17 +9,6 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = [
-    "NAME",
-    "Name",
-    "Settings",
-    "StudySettings",
-    "false_to_none",
-    "has_free_keys",
-    "models_in",
-    "tag_of",
-]
-
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
 Name = Annotated[str, Field(pattern=NAME)]
 

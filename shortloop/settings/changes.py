@@ -16,18 +16,6 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 
-__all__ = [
-    "CHANGES_VARIABLE",
-    "Changes",
-    "changed_name",
-    "changed_text",
-    "field_keys",
-    "toml_key",
-    "toml_text",
-    "toml_value",
-    "value_of",
-]
-
 CHANGES_VARIABLE = "SHORTLOOP_CHANGES"  # environment variable with the changes, as JSON
 NAME = "name"
 NEED_QUOTES = frozenset("\"'[]{},\n")  # characters of text that must be quoted

@@ -17,7 +17,6 @@ from shortloop.base.errors import InputError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["ENGINE_GROUP", "ENGINE_TABLE", "ENGINE_VARIABLE", "EngineSettings", "engine_settings"]
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"  # e.g. ``dask``, or with an address: ``dask:tls://host:8786``
 ENGINE_TABLE = "engine"  # table of a settings file

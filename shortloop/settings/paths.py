@@ -8,8 +8,6 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 
-__all__ = ["SETTINGS_VARIABLE", "STUDY_VARIABLE", "expand_path", "written_path"]
-
 BESIDE = 1  # folders upwards, of what lies beside the project
 SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"  # environment variable for all build scripts
 STUDY_VARIABLE = "STUDY"  # environment variable for the built-in analyses

@@ -25,7 +25,6 @@ from shortloop.settings.record_by_kind import Tagged, with_offered
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["WrongSettings", "documented_fields", "explain", "read_settings", "settings_path"]
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -20,7 +20,6 @@ from shortloop.settings.base import Settings, models_in, tag_of
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-__all__ = ["Tagged", "with_offered"]
 
 PACKAGE = "shortloop"
 M = TypeVar("M", bound=BaseModel)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["SIZE", "Hasher", "content_of"]
 
 SIZE = references.SIZE
 """Bytes of a hash."""

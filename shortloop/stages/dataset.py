@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Dataset"]
-
 
 class Dataset(Protocol):
     """The part of exax's own datasets that stages need.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["exact_array", "is_exact"]
 
 NUMBERS = {bool, int, float, complex}
 SCALARS = {*NUMBERS, str, bytes}

@@ -14,8 +14,6 @@ from typing import Any, cast
 
 from shortloop.base.plain import Plain, copied
 
-__all__ = ["ARRAY", "AS_THEY_ARE", "NotPlain", "as_given", "with_types"]
-
 ARRAY = "array"
 """The type of an array of no axes, which would otherwise be read as a scalar."""
 AS_THEY_ARE = {bool, int, str, type(None)}

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.tables import Table
 
-__all__ = [
-    "Failures",
-    "Tried",
-    "check_missing",
-    "check_without_units",
-    "failed_units",
-    "message_of",
-    "missing",
-    "objects_with_failed",
-    "text_of",
-    "tried",
-    "with_failed",
-]
 
 HAVE_MISSING = "fcmMU"  # kinds of arrays that have a missing value: nan, NaT, an empty text
 STUCK = signal.SIGXCPU  # ends a process whose unit ignores its time limit

@@ -25,19 +25,6 @@ from shortloop.stages.stage import Job, Stage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = [
-    "BEFORE",
-    "MANY",
-    "ONE",
-    "OPTIONAL",
-    "REQUIRED",
-    "Fields",
-    "fields_of",
-    "hints_of",
-    "make_ready",
-    "typed_options",
-    "warm_up",
-]
 
 BEFORE = "before"
 """Name that methods have for the job which a job grows from."""

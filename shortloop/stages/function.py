@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.tables import Table
 
-__all__ = ["FoundUnits", "FunctionStage", "UnitsStage", "sorted_out", "stage_of_function"]
 
 UNIT, PARTITION = "unit", "partition"  # parameters that are no fields
 IMMUTABLE = (str, bytes, int, float, bool, type(None))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["digest_of_units", "ids_of_units"]
 
 ID_SIZE = 16  # bytes
 LARGE = 1 << 16  # bytes of an array of which only parts are hashed

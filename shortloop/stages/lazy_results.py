@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # build scripts look jobs up; most need no array
 
     from shortloop.stages.tables import DescribedTable, Table
 
-__all__ = ["Arrays", "KeptFrames", "ResultsByName", "Tables"]
 
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
 MASKED = ("Int", "UInt", "Float", "boolean")

@@ -14,8 +14,6 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 
-__all__ = ["KEEP", "NOT_IN_KEY", "STOP", "Hidden", "Needs", "bytes_of", "declared", "needs_of", "seconds_of"]
-
 STOP, KEEP = "stop", "keep"
 """How a job treats a failing unit: it ends, or keeps an error in place of the unit's values."""
 NOT_IN_KEY = ("cores", "memory", "retries", "timeout")

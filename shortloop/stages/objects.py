@@ -20,8 +20,6 @@ from shortloop.base.text import one_line
 from shortloop.stages.lazy_results import ResultsByName
 from shortloop.stages.records import OBJECT, DescribedObject, Pickled
 
-__all__ = ["Objects", "in_one_file", "loaded", "packed", "pickled", "refusal"]
-
 SHOWN = 200  # characters of an object in a record
 NOTEBOOK = "notebook_cells"
 MAIN = ("__main__", "__mp_main__")

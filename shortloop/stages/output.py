@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.records import Pickled
 
-__all__ = ["compute_row", "compute_unit", "computed", "lay_out", "write_output"]
 
 DPI = 200
 # Without when and with what a file was written.

@@ -24,32 +24,6 @@ if TYPE_CHECKING:
     from shortloop.stages.tables import DescribedTable
     from shortloop.stages.threads import Pool
 
-__all__ = [
-    "EARLIER",
-    "FAILED_UNITS",
-    "FORMAT",
-    "OBJECT",
-    "RECORD",
-    "RETRIED",
-    "ROWS",
-    "Array",
-    "Described",
-    "DescribedObject",
-    "DescribedOutside",
-    "OptionalEntries",
-    "Outside",
-    "Pickled",
-    "Record",
-    "axes_of",
-    "check_array_name",
-    "check_file_name",
-    "create_array",
-    "noted",
-    "reject",
-    "save_array",
-    "take_space",
-    "write_record",
-]
 
 RECORD = "record.json"
 ROWS = "units.rows"

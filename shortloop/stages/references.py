@@ -20,18 +20,6 @@ from typing import Any, TypeVar
 
 from shortloop.stages.inputs import File
 
-__all__ = [
-    "SIZE",
-    "References",
-    "changed",
-    "compute_watched",
-    "files_in",
-    "here",
-    "matching",
-    "refer_to",
-    "state_of_process",
-]
-
 MOST_MARKS = 20  # parts of names that are looked for in every text
 SIZE = 20
 """Bytes of a hash."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.objects import Objects
 
-__all__ = ["OtherFormat", "Result", "Setup", "Where", "bare_result", "open_result", "upstream"]
 
 LISTS = (None, ["tuple", {}])  # types of facts, as of `with_types`
 

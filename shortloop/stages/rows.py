@@ -25,19 +25,6 @@ if TYPE_CHECKING:
     from shortloop.stages.records import DescribedObject
     from shortloop.stages.tables import Table
 
-__all__ = [
-    "BEGIN",
-    "FOR_OTHERS",
-    "FOR_THIS_JOB",
-    "Row",
-    "number_of_rows",
-    "pack",
-    "read_rows",
-    "stacked",
-    "take_rows",
-    "unpack",
-    "write_rows",
-]
 
 FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
 """Follow the key of a row: True if another job may take it over by that key."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shortloop.stages.records import Outside
     from shortloop.stages.tables import Table
 
+
 __all__ = [
     "STAGE_OF",
     "CollectingStage",

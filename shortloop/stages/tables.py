@@ -24,25 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = [
-    "PANDAS",
-    "POLARS",
-    "UNIT",
-    "DescribedTable",
-    "Table",
-    "from_bytes",
-    "is_table",
-    "is_table_file",
-    "joined",
-    "libraries_of_tables",
-    "library_of",
-    "load",
-    "numbered_anew",
-    "read_table",
-    "save_table",
-    "to_bytes",
-    "unit_frame",
-]
 
 Table: TypeAlias = "pd.DataFrame | pl.DataFrame"
 PANDAS, POLARS = "pandas", "polars"

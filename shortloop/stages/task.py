@@ -19,8 +19,6 @@ from shortloop.stages.references import References, changed, files_in, refer_to,
 from shortloop.stages.results import Where, open_result
 from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
 
-__all__ = ["Folders", "Task", "costs_of", "folder_kept", "folders_of", "kind_of", "open_stage"]
-
 Folders = str | list[str] | None
 """Folder of a job, or of each of a list; None of an optional one that is not given."""
 

@@ -10,17 +10,6 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NotRequired, TypedDict
 
-__all__ = [
-    "VARIABLES",
-    "Found",
-    "Pool",
-    "check_single_thread",
-    "distinct",
-    "found_pools",
-    "set_single_thread",
-    "warm_up",
-]
-
 VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-__all__ = ["check_coverage", "indices_of", "keep_nothing", "keep_unit"]
-
 
 def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:
     """Index of a unit into each output that it fills."""

@@ -27,18 +27,6 @@ from shortloop.project.project import (
 from shortloop.store.notes import NOTED
 from shortloop.store.setup import json_object, setup_of
 
-__all__ = [
-    "BROKEN",
-    "CHECKPOINTS",
-    "UNFINISHED",
-    "foreign_server",
-    "kept_units",
-    "mend",
-    "own",
-    "repair_lists",
-    "tidy",
-]
-
 OWNER = ".owner"
 BROKEN = "post.broken.json"  # new name of an unreadable post.json
 UNFINISHED = "unfinished"  # empty file that marks an unfinished job

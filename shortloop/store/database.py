@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 
 from shortloop.base.errors import InputError
 
-__all__ = ["BROKEN", "FAILURES", "MEMORY", "Database", "Values", "connect", "may_write"]
-
 Values = tuple[str | int | float | None, ...]  # what the question marks of a statement stand for
 BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 """Codes of another layout, a damaged file, a file of another kind."""

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 
-__all__ = ["check_journal", "mapped_for_writing"]
-
 # What a database calls such a file, and how its own begins (bytes, and where).
 JOURNALS = {"-wal": (b"SQLite format 3\0", 0), "-journal": (b"SQLite format 3\0", 0), ".wal": (b"DUCK", 8)}
 SCAN_EVERY = 0.5  # s; a file that was mapped and written meanwhile is too young for its hash to be kept

@@ -17,8 +17,6 @@ from shortloop.store.integrity import States
 from shortloop.store.manifest import Manifest
 from shortloop.store.workdir import hidden_folder, project_at, project_name
 
-__all__ = ["Index", "Place", "Purpose", "Row"]
-
 OF_FORMAT = f"jobs_of_format_{FORMAT}"  # an index of jobs of another format is one of another layout
 LAYOUT = f"""
 begin immediate;

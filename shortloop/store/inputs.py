@@ -26,22 +26,6 @@ from shortloop.stages.inputs import unquoted
 from shortloop.store.hidden_changes import check_journal, mapped_for_writing
 from shortloop.store.notes import note
 
-__all__ = [
-    "Located",
-    "Tell",
-    "changed_unseen",
-    "check_located",
-    "content_of",
-    "is_unchanged",
-    "keep_hashes",
-    "known_content",
-    "last_place",
-    "locate",
-    "name_of",
-    "note_locations",
-    "register",
-]
-
 KEEP_EVERY = 1.0  # s
 YOUNG = ""  # in place of the hash of a file that may have changed again and look the same
 

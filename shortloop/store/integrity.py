@@ -24,22 +24,6 @@ from shortloop.keys.hashing import canonical, digest, hash_file
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
 from shortloop.store.manifest import MANIFEST, Manifest
 
-__all__ = [
-    "CONTENT",
-    "LOGS",
-    "NOTES",
-    "States",
-    "added_files",
-    "content_of_job",
-    "damage",
-    "dataset_content",
-    "hash_outputs",
-    "is_description",
-    "jobs_named",
-    "output_files",
-    "states_of",
-]
-
 CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
 """What hashes of contents look like."""
 READ_BY_NAME = (".npy", ".npz", ".pickle", ".pkl")

@@ -12,8 +12,6 @@ import warnings
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["WARNED", "is_first_warning", "keep_logs", "set_log_folder"]
-
 FORMAT = "%(asctime)s.%(msecs)03d %(levelname)s %(name)s: %(message)s"
 WARNED = re.compile("\x1e([^\x1f]*)\x1f([^\x1e]*)\x1e")
 """A warning of a process elsewhere: its place and its text, for the job, which knows those of all."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from shortloop.base.plain import Plain
     from shortloop.stages.records import Described, Record
 
-__all__ = ["Dimensions", "LoadedJob", "array_frame", "dataset", "dimensions", "facts_as_json"]
-
 
 class LoadedJob(Result):
     """A finished job, which was looked up and is not in the hands of a stage.

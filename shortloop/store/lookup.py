@@ -17,8 +17,6 @@ from shortloop.store.inputs import Located
 from shortloop.store.loaded import LoadedJob
 from shortloop.store.manifest import read_manifest
 
-__all__ = ["here", "load", "look_up", "open_any", "open_job"]
-
 
 def load(job: str, trusted: bool = False) -> LoadedJob:
     """Arrays and record of a job by its id; no server is needed.

@@ -19,20 +19,6 @@ from shortloop.stages.records import FORMAT, RECORD
 from shortloop.stages.tables import is_table_file
 from shortloop.store.notes import NOTED
 
-__all__ = [
-    "MANIFEST",
-    "OTHER_FORMAT",
-    "Change",
-    "Cost",
-    "Harmless",
-    "Manifest",
-    "NotOnDisk",
-    "is_outdated",
-    "manifest_problem",
-    "read_manifest",
-    "write_manifest",
-]
-
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]  # what a job took: a number by what it is of

@@ -8,17 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-__all__ = [
-    "NOTED",
-    "Note",
-    "buffer_notes",
-    "in_job_process",
-    "note",
-    "read_notes",
-    "take_notes",
-    "write_notes",
-]
-
 NOTED = ".notes"  # file in the folder of a job, until it is recorded
 VARIABLE = "SHORTLOOP_NOTES"  # of the environment, so that programs which a job starts note as well
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:  # a server asks for slices, and nothing else
     from shortloop.base.plain import Plain
     from shortloop.stages.results import Setup
 
-__all__ = ["Slices", "holds_slices", "json_object", "setup_of", "slices_configured", "sources_of", "wanted"]
-
 
 def setup_of(folder: Path) -> Setup:
     """Read exax's own record of a job; empty if it cannot be read."""

@@ -65,8 +65,6 @@ from shortloop.store.manifest import (
 from shortloop.store.setup import Slices, slices_configured
 from shortloop.store.stored_job import StoredJob, Writer, modules_of_objects
 
-__all__ = ["Dependencies", "Store", "declare", "withdraw"]
-
 
 class Store:
     """The finished jobs of the project's workdirs, whichever project made them.

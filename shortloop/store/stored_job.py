@@ -19,8 +19,6 @@ from shortloop.store.index import Index
 from shortloop.store.integrity import states_of
 from shortloop.store.manifest import MANIFEST, Manifest, NotOnDisk, write_manifest
 
-__all__ = ["StoredJob", "Writer", "modules_of_objects"]
-
 WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 

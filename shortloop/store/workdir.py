@@ -20,8 +20,6 @@ from shortloop.base.text import one_line
 from shortloop.project.project import CONFIGURATION, cache_directory, configuration, project_directory
 from shortloop.project.system_errors import FULL, READ_ONLY, if_writable
 
-__all__ = ["HELD", "HIDDEN", "hidden_folder", "is_gone", "only_run", "project_at", "project_name"]
-
 HIDDEN = ".shortloop"  # folder of a workdir; exax only looks at names of jobs
 
 

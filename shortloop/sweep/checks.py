@@ -18,8 +18,6 @@ from shortloop.plan.settings_files import SettingsFile
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
 
-__all__ = ["Checked", "check_combinations", "refusal"]
-
 SHOWN = 3  # combinations listed for each error
 PREFIX = "shortloop: "
 

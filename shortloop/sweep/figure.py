@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-__all__ = ["draw"]
 
 PANELS, COLUMNS = 12, 3
 HEIGHT = 1.45  # inches, of a panel

@@ -13,17 +13,6 @@ from shortloop.base.plain import Plain
 from shortloop.run.runs import JobOfRun
 from shortloop.sweep.grid import Combination, Grid
 
-__all__ = [
-    "Finding",
-    "FindingsOf",
-    "Outcome",
-    "csv_text",
-    "differing",
-    "findings_of",
-    "leaves",
-    "shown_number",
-]
-
 OF_THE_RUN = ("seconds", "built", "reused", "report", "files", "jobs")  # of a summary, not findings
 LONGEST = 20  # longer lists of numbers are curves, not findings
 NAMES = ("name", "kind", "term", "label", "specification")  # keys that name a table in a list

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from shortloop.base.errors import InputError
 from shortloop.settings.changes import Changes, field_keys, toml_key, toml_value, value_of
 
-__all__ = ["Axis", "Combination", "Grid", "parse_grid", "shown_value"]
-
 LONGEST = 80  # characters of the suffix of a settings name
 READABLE = 60  # of these, before the hash of a suffix that is too long
 HASH = 8

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from shortloop.sweep.findings import Outcome
 
-__all__ = ["Progress", "first_line"]
 
 TAIL = 4096  # bytes at the end of a run's output that contain its last line
 DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)  # progress of a run without a terminal

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from shortloop.base.errors import InputError
 from shortloop.exax.forked import Forked, fork_ax
 from shortloop.exax.server import Server, running_server
-from shortloop.keys.code import at_one_moment, code_state
+from shortloop.keys.code import code_state
+from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.methods import find_method, find_script, module_of
 from shortloop.plan.planner import DECLARED
 from shortloop.plan.request import MODULES
@@ -26,8 +27,6 @@ from shortloop.store.workdir import HELD
 from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
 from shortloop.sweep.progress import Progress
-
-__all__ = ["INTERRUPTED", "Runner", "edited_since", "runner"]
 
 INTERRUPTED = 130
 SHOW_EVERY = 0.25  # s

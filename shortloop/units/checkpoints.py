@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.stage import Stage
 
-__all__ = ["Checkpoint", "RowFiles", "clear_checkpoint", "take_good_units"]
 
 FILES = "files"
 FAILED = b"\2"

@@ -24,8 +24,6 @@ from shortloop.units.facts import Facts, check_alike, check_same_code, facts_her
 from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
 from shortloop.units.process_ends import unit_lost
 
-__all__ = ["Computing", "Received", "UnitFailed"]
-
 PATIENCE = 30.0  # s until the process of the engine listens
 LOOK_EVERY = 0.02  # s
 LOG_LINES = 25  # of the engine, in a message

@@ -22,16 +22,6 @@ from shortloop.keys.installed import version_of
 from shortloop.keys.own_code import PACKAGE
 from shortloop.stages.threads import found_pools
 
-__all__ = [
-    "EVENED_OUT",
-    "Facts",
-    "check_alike",
-    "check_same_code",
-    "facts_here",
-    "surroundings_here",
-    "with_surroundings",
-]
-
 EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
 """Variables with which machines of several kinds use the same kernels."""
 CHOOSE = ("numpy", "llvmlite")  # libraries that choose code for the processor when they are loaded

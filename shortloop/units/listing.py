@@ -26,8 +26,6 @@ from shortloop.store.manifest import read_manifest
 from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import INSIDE, OUTSIDE, Files
 
-__all__ = ["SETUP", "Listing", "list_needs"]
-
 SETUP, CODE_COPY = "setup.json", "method.tar.gz"  # exax writes them into the folder of each job
 HASH = 64  # digits of one
 

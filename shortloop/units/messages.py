@@ -16,27 +16,6 @@ if TYPE_CHECKING:
     from shortloop.units.facts import Facts
     from shortloop.units.node_cache import Piece
 
-__all__ = [
-    "HERE",
-    "SLICES",
-    "STALE",
-    "Asked",
-    "AskedOfEngine",
-    "EngineNote",
-    "Failure",
-    "JobWork",
-    "Mirrored",
-    "Missing",
-    "Needs",
-    "Order",
-    "Parcel",
-    "Printed",
-    "Reply",
-    "UnitsDone",
-    "Work",
-    "engine_of_run",
-    "note_file",
-]
 
 STALE = b"stale"
 """Answer of a forkserver whose loaded code has changed: a new one is needed."""

@@ -25,23 +25,6 @@ from blake3 import blake3
 
 from shortloop.keys.hashing import hash_file
 
-__all__ = [
-    "DAMAGED",
-    "FOLDER_VARIABLE",
-    "GAP",
-    "INSIDE",
-    "LIMIT_VARIABLE",
-    "OUTSIDE",
-    "Files",
-    "Mirror",
-    "NodeCache",
-    "Piece",
-    "check_place",
-    "folder_of_node",
-    "limit_of_node",
-    "machine",
-]
-
 FOLDER_VARIABLE = "SHORTLOOP_NODE_CACHE"
 LIMIT_VARIABLE = "SHORTLOOP_NODE_CACHE_GB"
 GB = 1e9

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from shortloop.base.errors import TransientError
 
-__all__ = ["Computed", "ends_with_this", "forks_end_with_this", "how_ended", "job_lost", "unit_lost"]
-
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["PROGRESS", "Batches", "Units"]
-
 PROGRESS = ".progress"
 """File of a running job: share of its units that is done, from 0.000 to 1.000, number being computed, and
 number left."""

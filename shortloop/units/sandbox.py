@@ -25,16 +25,6 @@ from shortloop.store.lookup import here
 from shortloop.units.messages import JobWork, Mirrored
 from shortloop.units.node_cache import INSIDE, OUTSIDE
 
-__all__ = [
-    "check_refused",
-    "enter_sandbox",
-    "explained",
-    "original",
-    "sandboxed",
-    "translated",
-    "where_of",
-]
-
 ABSENT = "the node of this worker has not the project, but only what the job's key knows of"
 HINT = "give the file as an input, as `run.file(…)` does, or declare it in `depend_extra` of the method"
 STAYS = "what is changed on the node of this worker stays there, where other jobs would find it"

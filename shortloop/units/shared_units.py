@@ -36,8 +36,6 @@ from shortloop.units.node_cache import folder_of_node
 from shortloop.units.process_ends import ends_with_this
 from shortloop.units.sandbox import check_refused
 
-__all__ = ["UnitFile", "Written", "can_be_written", "open_shared", "withdraw", "write_units"]
-
 WORTH = 32_000_000  # bytes of data of all units from which on a file is worth it
 UNPACKED = 4.0  # bytes in memory per byte of an input file
 CHECKED = 16  # units that are read again, and compared

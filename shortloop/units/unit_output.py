@@ -22,7 +22,6 @@ from shortloop.store.job_logs import WARNED, is_first_warning
 if TYPE_CHECKING:
     from shortloop.stages.stage import Stage
 
-__all__ = ["ENDING", "PrintedUnit", "UnitOutput", "flush_output", "keep_printed", "printed_units"]
 
 FOLDER, ENDING = "OUTPUT", ".units"
 FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY  # to append: programs of the job write as well

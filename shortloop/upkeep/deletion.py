@@ -23,8 +23,6 @@ from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone, only_run
 from shortloop.upkeep.inventory import Entry
 
-__all__ = ["delete", "idle_project", "old_parts", "pipelines_of", "to_delete"]
-
 KEPT = {"setup.json", MANIFEST, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
 

@@ -27,18 +27,6 @@ from shortloop.store.manifest import (
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
-__all__ = [
-    "STATES",
-    "Entry",
-    "Problem",
-    "check_all",
-    "check_inputs",
-    "entry_of",
-    "inventory",
-    "missing",
-    "needed",
-]
-
 STATES = {
     "current": "in the latest run of a pipeline",
     "needed": "a current job was made from it, or its pipeline has not finished yet",

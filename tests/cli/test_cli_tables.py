@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shortloop.base.errors import InputError
-from shortloop.cli.tables import ago, amount, duration, parse_age, parse_size, print_table
+from shortloop.base.text import duration
+from shortloop.cli.tables import ago, amount, parse_age, parse_size, print_table
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ from shortloop.eeg.checks.quality import warn_of_quality
 from shortloop.eeg.checks.same_trials import refuse_same_features
 from shortloop.eeg.data import Epochs, Features
 
-__all__ = ["check_epochs", "check_features"]
-
 
 def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
     """Check one participant's epochs in one phase."""

@@ -15,20 +15,6 @@ from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.summary import RecordingSummary
 from shortloop.stages.inputs import File
 
-__all__ = [
-    "Refuse",
-    "check_alike",
-    "check_scales",
-    "check_trials",
-    "class_told_by_run",
-    "describe_runs",
-    "in_one_run",
-    "raise_first",
-    "refuse_repeated",
-    "trials_by_run",
-    "uneven_classes",
-]
-
 Refuse = Callable[[InputError], None]
 """Called with each problem; if it returns, the check goes on and finds the others."""
 

@@ -12,8 +12,6 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["NAME", "Participant", "alike", "as_written", "composed", "few", "key_of", "natural"]
-
 NAME = re.compile(r"[^\W_](?:[\w .+'-]*[\w.+'-])?")  # letters of any script, digits, some signs and spaces
 
 

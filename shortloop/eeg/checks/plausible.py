@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from shortloop.base.errors import InputError
 
-__all__ = ["FAR", "SECONDS", "check_rate", "in_seconds", "nominal", "same_rate"]
-
 T = TypeVar("T")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}  # factor of each unit
 FAR = 100.0  # s; no epoch reaches further from its event, and windows in ms mostly do

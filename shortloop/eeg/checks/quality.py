@@ -13,8 +13,6 @@ from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.participants import few, key_of
 from shortloop.eeg.data import Epochs
 
-__all__ = ["refuse_other_units", "typical_amplitude", "warn_of_codes", "warn_of_quality"]
-
 # A channel is flat if it varies by no more than rounding, relative to the usual span or to its own offset.
 ROUNDING = 1e-10
 MOST = 0.5  # of the trials; a channel that is flat in fewer was loose for a while

@@ -12,15 +12,6 @@ from blake3 import blake3
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 
-__all__ = [
-    "feature_digests",
-    "overlaps",
-    "refuse_same_features",
-    "refuse_shared",
-    "trial_digests",
-    "warn_of_twins",
-]
-
 Digests = Sequence[bytes | None]
 MARKS = 8  # samples along each axis of a trial that are compared first
 TWINS = 0.05  # s; no stimulus is repeated so fast, but codes bounce, and several devices mark one picture

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
 
-__all__ = ["RecordingSummary", "summarize"]
 
 _LISTS = ("channels", "accounts", "warnings", "names", "times", "runs")
 

@@ -19,15 +19,6 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models
 from shortloop.eeg.decoding.votes import copy_features, count_votes
 
-__all__ = [
-    "StackedWeights",
-    "apply_weights",
-    "apply_weights_within",
-    "refit_and_apply",
-    "stack_weights",
-    "warm_up",
-]
-
 
 @dataclass(frozen=True)
 class StackedWeights:

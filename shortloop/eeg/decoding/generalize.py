@@ -22,8 +22,6 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score
 
-__all__ = ["retrained_scores"]
-
 
 def retrained_scores(
     train: FloatArray,

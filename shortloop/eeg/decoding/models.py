@@ -11,8 +11,6 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.metrics.auc import log_odds
 
-__all__ = ["NO_MODEL", "BinModels", "Fitted"]
-
 NO_MODEL = -1
 """Predicted class of a trial whose fold has no model."""
 

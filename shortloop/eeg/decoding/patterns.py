@@ -6,8 +6,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["activation_patterns"]
-
 
 def activation_patterns(
     x: FloatArray,

@@ -7,8 +7,6 @@ import numpy as np
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import IntArray
 
-__all__ = ["permuted_labels", "subsampled"]
-
 
 def permuted_labels(
     labels: IntArray,

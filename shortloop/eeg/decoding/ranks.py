@@ -10,8 +10,6 @@ from shortloop.eeg.decoding.apply import StackedWeights, stack_weights
 from shortloop.eeg.decoding.metrics.auc import log_odds, rank_rows, rank_type
 from shortloop.eeg.decoding.selection.scaling import zscore
 
-__all__ = ["rank_weights", "rank_weights_within", "ranked_classes"]
-
 
 def ranked_classes(n_classes: int) -> int:
     """Number of classes whose decisions are ranked: one of two, because both give the same ranks."""

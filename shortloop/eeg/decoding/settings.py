@@ -9,8 +9,6 @@ from pydantic import Field
 from shortloop.eeg.score import Score
 from shortloop.settings.base import Settings
 
-__all__ = ["DecodingSettings"]
-
 
 class DecodingSettings(Settings):
     """Cross-validation, feature selection, scaling and the score, the same for every estimator."""

@@ -17,8 +17,6 @@ from shortloop.eeg.decoding.selection.kernels import LAYOUTS
 from shortloop.eeg.decoding.selection.scaling import moments, zscore
 from shortloop.eeg.decoding.settings import DecodingSettings
 
-__all__ = ["FoldModel", "fold_models", "train_bin", "warm_up"]
-
 
 @dataclass(frozen=True)
 class FoldModel:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["copy_features", "count_votes"]
-
 
 @numba.njit(cache=True)
 def copy_features(rows, features, some, squares):  # type: ignore[no-untyped-def]

@@ -9,8 +9,6 @@ from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.bins import OneTrial, baseline_samples, epoch_bins, features_per_trial
 from shortloop.eeg.features.settings import AmplitudeSettings
 
-__all__ = ["amplitude_features"]
-
 
 def amplitude_features(
     epochs: Epochs,

@@ -12,15 +12,6 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.features.settings import AmplitudeSettings, PowerSettings
 
-__all__ = [
-    "OneTrial",
-    "baseline_samples",
-    "bin_samples",
-    "check_bins_fit",
-    "epoch_bins",
-    "features_per_trial",
-]
-
 OneTrial = Callable[[FloatArray], FloatArray]
 """Features (bins, features) of the signal (channels, samples) of a trial."""
 

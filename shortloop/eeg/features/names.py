@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["channels_of", "frequencies_of", "squared"]
-
 FREQUENCY = re.compile(r" (\S+) Hz point \d+$")
 WITHOUT_SQUARE = ("", "1", "a.u.")  # units
 WITHIN = re.compile(r" (?:\S+ ms|\S+ Hz point \d+)$")

@@ -13,9 +13,6 @@ from shortloop.eeg.features.bins import OneTrial, epoch_bins, features_per_trial
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.features.settings import PowerSettings
 
-__all__ = ["frequencies", "power_features"]
-
-
 # One matrix product serves this many neighbouring points ...
 BLOCK = 8
 # ... and all frequencies whose wavelets are at least this much as long as the longest of them.

@@ -7,8 +7,6 @@ from pydantic import Field, field_validator, model_validator
 from shortloop.eeg.checks.plausible import in_seconds
 from shortloop.settings.base import Settings, false_to_none
 
-__all__ = ["AmplitudeSettings", "FeatureSettings", "PowerSettings"]
-
 
 class AmplitudeSettings(Settings):
     """Amplitude features: baseline-corrected, low-passed signal, cut into bins of samples."""

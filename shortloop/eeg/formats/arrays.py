@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.feature_trials import Found
 
-__all__ = ["ArraysInput"]
 
 KEYS = ("X", "y", "names", "t")
 

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.formats.feature_trials import Found
     from shortloop.eeg.formats.sessions import Part
 
-__all__ = [
-    "FeaturesInput",
-    "FilesInput",
-    "GeneratedInput",
-    "InputSettings",
-    "Patterns",
-    "RecordedInput",
-    "all_named",
-    "none_other",
-]
 
 Patterns = tuple[str, ...]
 

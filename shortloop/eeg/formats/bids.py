@@ -23,8 +23,6 @@ from shortloop.eeg.formats.files.find import Named, files_in, is_recording
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.edf import in_its_encoding
 
-__all__ = ["BidsInput", "choosing", "first_version", "recordings_of", "task_of", "versions_of"]
-
 RECORDINGS = (".edf", ".bdf", ".vhdr", ".set", ".fif")
 OF_CTF = ".ds"  # recordings that are folders
 # Suffixes of files that describe a recording.

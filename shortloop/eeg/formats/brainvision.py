@@ -11,8 +11,6 @@ from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.brainvision import declared, pointed_to
 
-__all__ = ["BrainvisionInput"]
-
 
 class BrainvisionInput(SignalInput, FilesInput):
     """BrainVision recordings; `files` names the headers.

@@ -27,8 +27,6 @@ from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
-__all__ = ["CsvInput"]
-
 BYTES = 8  # in memory, for each byte of text
 SHOWN = 50  # names in a message
 

@@ -13,8 +13,6 @@ from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.edf import EdfHeader, declared, in_its_encoding, is_bdf
 
-__all__ = ["EdfInput"]
-
 
 class EdfInput(SignalInput, FilesInput):
     """EDF, EDF+, BDF and BDF+ recordings.

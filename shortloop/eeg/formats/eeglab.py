@@ -10,8 +10,6 @@ from pydantic import Field
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 
-__all__ = ["EeglabInput"]
-
 
 class EeglabInput(SignalInput, FilesInput):
     """EEGLAB datasets, continuous or epoched, saved by any version of MATLAB.

@@ -10,8 +10,6 @@ import numpy as np
 from shortloop.base.errors import InputError
 from shortloop.base.mapped_array import Span
 
-__all__ = ["Found", "refuse_labels_among_features"]
-
 MONOTONE = 16  # trials; the chance that so many are in order is 1e-13 per feature
 FEWEST = 10  # trials; in fewer, two values may match two classes by chance
 

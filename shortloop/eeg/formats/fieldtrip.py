@@ -19,7 +19,6 @@ from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["FieldtripInput", "code_columns", "in_words", "table_of"]
 
 METRES = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
 TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar": "grad", "meggrad": "grad"}

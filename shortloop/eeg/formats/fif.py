@@ -13,8 +13,6 @@ from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks, declared
 
-__all__ = ["FifInput"]
-
 
 class FifInput(SignalInput, FilesInput):
     """Recordings and epochs that MNE saved, in one file or split into several."""

@@ -16,8 +16,6 @@ from shortloop.eeg.formats.files.find import ENDINGS, Named, files_in, is_record
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.formats.signals import SignalInput
 
-__all__ = ["MneInput"]
-
 OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}  # files beside, as MNE expects them
 ALONE = (".gdf", ".edf", ".bdf", ".nedf")  # recordings in one file, whatever else has their name
 OF_PERSYST = (

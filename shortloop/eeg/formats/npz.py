@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.sessions import Part
 
-__all__ = ["NpzInput"]
 
 SOME = 20  # trials in which codes are looked for
 KEYS = ("X", "y", "t", "ch")

@@ -23,9 +23,6 @@ from shortloop.eeg.formats.files.process import located, read_apart, reading, st
 from shortloop.eeg.formats.files.recognised import explain_other_format
 from shortloop.eeg.formats.sessions import join
 
-__all__ = ["read_epochs", "read_features", "start_reading_features"]
-
-
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
 
 

@@ -24,8 +24,6 @@ from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.formats.xdf import XdfInput
 
-__all__ = ["AnyInput"]
-
 AnyInput = Annotated[
     SimulatedInput
     | ThesisInput

@@ -21,8 +21,6 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.epochs.dropped import all_left_out
 from shortloop.eeg.formats.epochs.positions import mean_positions
 
-__all__ = ["Part", "join", "kept_channels", "refuse_unknown"]
-
 PARALLEL = 10  # trials; two files that share so many onsets do not by chance
 SHARED = 0.9  # of the trials: a few may be left out of one file
 

@@ -18,7 +18,6 @@ from shortloop.eeg.headers.units import scale_to_volts
 if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
 
-__all__ = ["SignalInput"]
 
 FDT_BYTES = 4  # of each sample in .fdt
 SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, ".vhdr": brainvision.declared}

@@ -16,7 +16,6 @@ from shortloop.eeg.headers.units import Unit
 if TYPE_CHECKING:
     from shortloop.eeg.formats.feature_trials import Found
 
-__all__ = ["TableInput"]
 
 BYTES = 8  # in memory, for each byte of text
 SHOWN = 20  # names in a message

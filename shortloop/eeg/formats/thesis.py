@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.formats.feature_trials import Found
 
-__all__ = ["ThesisInput"]
 
 FIELDS = ("category_name", "feature_name", "feature")
 

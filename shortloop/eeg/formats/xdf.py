@@ -19,8 +19,6 @@ from shortloop.eeg.formats.base import FilesInput, Patterns
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
 
-__all__ = ["XdfInput", "eeg_streams"]
-
 UNPACKED = 8  # bytes in memory for each of the file: samples of 2 bytes, as doubles, and their times
 PAUSE = 0.5  # s without a sample: the recording was interrupted
 BLOCK = 1.0  # s of time stamps whose median is taken, which jitter does not move

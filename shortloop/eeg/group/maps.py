@@ -8,18 +8,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = [
-    "MEAN_RESOLUTION",
-    "SD_RESOLUTION",
-    "TRUE",
-    "draw_rows",
-    "drawn_maps",
-    "leave_one_out_z",
-    "one_sample_t",
-    "own_level",
-    "sign_flips",
-]
-
 SD_RESOLUTION = 1e-3
 """Standard deviations below this count as this, percentage points: one trial of an ordinary study moves a
 score by more, and rounding moves it by far less."""

@@ -10,8 +10,6 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.settings import NullName
 from shortloop.eeg.score import Score
 
-__all__ = ["MapStatistics"]
-
 
 @dataclass(frozen=True)
 class MapStatistics:

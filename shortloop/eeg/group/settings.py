@@ -9,17 +9,6 @@ from pydantic import Field
 
 from shortloop.settings.base import Settings
 
-__all__ = [
-    "NULLS",
-    "RETRAINED",
-    "SHARED_TRAINING",
-    "TOO_SMALL",
-    "GroupSettings",
-    "NullName",
-    "error_rate",
-    "limits_note",
-]
-
 RETRAINED = 19
 """Trainings on shuffled labels of each participant, where many cost about one. With 9, effects are found
 about as often; with 4, hardly less often."""

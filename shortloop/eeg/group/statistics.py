@@ -15,8 +15,6 @@ from shortloop.eeg.group.result import MapStatistics
 from shortloop.eeg.group.settings import GroupSettings, limits_note
 from shortloop.eeg.score import Score
 
-__all__ = ["TIE_TOLERANCE", "group_statistics", "label_clusters", "max_cluster_mass", "smooth_maps"]
-
 TIE_TOLERANCE = 1e-10
 """Null statistics that fall short of the observed one by less than this, relatively, count as equal to it.
 Statistics that are equal on paper (a flip and its mirror, the same shuffle drawn twice, participants in

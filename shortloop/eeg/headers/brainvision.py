@@ -7,8 +7,6 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 
-__all__ = ["declared", "pointed_to", "units_of"]
-
 POINTERS = ("DataFile", "MarkerFile")
 SAMPLE_BYTES = {"INT_16": 2, "UINT_16": 2, "INT_32": 4, "IEEE_FLOAT_32": 4, "IEEE_FLOAT_64": 8}
 FIELD = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)

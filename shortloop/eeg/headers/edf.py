@@ -9,8 +9,6 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 
-__all__ = ["READERS", "EdfHeader", "declared", "in_its_encoding", "is_bdf"]
-
 READERS = ("RawEDF", "RawBDF")  # MNE's classes of recordings from such files
 
 BYTES_OF_SAMPLE = 4  # in memory, for each byte in the file

@@ -10,8 +10,6 @@ from typing import IO, cast
 
 from shortloop.base.errors import InputError
 
-__all__ = ["BYTES", "EPOCHS", "EVOKED", "PACKED", "RAW", "blocks", "declared"]
-
 PACKED, BYTES = 10, 4  # in memory, for each byte of a packed file and of samples of two bytes
 BYTES_OF_FLOAT = 2  # in memory, for each byte in the file
 TAG = struct.Struct(">4i")  # kind, type, size of what follows, next

@@ -12,8 +12,6 @@ from typing import IO, Any
 
 from shortloop.base.errors import InputError
 
-__all__ = ["declared", "is_hdf5", "load_variables", "read_struct", "variables"]
-
 HEADER_BYTES = 128
 LEVEL_5 = 1  # version in the header
 TAG_BYTES = 8

@@ -13,8 +13,6 @@ import numpy as np
 
 from shortloop.base.mapped_array import Span
 
-__all__ = ["NotMappable", "Struct", "open_struct"]
-
 HEADER_BYTES = 128
 VERSION = b"\x00\x01IM"  # level 5, little-endian
 ELEMENT = struct.Struct("<2I")

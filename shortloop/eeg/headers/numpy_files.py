@@ -13,7 +13,6 @@ from shortloop.base.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["array_in", "as_text", "declared", "refuse_missing", "refuse_other_types", "shape_and_type"]
 
 DOUBLE = 8  # bytes
 TEXTS = {"y": "labels", "ch": "names of channels", "names": "names of features"}  # arrays of text

@@ -17,8 +17,6 @@ from pydantic import BeforeValidator
 from shortloop.eeg.headers.brainvision import units_of
 from shortloop.eeg.headers.edf import READERS, EdfHeader
 
-__all__ = ["VOLTS", "Unit", "VoltUnit", "scale_to_volts", "unit_named", "voltages"]
-
 VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
 
 BASES = {"v": "V", "volt": "V", "volts": "V", "t": "T", "tesla": "T"}

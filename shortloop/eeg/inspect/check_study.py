@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.study.schema import Study
 
-__all__ = ["open_all"]
 
 Facts = dict[str, Any]
 NOTES = 20  # that are shown

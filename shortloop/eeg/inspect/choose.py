@@ -23,8 +23,6 @@ from shortloop.eeg.inspect.format_options import EVENT_COLUMN
 from shortloop.eeg.inspect.rules import name_means
 from shortloop.eeg.inspect.scan import Scan, read_recordings
 
-__all__ = ["epochs_of", "scan_recordings", "window_of"]
-
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
 BEFORE, AFTER = -0.2, 0.8

@@ -15,17 +15,6 @@ from shortloop.eeg.inspect.names import unique
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning
 
-__all__ = [
-    "Classes",
-    "EventNames",
-    "are_in_turn",
-    "by_phase",
-    "find_classes",
-    "matching",
-    "phases_in",
-    "sections_in",
-]
-
 T = TypeVar("T")
 EventNames = dict[str, dict[str, list[str]]]
 """Names in the recordings of each phase and of each event without the word of the phase."""

@@ -20,8 +20,6 @@ from shortloop.eeg.inspect.recording import Recorded, parallel_map
 from shortloop.eeg.inspect.rules import as_name, name_means
 from shortloop.eeg.inspect.scan import Scan
 
-__all__ = ["People", "drop_incomplete", "read_features"]
-
 POWER = ("freq", "hz", "pow")  # parts of names of features of power
 ARRAY = ".npy"
 People = Mapping[tuple[str, str], frozenset[str]]

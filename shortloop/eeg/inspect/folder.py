@@ -17,8 +17,6 @@ from shortloop.eeg.formats.files.find import is_recording, may_be_recording
 from shortloop.eeg.formats.files.recognised import ONE_ARRAY, Kind, recognised
 from shortloop.eeg.inspect.format_options import feature_table_settings, recording_settings
 
-__all__ = ["BIDS", "FEATURES", "Folder", "find_recordings", "settings_of", "single_recording"]
-
 BIDS = "bids"
 FEATURES = frozenset({"thesis", "arrays", "table"})
 """Formats of ready-made features, where a file has one phase and one kind of features."""

@@ -40,17 +40,6 @@ from shortloop.eeg.formats.xdf import eeg_streams
 from shortloop.eeg.headers.mat import read_struct, variables
 from shortloop.eeg.inspect.rules import are_kinds
 
-__all__ = [
-    "EVENT_COLUMN",
-    "choices_of",
-    "counts_samples",
-    "feature_table_settings",
-    "labels_in",
-    "markers_in",
-    "options_of",
-    "recording_settings",
-]
-
 MOST = 12  # codes of a column of events
 FEWEST = 4  # trials of each code or class
 SHOWN = 6  # names or values that are listed

@@ -14,8 +14,6 @@ from shortloop.eeg.checks.participants import NAME, alike, composed, natural
 from shortloop.eeg.formats.files.find import ENDINGS, PLACE, find_files
 from shortloop.eeg.inspect.rules import PHASES, as_name, name_means
 
-__all__ = ["BAD_NAME", "DIFFER_BY_CASE", "ONLY", "NamedFiles", "read_names", "unique"]
-
 Place = tuple[int, int | None]
 """Where the participant's name is: the folder, counted upwards from the file name (0), and the number of the
 word in it; None: the whole name of the folder."""

@@ -20,8 +20,6 @@ from shortloop.eeg.inspect.summary import describe, describe_left_out
 from shortloop.settings.changes import toml_key, toml_value
 from shortloop.settings.paths import written_path
 
-__all__ = ["look"]
-
 WIDTH = 100
 CLASSES = "classes = []"
 TRAIN = '# train = ""'

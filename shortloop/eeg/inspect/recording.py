@@ -20,8 +20,6 @@ from shortloop.eeg.formats.files.process import read_apart, reading
 from shortloop.eeg.formats.files.recognised import explain_other_format
 from shortloop.eeg.formats.signals import SignalInput
 
-__all__ = ["Recorded", "parallel_map", "read_recording", "warm_up"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 BESIDE_BYTES = 4  # in memory, for each byte of a file beside a recording

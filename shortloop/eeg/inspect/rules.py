@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-__all__ = ["PHASES", "are_kinds", "as_name", "event_means", "has_meaning", "name_means"]
-
 
 class Rule(NamedTuple):
     """The meaning of words, a regular expression that they match in lower case, and an example."""

@@ -21,8 +21,6 @@ from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, read_names
 from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
 from shortloop.eeg.inspect.rules import as_name
 
-__all__ = ["NO_SIGNAL", "Scan", "read_recordings"]
-
 NO_SIGNAL = re.compile(
     r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d"
     r"|exg(?! channel)|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"

@@ -11,8 +11,6 @@ from shortloop.eeg.inspect.folder import Folder
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.scan import Scan
 
-__all__ = ["describe", "describe_left_out"]
-
 FEW = 8  # items that are listed
 MANY = 20  # other files, of which the number is given
 

@@ -26,8 +26,6 @@ from shortloop.report.provenance import source_of, thread_note
 from shortloop.stages.inputs import renamed
 from shortloop.stages.results import Result, upstream
 
-__all__ = ["OtherJobs", "collect"]
-
 Names = Mapping[str, Sequence[str]]
 
 

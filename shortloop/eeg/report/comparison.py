@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["compare_scores"]
 
 PERCENT = SCORES["balanced-accuracy"]
 

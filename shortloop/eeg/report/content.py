@@ -16,16 +16,6 @@ from shortloop.report.provenance import Source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "WORDS",
-    "Confusion",
-    "Evoked",
-    "Individual",
-    "KindResult",
-    "Patterns",
-    "ReportContent",
-    "mean_of_known",
-]
 
 WORDS = "words"
 """Key of the settings with the words of a methods section for them; see `Study.for_report`."""

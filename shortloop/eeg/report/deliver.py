@@ -18,8 +18,6 @@ from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
 from shortloop.run.progress import terminal_width
 
-__all__ = ["deliver"]
-
 INDENT = "  "
 
 

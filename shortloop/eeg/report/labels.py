@@ -10,18 +10,6 @@ from shortloop.eeg.score import Score
 if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for that
     from shortloop.eeg.group.result import MapStatistics
 
-__all__ = [
-    "SCORES",
-    "chance_text",
-    "letter_of",
-    "limit_text",
-    "p_alone",
-    "p_text",
-    "readable",
-    "scaled",
-    "score_label",
-    "score_text",
-]
 
 SCORES: dict[Score, str] = {
     "balanced-accuracy": "Balanced accuracy (%)",

@@ -32,7 +32,6 @@ from shortloop.report.provenance import provenance_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Panel", "page_of", "panels"]
 
 SECTIONS: tuple[Section, ...] = (
     decoding_over_time.SECTION,

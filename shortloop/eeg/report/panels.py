@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
     from numpy.typing import NDArray
 
-__all__ = [
-    "Limits",
-    "colour_bar",
-    "colour_bar_below",
-    "colour_limits",
-    "draw_cells",
-    "draw_map",
-    "map_shape",
-]
 
 NARROW = 1.6  # inches: a shorter bar has room for three numbers
 Limits = tuple[float, float, bool]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EVOKED"]
 
 READS = tuple(each.name for each in fields(Evoked) if each.name != "sources")
 CHANNELS = 5

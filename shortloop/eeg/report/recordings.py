@@ -13,8 +13,6 @@ from shortloop.eeg.report.sentences import counted, numbers, spread, window
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow, csv_text
 
-__all__ = ["dropped_trials", "preparation", "recordings_table"]
-
 Recording = Mapping[str, Any]
 FORMATS = {
     "edf": "EDF",

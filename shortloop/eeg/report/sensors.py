@@ -13,18 +13,6 @@ from shortloop.base.types import FloatArray
 from shortloop.eeg.formats.epochs.positions import mean_positions
 from shortloop.stages.results import Result
 
-__all__ = [
-    "Positions",
-    "Sensors",
-    "Topography",
-    "measures",
-    "positions_of",
-    "responses",
-    "sensors_of",
-    "topography_of",
-    "types_of",
-]
-
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of all others V
 NAMES = {"T": "mag", "T/m": "grad", "V": "eeg", "V/m²": "csd"}
 ELECTRODES = {"eeg": "EEG", "seeg": "sEEG", "ecog": "ECoG", "dbs": "DBS"}

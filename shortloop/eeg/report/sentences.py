@@ -13,23 +13,6 @@ from shortloop.eeg.report.labels import chance_text, p_text
 from shortloop.eeg.report.sensors import measures
 from shortloop.eeg.report.times import TimeScale
 
-__all__ = [
-    "corrected",
-    "counted",
-    "during",
-    "folds_without",
-    "limits",
-    "mean_score",
-    "null_word",
-    "numbers",
-    "overview",
-    "significance",
-    "spread",
-    "statistic",
-    "transfer",
-    "window",
-]
-
 SCORES = {
     "balanced-accuracy": "balanced accuracy, the mean over classes of recall, in percent",
     "accuracy": "accuracy, the share of trials that are called what they are, in percent",

@@ -18,16 +18,6 @@ from shortloop.report.page import csv_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "confidence_half_width",
-    "effect_parts",
-    "effect_text",
-    "group_findings",
-    "participant_scores",
-    "participant_table",
-    "participants_csv",
-    "statistics_csv",
-]
 
 LEVEL = 0.95
 LARGEST = 100  # Cohen's d that is printed

@@ -13,7 +13,6 @@ from shortloop.eeg.report.content import KindResult
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-__all__ = ["TimeScale", "bin_edges", "edges_of", "plane_of", "scale_of", "time_scale"]
 
 MS_UP_TO = 2.0  # seconds: longer epochs read better in seconds
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
     from shortloop.eeg.features.settings import AmplitudeSettings
 
-__all__ = ["Amplitude"]
-
 
 class Amplitude(FeatureStage):
     """Features: baseline-corrected, low-passed amplitude in time bins."""

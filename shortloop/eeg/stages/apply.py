@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Apply"]
 
 AXES = "test bins × training bins × trials"
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.checks.summary import RecordingSummary
     from shortloop.eeg.features.settings import FeatureSettings
 
-__all__ = ["CheckRecordings"]
-
 
 class CheckRecordings(Stage):
     """Check: recordings are alike, and have enough trials for the folds and samples for the bins."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.data import Epochs
 
-__all__ = ["Evoked", "mean_and_error"]
-
 
 class Evoked(Stage):
     """Evoked: mean of the trials of each class, and its standard error."""

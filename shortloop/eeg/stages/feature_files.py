@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from shortloop.base.plain import Plain
     from shortloop.stages.results import Result
 
-__all__ = [
-    "CENTRES",
-    "MAP_AXES",
-    "describe_epochs",
-    "feature_axes",
-    "feature_values",
-    "finish_features",
-    "keep_epochs",
-    "load_epochs",
-    "load_features",
-    "map_coordinates",
-]
 
 LABELS = "class of each trial, an index into the classes"
 MAP_AXES = {"curve": "training bins", "plane": "test bins × training bins"}

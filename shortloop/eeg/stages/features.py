@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.data import Epochs, Features
 
-__all__ = ["FeatureStage"]
 
 TRIALS_PER_UNIT = 10
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.group.result import MapStatistics
     from shortloop.eeg.group.settings import GroupSettings, NullName
 
-__all__ = ["Group", "Individual", "statistics_of"]
-
 
 class Group(Stage):
     """Group: statistics over participants, corrected for all bins."""

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
     from shortloop.eeg.data import Epochs
 
-__all__ = ["ImportEpochs"]
-
 
 class ImportEpochs(Stage):
     """Import: recordings of one participant to checked epochs of each phase."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.data import Features
     from shortloop.eeg.formats.base import InputSettings
 
-__all__ = ["ImportFeatures"]
-
 
 class ImportFeatures(Stage):
     """Import: ready-made features of one participant, checked."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.score import Score
 
-__all__ = ["Intervals"]
-
 
 class Intervals(Stage):
     """Intervals: bootstrap intervals over trials of one participant's scores."""

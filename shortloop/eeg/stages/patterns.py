@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Patterns"]
 
 SMALL_WORK = 2e7  # numbers of the features, whose patterns take no longer than forking slices
 

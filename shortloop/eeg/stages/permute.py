@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from shortloop.base.plain import Plain
     from shortloop.eeg.score import Score
 
-__all__ = ["NullScores", "Permute"]
 
 PER_UNIT = 50  # permutations, tallied at once
 SMALL_WORK = 1e9  # additions and products, which take no longer than forking slices

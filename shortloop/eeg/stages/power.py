@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
     from shortloop.eeg.features.settings import PowerSettings
 
-__all__ = ["Power"]
-
 
 class Power(FeatureStage):
     """Features: Morlet wavelet power in time bins."""

@@ -10,8 +10,6 @@ from shortloop.stages.stage import Finished, Job, Outputs
 if TYPE_CHECKING:
     from shortloop.eeg.report.page import Panel
 
-__all__ = ["Report"]
-
 
 class Report(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""

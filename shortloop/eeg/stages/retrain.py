@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.decoding.batched.machines import Labellings
 
-__all__ = ["Retrain"]
-
 
 class Retrain(NullScores):
     """Retrain: scores, and the scores of classifiers trained on shuffled labels."""

@@ -15,8 +15,6 @@ from shortloop.eeg.stages.feature_files import MAP_AXES
 from shortloop.stages.results import Result
 from shortloop.stages.stage import Values
 
-__all__ = ["load_statistics", "packed", "stacked_values", "statistics_values"]
-
 NULL = {"null_max": "permutations", "null_mass": "permutations"}
 
 STATISTICS = {

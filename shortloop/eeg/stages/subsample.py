@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
-__all__ = ["Subsample"]
-
 
 class Subsample(Stage):
     """Subsample: each class cut to the size of the smallest, by trials drawn with the study's seed."""

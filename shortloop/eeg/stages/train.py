@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.decoding.estimators.base import EstimatorSettings
     from shortloop.eeg.decoding.settings import DecodingSettings
 
-__all__ = ["Train"]
-
 
 class Train(Stage):
     """Train: a classifier for each bin and fold, and its predictions of held-out trials."""

@@ -9,8 +9,6 @@ from shortloop.eeg.study.schema import Study
 from shortloop.settings.paths import STUDY_VARIABLE, expand_path
 from shortloop.settings.read import read_settings
 
-__all__ = ["DEFAULT_STUDY", "data_folder", "read_study"]
-
 DEFAULT_STUDY = Path(__file__).with_name("default.toml")
 
 

@@ -18,8 +18,6 @@ from shortloop.eeg.group.settings import RETRAINED, GroupSettings
 from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
-__all__ = ["PermutationSettings", "Phases", "Study"]
-
 AT_ONCE = ("lda", "ridge")
 """Estimators of which many trainings on all features cost about one."""
 

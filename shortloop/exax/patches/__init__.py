@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["patch"]
-
 
 def patch(owner: object, name: str) -> Callable[[Callable[..., object]], None]:
     """Replace a function of exax by the decorated one, which takes the original as its first argument."""

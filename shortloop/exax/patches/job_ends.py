@@ -27,8 +27,6 @@ from shortloop.exax.patches.spare_processes import Spares
 from shortloop.exax.unit_processes import UnitForks
 from shortloop.units.process_ends import Computed, how_ended, job_lost
 
-__all__ = ["leave_pipe_of_job", "look_often_for_end", "name_lost_units", "watch_job_ends"]
-
 PIPE = 65536  # bytes that are read at once
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
 ENDING = 5.0  # s that a process may take to end when nothing of it holds its pipe

@@ -24,8 +24,6 @@ from typing import Any, NoReturn
 from shortloop.exax.forked import close_inherited
 from shortloop.exax.patches import patch
 
-__all__ = ["keep_output_in_one_process"]
-
 MESSAGE, MOST_FILES = 2**16, 250  # bytes and open files of one message; the system takes no more than 253
 PIPE = 65536  # bytes that are read at once
 PROCESS = 16  # bytes by which a slice says first which process it is

@@ -24,8 +24,6 @@ from shortloop.keys.own_code import is_own
 from shortloop.project.project import cache_directory, runs_jobs
 from shortloop.store.notes import note
 
-__all__ = ["Loaded", "forget_modules", "is_noting", "load_from_source", "loaded_modules", "own_modules"]
-
 AT_START = {"__main__", "sitecustomize", "usercustomize"}  # Python runs these once, before all else
 
 CHECK = blake3.digest_size  # bytes

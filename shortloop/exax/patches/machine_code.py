@@ -34,8 +34,6 @@ from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import hash_of, normalised_hash, read_source
 from shortloop.project.project import cache_directory
 
-__all__ = ["ByClosure", "load_compiled"]
-
 KEPT = 4  # folders of a module, of as many versions of it
 
 # Hashes by what is loaded, with the files and their states: the same for all functions of a module, and asked

@@ -37,14 +37,6 @@ from shortloop.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.keys.own_code import PACKAGE, is_own
 from shortloop.project.project import cache_directory, configuration, write_atomically
 
-__all__ = [
-    "do_without_broken_methods",
-    "forget_what_is_read",
-    "import_methods_apart",
-    "keep_methods_as_loaded",
-    "note_what_is_read",
-]
-
 ASKED = ("depend_extra", "description", "options", "datasets", "jobs", "equivalent_hashes")
 """What exax looks for in a method when it loads it."""
 SUFFIXES = tuple(all_suffixes())

@@ -17,8 +17,6 @@ from typing import Any
 from shortloop.exax.patches import patch
 from shortloop.exax.patches.spare_processes import send_lanes
 
-__all__ = ["FOLLOWED", "LANE", "NUMBER", "RESERVE", "build_side_by_side"]
-
 LANE = "shortloop-"
 """What a cookie begins with."""
 NUMBER = "shortloop_number"

@@ -32,17 +32,6 @@ from shortloop.project.project import cache_directory, write_atomically
 from shortloop.stages import threads
 from shortloop.units.messages import engine_of_run
 
-__all__ = [
-    "announce",
-    "client",
-    "forget",
-    "import_all",
-    "import_before_forks",
-    "imports_of",
-    "load_client",
-    "modules_beside",
-]
-
 ENGINES = f"{PACKAGE}.engines.", f"{PACKAGE}.units."
 # What every stage needs.
 ALWAYS = (

@@ -32,20 +32,6 @@ from shortloop.exax.listener import peer
 from shortloop.exax.patches import patch
 from shortloop.project.project import project_directory, running_configuration, runs_jobs
 
-__all__ = [
-    "KNOWN_VERSIONS",
-    "SOCKET_PATH_LIMIT",
-    "board_later",
-    "end_quickly",
-    "keep_line_ends",
-    "prepare_any",
-    "prepare_runner",
-    "prepare_server",
-    "private_folder",
-    "refuse_unknown_version",
-    "take_folders_literally",
-]
-
 KNOWN_VERSIONS = ("2025.11.11",)
 """Versions of exax that the patches of this package were tried with; pyproject.toml requires one of them."""
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound

@@ -23,8 +23,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from shortloop.exax.patches import patch
 
-__all__ = ["LANE", "Spares", "keep_spares", "leave_early", "reap_later", "send_lanes"]
-
 LANE = "shortloop_lane"
 """Field of what starts a job: its method, modules that an option names, and whether more such jobs follow."""
 PATIENCE = 20.0  # s; no longer than a run would take idle processes for stuck ones

@@ -38,8 +38,6 @@ from shortloop.stages.references import matching
 from shortloop.store.job_logs import keep_logs, set_log_folder
 from shortloop.store.notes import NOTED, buffer_notes, note, take_notes
 
-__all__ = ["begin_job", "watch_jobs", "watch_program", "watch_units"]
-
 STARTUP = Path(__file__).parents[1] / "startup"
 FINDERS = {"_frozen_importlib_external", "importlib", "pkgutil", "tempfile", "zipimport"}
 """Modules of Python that list folders for its own sake."""

@@ -1,7 +1,5 @@
 """Diagnostics of fits: numbers of each row, ranking of groups, and pages of plots."""
 
-__all__ = ["DIAGNOSTICS", "PAGES"]
-
 DIAGNOSTICS = "diagnostics"
 """The folder of PDF files of pages, beside the page of the report."""
 PAGES = "diagnostics.pdf"

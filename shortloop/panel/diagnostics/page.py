@@ -15,8 +15,6 @@ from shortloop.panel.diagnostics.worst import OUTLYING, described, summary_of
 from shortloop.report.pdf import Canvas, Sheet, fitting
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
 
-__all__ = ["Head", "page_of", "page_without_plots"]
-
 NOTE = 7.5
 WIDTH, HEIGHT = 842.0, 595.0  # points, A4 on its side
 EDGE, TOP = 36.0, 540.0

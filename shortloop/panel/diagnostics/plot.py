@@ -11,8 +11,6 @@ from shortloop.base.types import FloatArray
 from shortloop.report.pdf import Canvas, fitting, width_of
 from shortloop.report.style import BLACK, DARK
 
-__all__ = ["HUGE", "Axis", "Box", "Plot", "axis_of"]
-
 TITLE, NAME, LABEL = 10.0, 9.0, 8.0  # points, sizes of texts
 TICK = 3.0
 MARGIN = 0.04

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["Rows", "rows_of"]
 
 RESIDUAL = "residual"
 PEARSON = "Pearson residual"

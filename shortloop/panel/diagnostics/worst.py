@@ -9,8 +9,6 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.diagnostics.rows import Rows
 
-__all__ = ["OUTLYING", "SUMMARY", "described", "reason", "summary_of", "worst"]
-
 OUTLYING = 3.0
 """Standardised residuals beyond this are outlying: one of 370, if errors are normal."""
 SUMMARY = {

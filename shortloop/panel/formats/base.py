@@ -19,8 +19,6 @@ from shortloop.settings.record_by_kind import Tagged
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FileInput", "GeneratedInput", "PanelInput", "PlacedInput", "with_digits"]
-
 
 class PanelInput(Tagged):
     """Input of a panel: base of `PlacedInput` and `GeneratedInput`."""

@@ -15,8 +15,6 @@ from shortloop.panel.formats.base import FileInput, with_digits
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CsvInput"]
-
 
 class CsvInput(FileInput):
     """A text file with a line for each row, and names of the columns in the first."""

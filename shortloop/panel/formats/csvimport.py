@@ -8,8 +8,6 @@ from pydantic import Field
 
 from shortloop.panel.formats.base import PlacedInput
 
-__all__ = ["LINE", "CsvimportInput"]
-
 LINE = "line of the file"
 """The column that says in which line each row was, as slices of a dataset forget their order."""
 

@@ -13,8 +13,6 @@ from shortloop.panel.formats.base import FileInput, with_digits
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ParquetInput"]
-
 
 class ParquetInput(FileInput):
     """A Parquet file."""

@@ -11,7 +11,6 @@ from shortloop.panel.formats.base import GeneratedInput
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BETA", "SimulatedInput"]
 
 BETA = (1.0, 0.5, -0.25, 0.1, 0.0, 0.0)
 """Mean over groups of the constant and of the coefficients of x1 … x5; each group has its own, which vary by

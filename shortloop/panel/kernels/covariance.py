@@ -11,22 +11,6 @@ from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, sandwich_of
 from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
 from shortloop.panel.kernels.rows import longest_of
 
-__all__ = [
-    "CLUSTER",
-    "HC0",
-    "HC1",
-    "HC2",
-    "HC3",
-    "KINDS",
-    "NONROBUST",
-    "UNCLEAR_TEST",
-    "middle_of_clusters",
-    "middle_of_rows",
-    "robust_likelihood",
-    "sums_for",
-    "wald",
-]
-
 NONROBUST, HC0, HC1, HC2, HC3, CLUSTER = range(6)
 """Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2."""
 KINDS = {"nonrobust": NONROBUST, "HC0": HC0, "HC1": HC1, "HC2": HC2, "HC3": HC3, "cluster": CLUSTER}

@@ -11,8 +11,6 @@ import math
 import numba
 import numpy as np
 
-__all__ = ["exp_of", "log_of"]
-
 # ln 2 in two parts, the first with so few digits that whole numbers below 2**20 times it are exact.
 LN2, LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 PER_LN2 = 1.0 / math.log(2.0)

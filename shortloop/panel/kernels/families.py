@@ -17,27 +17,6 @@ from shortloop.panel.kernels.links import IDENTITY, LOG
 from shortloop.panel.kernels.matrices import total_of
 from shortloop.panel.kernels.reasons import EDGE, EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
 
-__all__ = [
-    "BINOMIAL",
-    "FAMILIES",
-    "GAMMA",
-    "GAUSSIAN",
-    "POISSON",
-    "are_counts",
-    "are_possible",
-    "counts_deviance",
-    "counts_likelihood",
-    "deviance_of",
-    "log_factorials",
-    "log_likelihood",
-    "logs_of",
-    "observed_of",
-    "rounding_of_sums",
-    "scale_of",
-    "start_means",
-    "weights_of",
-]
-
 FAMILIES = ("binomial", "poisson", "gamma", "gaussian")
 BINOMIAL, POISSON, GAMMA, GAUSSIAN = range(4)
 TWO_PI = 2.0 * math.pi

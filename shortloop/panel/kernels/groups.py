@@ -21,24 +21,6 @@ from shortloop.panel.kernels.reasons import (
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
 
-__all__ = [
-    "CONDITION",
-    "IMPLICIT",
-    "NO_CONSTANT",
-    "ONCE",
-    "UNCLEAR",
-    "Found",
-    "Room",
-    "Rows",
-    "basis_by_factor",
-    "basis_of_group",
-    "columns_of_group",
-    "constant_of",
-    "factor_of_group",
-    "implicit_constant",
-    "room_for",
-]
-
 CONDITION = 1e6
 """Up to this condition number of its columns, a basis is orthonormal to rounding."""
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all

@@ -35,8 +35,6 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.kernels.singular import singular_values_of
 
-__all__ = ["NUMBERS", "fit_groups"]
-
 MAX_ITERATIONS, TOLERANCE = 50, 1e-8
 """As of statsmodels' ``RLM.fit``."""
 NORMAL = 0.6744897501960817  # median of the absolute values of a standard normal variable

@@ -56,8 +56,6 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
 
-__all__ = ["NUMBERS", "fit_groups"]
-
 MAX_ITERATIONS, TOLERANCE = 100, 1e-8
 """As of statsmodels' ``GLM.fit``."""
 NEAR = 1e-3  # share of the tolerance within which rounding may decide whether there is one more step

@@ -51,8 +51,6 @@ from shortloop.panel.kernels.reasons import (
     VOUCHED,
 )
 
-__all__ = ["NUMBERS", "fit_groups"]
-
 SMALL = 1e-8  # times what it is with errors that are all alike: less than this, a variance may be rounding
 EXACT = 1e-12  # share of the squares that residuals must have, not to be rounding
 NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_weights", "wald", "clusters")

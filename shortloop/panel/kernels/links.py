@@ -14,8 +14,6 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import exp_of, log_of
 
-__all__ = ["IDENTITY", "LINKS", "LOG", "LOGIT", "bends_of", "links_of", "means_of", "slopes_of"]
-
 LINKS = ("logit", "probit", "cloglog", "log", "identity", "inverse_power", "sqrt")
 LOGIT, PROBIT, CLOGLOG, LOG, IDENTITY, INVERSE, SQRT = range(7)
 ROOT_OF_TWO_PI = math.sqrt(2.0 * math.pi)

@@ -12,23 +12,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = [
-    "ahead_of",
-    "cholesky",
-    "coefficients_of",
-    "dot",
-    "gram_of",
-    "inverse_of",
-    "move",
-    "outer_of",
-    "product_of",
-    "products_of",
-    "sandwich_of",
-    "solve",
-    "sum_of",
-    "total_of",
-]
-
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def dot(a: FloatArray, b: FloatArray) -> float:

@@ -36,8 +36,6 @@ from shortloop.panel.kernels.reasons import (
 )
 from shortloop.panel.kernels.singular import singular_values_of
 
-__all__ = ["NUMBERS", "fit_groups"]
-
 MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10
 """As of `statsmodels.base.optimizer._fit_newton`."""
 CONDITION = 1e6

@@ -57,8 +57,6 @@ from shortloop.panel.kernels.rounding import (
 )
 from shortloop.panel.kernels.rows import longest_of
 
-__all__ = ["NUMBERS", "fit_groups"]
-
 MAX_ITERATIONS, TOLERANCE = 1000, 1e-6
 """As of statsmodels' ``QuantReg.fit``."""
 FIRST_LOOK, EACH_LOOK, LOOK_BACK = 300, 100, 9

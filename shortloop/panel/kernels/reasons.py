@@ -2,30 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "BAD_WEIGHTS",
-    "EDGE",
-    "EXACT_FIT",
-    "FEW_CLUSTERS",
-    "ILL_CONDITIONED",
-    "LEVERAGE",
-    "NEAR_BOUND",
-    "NOT_BINARY",
-    "NOT_CONVERGED",
-    "NOT_FINITE",
-    "NO_VARIANCE",
-    "OUTSIDE",
-    "REASONS",
-    "RISE",
-    "SINGULAR",
-    "TOO_FEW_ROWS",
-    "UNCLEAR_CONSTANT",
-    "UNCLEAR_F",
-    "UNCLEAR_WEIGHT",
-    "UNSTABLE",
-    "VOUCHED",
-]
-
 EDGE = 1e-6
 """Fitted probabilities nearer than this to 0 or 1 may be on their way there: outcomes may be separated."""
 RISE = 1e-6

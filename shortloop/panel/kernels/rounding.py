@@ -10,8 +10,6 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.matrices import dot, inverse_of
 
-__all__ = ["LEAST", "SURE", "are_clear", "carry", "evaluate", "matrices_for", "sizes_of", "variance_of"]
-
 LEAST = 1e-6
 """Smaller residuals are taken for as large as this by statsmodels."""
 SURE = 10.0

@@ -7,8 +7,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["longest_of", "moved", "numbered_in_groups", "places_of_rows", "put_column"]
-
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, IntArray]:

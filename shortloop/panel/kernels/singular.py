@@ -9,8 +9,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = ["extreme_eigenvalues", "singular_values", "singular_values_of"]
-
 SWEEPS = 30  # of Jacobi's method: about six are needed
 ROUNDING = 1e-15
 STEPS = 100  # of Laguerre's method: about five are needed, thirty where eigenvalues are alike

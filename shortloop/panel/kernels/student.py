@@ -10,8 +10,6 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.exponentials import exp_of, log_of
 
-__all__ = ["two_sided"]
-
 TOGETHER = 64
 PAIRS = 32  # of steps of the continued fraction: enough where it is used
 CENTRE = 2.5  # up to about this half of t², the series is used

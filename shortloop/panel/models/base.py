@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-__all__ = ["Covariance", "ModelSettings", "WithCovariance"]
 
 Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-__all__ = ["COMPILED", "Glm"]
 
 COMPILED = {
     "binomial": ("logit", "probit", "cloglog"),

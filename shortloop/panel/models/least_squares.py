@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-__all__ = ["LeastSquares"]
-
 
 class LeastSquares(WithCovariance):
     """A linear model; its coefficients have the first nine digits of those of statsmodels."""

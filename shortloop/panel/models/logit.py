@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-__all__ = ["Logit"]
-
 
 class Logit(WithCovariance):
     """Logistic regression by Newton's method."""

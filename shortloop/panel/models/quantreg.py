@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-__all__ = ["Quantreg"]
 
 TOLERANCE = 1e-6
 """As of statsmodels' ``QuantReg.fit``."""

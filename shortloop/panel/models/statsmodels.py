@@ -13,7 +13,6 @@ from shortloop.panel.models.base import ModelSettings
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
 
-__all__ = ["OfStatsmodels"]
 
 Plain = None | bool | int | float | str
 

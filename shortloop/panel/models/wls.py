@@ -11,8 +11,6 @@ from shortloop.panel.models.least_squares import LeastSquares
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
 
-__all__ = ["Wls"]
-
 
 class Wls(LeastSquares):
     """Weighted least squares."""

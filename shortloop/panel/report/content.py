@@ -17,20 +17,6 @@ from shortloop.report.page import csv_text
 from shortloop.report.provenance import Source, source_of, thread_note
 from shortloop.stages.results import Result, upstream
 
-__all__ = [
-    "ALPHA",
-    "BINS",
-    "Content",
-    "Pages",
-    "Shown",
-    "coefficient_numbers",
-    "coefficients_csv",
-    "collect",
-    "counts_of_p",
-    "pvalues_csv",
-    "sorted_estimates",
-]
-
 
 class Pages(NamedTuple):
     """Groups with diagnostic plots, each with the reason, and the job that drew them."""

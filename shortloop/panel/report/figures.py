@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from shortloop.panel.report.content import Shown
 
-__all__ = ["coefficients_figure", "pvalues_figure"]
 
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel

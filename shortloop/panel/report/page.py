@@ -18,8 +18,6 @@ from shortloop.report.files import TABLES
 from shortloop.report.page import Drawing, Page, PageLink, PageSection, PageTable, TableRow, slug
 from shortloop.report.provenance import provenance_rows
 
-__all__ = ["diagnostics_file", "drawings", "page_of", "sentences"]
-
 LISTED = 20
 """Most groups that the page lists."""
 CORRECTIONS = {

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from shortloop.panel.column import Column
 
-__all__ = ["Block"]
-
 
 class Block(Stage):
     """Block: the rows of some groups, with the columns that one formula reads."""

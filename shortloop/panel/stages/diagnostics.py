@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shortloop.panel.stages.residuals import FittedGroups
     from shortloop.report.pdf import Sheet
 
-__all__ = ["Diagnostics"]
 
 PAGE = "page"
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["Fit"]
 
 LEAST, MOST, UNITS = 1000, 25_000, 32
 """Rows of a unit, about; and how many units there are to be, within that."""

@@ -11,7 +11,6 @@ from shortloop.stages.stage import Finished, Job, Outputs, Stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NamedGroups"]
 
 NEAR = 3
 """Names that are shown for one that is not there."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import IntArray
     from shortloop.stages.stage import Job
 
-__all__ = ["import_results", "load_columns", "load_keys", "panel_results"]
-
 
 def import_results(panel: Panel, file: File | None = None) -> Finished:
     """Make the results of an import job."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from shortloop.panel.report.content import Shown
     from shortloop.report.page import Drawing
 
-__all__ = ["PanelReport"]
-
 
 class PanelReport(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""

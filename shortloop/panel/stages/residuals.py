@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shortloop.panel.fit import Fitter
     from shortloop.panel.models.base import ModelSettings
 
-__all__ = ["FittedGroups", "Residuals"]
 
 LEAST, UNITS = 5_000, 16
 """Rows of a unit, at least; and how many units there are to be, within that."""

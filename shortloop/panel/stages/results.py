@@ -10,8 +10,6 @@ from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 if TYPE_CHECKING:
     from shortloop.panel.results import Results as Found
 
-__all__ = ["Results"]
-
 
 class Results(Stage):
     """Results: fits of all blocks to tables."""

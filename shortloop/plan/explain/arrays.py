@@ -15,7 +15,6 @@ from shortloop.store.manifest import Manifest
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ArrayDifference", "array_differences", "outcome"]
 
 NAMED = 6  # in a line
 

@@ -22,8 +22,6 @@ from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
-__all__ = ["Cause", "Explained", "explain", "same_cause"]
-
 RECENT = 100  # older jobs that are looked at for the most similar one
 
 

@@ -18,19 +18,6 @@ from shortloop.store.inputs import name_of
 from shortloop.store.integrity import CONTENT
 from shortloop.store.manifest import Manifest
 
-__all__ = [
-    "Difference",
-    "code_words",
-    "differences",
-    "file_words",
-    "input_words",
-    "is_open",
-    "nearest",
-    "option_rows",
-    "unmatched",
-    "value_words",
-]
-
 UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that was not read
 
 

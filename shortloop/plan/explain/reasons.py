@@ -33,16 +33,6 @@ from shortloop.store.manifest import Manifest
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
 
-__all__ = [
-    "NEW",
-    "changed_names",
-    "code_now",
-    "reason_to_build",
-    "reason_to_wait",
-    "stored_code",
-    "text_diff",
-]
-
 NEW = "new"  # reason of a job whose place was empty before
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.

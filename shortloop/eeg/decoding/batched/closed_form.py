@@ -14,8 +14,6 @@ from shortloop.eeg.decoding.batched.machines import Labellings, Machines, block_
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.common import Basis, decompose
 
-__all__ = ["train_machines", "warm_up"]
-
 
 def warm_up() -> None:
     """Nothing is compiled."""

@@ -13,8 +13,6 @@ from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.selection.scaling import zscore
 from shortloop.eeg.decoding.solvers.common import dummy_codes
 
-__all__ = ["Labellings", "Machines", "block_size", "winners"]
-
 # Numbers in the largest temporary of a block of label vectors, which must stay in a core's cache.
 IN_CACHE = 131072
 

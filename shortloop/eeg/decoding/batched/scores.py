@@ -16,8 +16,6 @@ from shortloop.eeg.decoding.metrics.auc import BLOCK, log_odds, rank_rows
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.score import Score
 
-__all__ = ["batched_scores", "can_be_batched", "labelling_blocks", "warm_up_batched"]
-
 # Labellings of a unit of work: the more, the less their shared part costs.
 LABELLINGS = 1000
 # Numbers in the weights that a unit holds, at most.

@@ -15,8 +15,6 @@ from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.svm import solve
 from shortloop.eeg.decoding.solvers.svm_interior import solve_interior
 
-__all__ = ["train_machines", "warm_up"]
-
 
 def train_machines(x: FloatArray, labellings: Labellings, estimator: LinearSvmSettings) -> Iterator[Machines]:
     """Train every fold of one bin (trials, features) on each of many label vectors."""

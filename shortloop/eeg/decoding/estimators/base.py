@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.decoding.models import BinModels, Fitted
     from shortloop.eeg.decoding.settings import DecodingSettings
 
-__all__ = ["EstimatorSettings", "no_class_weights", "one_versus_rest"]
-
 
 class EstimatorSettings(Tagged):
     """A classifier; the defaults here are those of most."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
 
-__all__ = ["LdaSettings"]
-
 
 class LdaSettings(EstimatorSettings):
     """Linear discriminant analysis with fixed shrinkage, as scikit-learn's least-squares solver has it."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shortloop.eeg.decoding.models import BinModels, Fitted
     from shortloop.eeg.decoding.settings import DecodingSettings
 
-__all__ = ["LinearSvmSettings", "warm_up"]
-
 
 @functools.cache
 def warm_up() -> None:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
 
-__all__ = ["MatlabSvmSettings"]
-
 
 class MatlabSvmSettings(EstimatorSettings):
     """The published MATLAB analysis: one-versus-all linear SVM, unpenalised intercept, no grid."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
 
-__all__ = ["ClassifierSettings"]
-
 
 class ClassifierSettings(EstimatorSettings):
     """An estimator that is defined by its unfitted classifier (`make`)."""

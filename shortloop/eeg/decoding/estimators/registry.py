@@ -15,8 +15,6 @@ from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 
-__all__ = ["AnyEstimator"]
-
 AnyEstimator = Annotated[
     LinearSvmSettings | MatlabSvmSettings | LdaSettings | RidgeSettings | SklearnSettings,
     Field(discriminator="kind"),

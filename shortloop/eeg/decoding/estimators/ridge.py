@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.decoding.models import Fitted
 
-__all__ = ["RidgeSettings"]
-
 
 class RidgeSettings(EstimatorSettings):
     """Ridge regression on class labels, as scikit-learn's RidgeClassifier has it."""

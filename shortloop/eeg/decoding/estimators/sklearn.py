@@ -12,8 +12,6 @@ from shortloop.base.errors import InputError, TransientError, place_of
 from shortloop.base.text import listed
 from shortloop.eeg.decoding.estimators.protocol import ClassifierSettings
 
-__all__ = ["SklearnSettings", "make_sklearn"]
-
 
 class SklearnSettings(ClassifierSettings):
     """Any scikit-learn classifier, by import path."""

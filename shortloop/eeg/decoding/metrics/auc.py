@@ -11,8 +11,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["BLOCK", "auc_scores", "decision_ranks", "log_odds", "rank_rows", "rank_type"]
-
 BLOCK = 2**14
 """Numbers ranked at a time, 128 KiB: temporaries of this size need no fresh memory."""
 

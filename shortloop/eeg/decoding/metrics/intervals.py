@@ -9,8 +9,6 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.score import Score
 
-__all__ = ["bootstrap_interval", "drawn_again", "scores_of_drawn"]
-
 AT_ONCE = 20_000_000
 """Numbers in memory at once, about: for each cell as many as draws of each trial."""
 

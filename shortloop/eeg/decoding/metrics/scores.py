@@ -10,16 +10,6 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.metrics.auc import auc_scores, decision_ranks
 from shortloop.eeg.score import Score
 
-__all__ = [
-    "accuracy_scores",
-    "chance_level",
-    "confusions",
-    "cross_validated_votes",
-    "held_out_evidence",
-    "recall_scores",
-    "scores_of",
-]
-
 
 def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
     """Convert predictions of held-out trials (bins, trials), −1: none, to votes (bins, trials, classes)."""

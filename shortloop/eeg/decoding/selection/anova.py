@@ -15,8 +15,6 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.kernels import add_up, read_only
 from shortloop.eeg.decoding.selection.scaling import moments
 
-__all__ = ["FoldSums", "fold_anova", "fold_moments", "fold_sums", "select_features"]
-
 DOUBTFUL = 1e-8
 """Differences of sums of squares are good to about 1e-16 of the sums. If they leave less than this share of
 them, the result is computed again, from the trials themselves."""

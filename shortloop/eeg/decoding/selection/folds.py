@@ -12,8 +12,6 @@ import numpy as np
 
 from shortloop.base.types import IntArray
 
-__all__ = ["run_folds", "stratified_folds"]
-
 
 def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) -> IntArray:
     """Deal trials out to folds: the number of the fold that holds out each trial.

@@ -13,8 +13,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = ["EPSILON", "LAYOUTS", "add_up", "read_only", "standardize_features"]
-
 FEW = 8  # features; of some hundred trials, they stay in the first cache
 FOUR = 4
 EPSILON = float(np.finfo(np.float64).eps)

@@ -10,9 +10,6 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.eeg.decoding.selection.kernels import EPSILON, read_only, standardize_features
 
-__all__ = ["moments", "standardize", "warm_up_scaling", "zscore"]
-
-
 BLOCK = 2**17
 """Numbers worked on at a time, 1 MiB: temporaries that stay in cache cost less than fresh memory."""
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["Basis", "class_weights", "decompose", "dummy_codes"]
-
 
 def class_weights(labels: IntArray, n_classes: int) -> FloatArray:
     """Weight of each trial of a class, as scikit-learn's ``"balanced"``; 0 for a class without trials.

@@ -18,8 +18,6 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.solvers.common import Basis, decompose, dummy_codes
 
-__all__ = ["lda_weights", "solve"]
-
 # A difference that leaves less than this share of a sum is computed again, without the difference.
 DOUBTFUL = 1e-4
 # Within-class scatter below this share of the total is rounding: the classes do not vary.

@@ -12,8 +12,6 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.solvers.common import Basis, class_weights, decompose, dummy_codes
 
-__all__ = ["Solved", "balanced_ridge_weights", "ridge_weights", "solve"]
-
 
 @dataclass(frozen=True)
 class Solved:

@@ -17,8 +17,6 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.solvers.common import class_weights
 
-__all__ = ["Solution", "solve"]
-
 MAX_PASSES = 10_000
 # Steps a little beyond the minimum along a coordinate need a third fewer passes where many coordinates are
 # free, and converge just as surely (successive over-relaxation; Cryer 1971).

@@ -13,8 +13,6 @@ from shortloop.eeg.decoding.selection.anova import FoldSums, fold_moments, fold_
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.svm import solve
 
-__all__ = ["train_svm_folds"]
-
 
 def train_svm_folds(
     x: FloatArray,

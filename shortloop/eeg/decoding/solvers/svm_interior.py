@@ -11,8 +11,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = ["solve_interior"]
-
 LANES = 64  # problems that take their steps together; each takes those that it would take alone
 MAX_STEPS = 100
 TO_BOUND = 0.995  # share of the way to the nearest bound that a step goes, at most

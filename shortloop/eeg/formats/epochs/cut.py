@@ -33,7 +33,6 @@ from shortloop.eeg.formats.sessions import Part, kept_channels, refuse_unknown
 if TYPE_CHECKING:
     from shortloop.eeg.formats.epochs.settings import EpochedInput
 
-__all__ = ["part_of"]
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of MNE; V for other types

@@ -10,8 +10,6 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 
-__all__ = ["Log", "all_left_out", "dropped_trials", "warn_of_dropped"]
-
 AMPLITUDE, FLAT = "amplitude", "flat"
 BEYOND, GAP = "beyond the recording", "across a gap in the recording"
 REASONS = {

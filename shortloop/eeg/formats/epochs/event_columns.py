@@ -15,8 +15,6 @@ from shortloop.eeg.formats.epochs.gaps import is_mark
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.sessions import refuse_unknown
 
-__all__ = ["event_name", "name_by_events", "rows_that_pass", "select_by_columns"]
-
 SHOWN = 20  # names of columns in a message
 
 

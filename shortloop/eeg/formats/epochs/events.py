@@ -20,8 +20,6 @@ from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
 from shortloop.eeg.formats.sessions import refuse_unknown
 
-__all__ = ["Found", "events_within", "find_events", "labels_of"]
-
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
 NO_EVENTS = re.compile(r"(?i)bad|edge")  # prefixes of annotations that are no events to MNE
 SOURCES = {"tsv": "NAME_events.tsv beside it", "annotations": "annotations", "stim": "channel of codes"}

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["COLUMNS", "NOTHING", "Rows", "read_events"]
 
 COLUMNS = ("trial_type", "value")
 NOTHING = ("", "n/a", "N/A", "nan", "NaN")

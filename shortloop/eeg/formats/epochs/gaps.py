@@ -18,8 +18,6 @@ import numpy as np
 from shortloop.base.errors import InputError
 from shortloop.eeg.headers.edf import READERS, EdfHeader
 
-__all__ = ["MOVED", "align_to_samples", "is_mark", "mark_gaps", "prepare_pieces"]
-
 MOVED = "times of records are not those of the samples"
 
 ANNOTATIONS = (b"EDF Annotations", b"BDF Annotations")

@@ -9,8 +9,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = ["mean_positions", "positions_of"]
-
 # Coordinate frames of FIFF as numbers: importing MNE would put it into the keys of all formats.
 HELMET, HEAD = 1, 4
 FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}

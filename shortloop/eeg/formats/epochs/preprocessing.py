@@ -14,8 +14,6 @@ from shortloop.eeg.checks.participants import few, key_of
 from shortloop.eeg.formats.epochs.settings import Preprocessing
 from shortloop.eeg.formats.sessions import refuse_unknown
 
-__all__ = ["SIGNALS", "apply_filters", "apply_reference", "mark_channels", "not_finite", "refuse_spread"]
-
 SKIPPED = "bad_acq_skip"  # prefix of annotations of stretches that MNE's filters skip
 NAMED = 8  # channels in a message
 SIGNALS = {"meg": True, "eeg": True, "seeg": True, "ecog": True, "dbs": True, "exclude": ()}

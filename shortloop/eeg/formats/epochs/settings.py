@@ -12,8 +12,6 @@ from shortloop.eeg.checks.plausible import in_seconds
 from shortloop.eeg.formats.base import Patterns, RecordedInput, all_named, none_other
 from shortloop.settings.base import Settings
 
-__all__ = ["Edge", "EpochedInput", "Preprocessing", "Section", "events_beside"]
-
 MOST = 0.1  # V, T or T/m
 THRESHOLDS = "of each type of channel, in V (T for mag, T/m for grad), e.g."
 Edge = str | float

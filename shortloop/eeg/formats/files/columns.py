@@ -11,18 +11,6 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.files.delimited import numbers
 
-__all__ = [
-    "NOTHING",
-    "counter_in",
-    "is_no_channel",
-    "marker_columns",
-    "rate_of",
-    "seconds_of",
-    "stated_rate",
-    "time_columns",
-    "unit_of_times",
-]
-
 NOTHING = ("", "0", "0.0", "nan", "NaN", "n/a", "None")
 TIMES = (
     *("timestamps", "timestamp", "times", "time", "t", "seconds", "sec", "ms", "time_s", "time_ms"),

@@ -15,18 +15,6 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 
-__all__ = [
-    "MISSING",
-    "Dialect",
-    "decimal_of",
-    "decimal_sign",
-    "dialect_of",
-    "encoding_of",
-    "is_of_numbers",
-    "numbers",
-    "read_table",
-]
-
 SEPARATORS = ",;\t|"
 HEAD = 500  # lines from which the dialect is found
 FIRST = 80  # of these, lines that tell the separator and have the header

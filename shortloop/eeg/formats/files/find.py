@@ -15,18 +15,6 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import as_written, composed, natural
 
-__all__ = [
-    "ENDINGS",
-    "PLACE",
-    "Named",
-    "files_in",
-    "find_files",
-    "is_recording",
-    "linked",
-    "may_be_recording",
-    "recording_of",
-]
-
 PLACE = "{participant}"
 ACCENTED = re.compile(r"[^\x00-\x7f]+")
 Named = list[tuple[str, Path]]

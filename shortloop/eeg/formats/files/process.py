@@ -26,8 +26,6 @@ import numpy as np
 
 from shortloop.base.errors import InputError, TransientError
 
-__all__ = ["Declared", "located", "read_apart", "reading", "start_reading"]
-
 T = TypeVar("T")
 Declared = Callable[[Path, str], int]
 """Unpacked bytes that a file declares; InputError if the file is too short for them."""

@@ -12,8 +12,6 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.formats.files.find import is_recording
 from shortloop.eeg.headers.mat import is_hdf5, variables
 
-__all__ = ["ONE_ARRAY", "Kind", "explain_other_format", "recognised"]
-
 
 @dataclass(frozen=True)
 class Kind:

@@ -11,8 +11,6 @@ from shortloop.eeg.report.content import WORDS, KindResult, ReportContent
 from shortloop.eeg.report.labels import chance_text
 from shortloop.eeg.report.sentences import counted, folds_without
 
-__all__ = ["decoding", "statistics"]
-
 Settings = Mapping[str, Any]
 SCORES = {
     "balanced-accuracy": "balanced accuracies, the mean over classes of recall (Brodersen et al., 2010).",

@@ -11,8 +11,6 @@ from shortloop.eeg.report.recordings import dropped_trials, preparation
 from shortloop.eeg.report.sensors import measures, sensors_of
 from shortloop.eeg.report.sentences import counted, spread, window
 
-__all__ = ["features", "recorded"]
-
 REASONS = {
     "amplitude": "rejected by amplitude",
     "flat": "rejected as flat",

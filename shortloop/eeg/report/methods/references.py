@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["REFERENCES", "references_of"]
-
 PAPERS = """
 Blankertz, B., Lemm, S., Treder, M., Haufe, S., & Müller, K.-R. (2011). Single-trial analysis and
 classification of ERP components: A tutorial. NeuroImage, 56(2), 814–825.

@@ -11,8 +11,6 @@ from shortloop.eeg.report.methods.references import references_of
 from shortloop.eeg.report.sensors import responses
 from shortloop.eeg.report.sentences import window
 
-__all__ = ["methods_file", "methods_text"]
-
 NAMES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
 NEEDED = ("classes", "decoding", "estimator", "group", "permutations")
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION"]
 
 READS = (*TIMES, "classes", "confusions", "curve.level", "test_phase", "train_phase")
 NUMBERED = 8  # classes at most, for cells to have room for numbers

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION"]
 
 CURVE = "alpha chance expected level level_of_chance mean note p_max score scores significant t"
 READS = (*TIMES, "smoothed", "train_phase", *fields_of("curve", CURVE))

@@ -19,7 +19,6 @@ from shortloop.report.style import new_figure, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION"]
 
 MAP = "alpha chance expected level mean note score significant t"
 READS = (*TIMES, "curve.level", "smoothed", "test_phase", "train_phase", *fields_of("generalization", MAP))

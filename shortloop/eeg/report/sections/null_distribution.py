@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION"]
 
 LONG = 1000.0  # from here on, an axis has room for fewer numbers
 FAR = 8.0  # times the usual range of the null: values beyond are drawn at the edge

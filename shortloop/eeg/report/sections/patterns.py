@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION"]
 
 PATTERNS = "channels frequencies of_frequencies patterns positions sensors shown unit"
 READS = (*TIMES, "curve.level", "effect", "peak", *fields_of("patterns", PATTERNS))

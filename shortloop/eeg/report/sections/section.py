@@ -13,7 +13,6 @@ from shortloop.report.page import PageTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TIMES", "Section", "SectionFigure", "fields_of", "title_of"]
 
 T = TypeVar("T")
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SECTION", "name_channels"]
 
 READS = (*TIMES, "curve.level", *fields_of("patterns", "channels features kept kept_channels"))
 RIGHT = 0.15  # inches, for half of the last number of the colour bar

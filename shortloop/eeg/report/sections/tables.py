@@ -14,8 +14,6 @@ from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow, csv_text, slug
 
-__all__ = ["BEST_SCORES", "EFFECTS"]
-
 NONE = "–"
 
 

@@ -40,9 +40,8 @@ def _keys(file: Path | None) -> set[str]:
 def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
     """Print every field of a file with its description."""
     from shortloop.settings.read import documented_fields
-    from shortloop.settings.record_by_kind import with_offered
 
-    fields = [*documented_fields(with_offered(kind.fields()))]
+    fields = [*documented_fields(kind.fields())]
     if as_json:
         listed = [{"field": name, "description": description} for name, description in fields]
         print_document({"noun": kind.noun, "fields": listed})

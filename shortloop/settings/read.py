@@ -20,7 +20,7 @@ from shortloop.base.plain import with_tuples
 from shortloop.settings.base import NAME, has_free_keys, models_in, tag_of
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
-from shortloop.settings.record_by_kind import Tagged, with_offered
+from shortloop.settings.record_by_kind import STRICT, Tagged, check_kinds, kinds_of, records_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -50,7 +50,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
         if ENGINE_TABLE not in model.model_fields and isinstance(engine := content.get(ENGINE_TABLE), dict):
             engine_settings(engine, path, {})  # it is for the run, not for the analysis
             del content[ENGINE_TABLE]
-        model = with_offered(model, content)
+        check_kinds(model, content)
         try:
             validated = _validated(content, model)
             # JSON has no dates, so that a field could not tell one from a text.
@@ -104,12 +104,12 @@ def _validated(content: Mapping[str, object], model: type[M]) -> M:
     """Validate as strict JSON: "10" and true are not 10, but a list may be a set, and a table a dataclass."""
     try:
         text = json.dumps(content, default=lambda time: time.isoformat())
-        return model.model_validate_json(text, strict=True)
+        return model.model_validate_json(text, strict=True, context=STRICT)
     except ValidationError as error:
         if all(each["type"] != "tuple_type" for each in error.errors()):
             raise
         # What a validator that comes first returns counts as Python, where no list is a tuple.
-        return model.model_validate(with_tuples(content), strict=True)
+        return model.model_validate(with_tuples(content), strict=True, context=STRICT)
 
 
 def _holds_times(value: object) -> bool:
@@ -225,7 +225,7 @@ def _place_of(problem: ErrorDetails, content: Mapping[str, object], model: type[
                 continue
             above = models
             field = models[0].model_fields.get(str(part)) if models else None
-            models = models_in(field.annotation) if field else []
+            models = records_of(models_in(field.annotation), here) if field else []
             by_name = field is not None and has_free_keys(field.annotation)
         elif isinstance(here, list) and isinstance(part, int) and part < len(here):
             keys.append(part)
@@ -266,7 +266,7 @@ def documented_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tupl
     inner: list[tuple[str, type[BaseModel]]] = []
     for name, field in model.model_fields.items():
         yield prefix + name, field.description or ""
-        found = models_in(field.annotation)
+        found = [kind for each in models_in(field.annotation) for kind in kinds_of(each)]
         inner += [(name if len(found) == 1 else f"{name}[{tag_of(each)}]", each) for each in found]
     for name, each in inner:
         yield from documented_fields(each, f"{prefix}{name}.")

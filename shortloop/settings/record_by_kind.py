@@ -6,23 +6,31 @@ key: its module is imported by name, and named as one that it imports.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import json
+import pkgutil
 from collections.abc import Mapping
-from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeGuard
 
-from pydantic import BaseModel, GetCoreSchemaHandler, PlainValidator, create_model
+from pydantic import BaseModel, GetCoreSchemaHandler, PlainValidator, ValidationInfo
+from pydantic_core import PydanticKnownError
 
 from shortloop.base.entry_points import called, entry_point, entry_points, load_entry_point, package_of
 from shortloop.base.errors import InputError
-from shortloop.settings.base import Settings, models_in, tag_of
+from shortloop.settings.base import Settings, tag_of
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
 PACKAGE = "shortloop"
-M = TypeVar("M", bound=BaseModel)
+STRICT = {"strict": True}
+"""Context of a validation that converts nothing, for tables that are validated on their own."""
+
+
+class UnknownKind(InputError):
+    """No record is of a kind."""
 
 
 class Tagged(Settings):
@@ -56,7 +64,23 @@ class Tagged(Settings):
             if isinstance(each, type) and issubclass(each, cls) and tag_of(each) == name:
                 return each
         hint = base.group and f"install the package that has {called(base.group, name)}"
-        raise InputError(f"unknown {cls.tag}", found=name, hint=hint or None)
+        raise UnknownKind(f"unknown {cls.tag}", found=name, hint=hint or None)
+
+    @classmethod
+    def kinds(cls, offered: bool = False) -> list[type[Self]]:
+        """Import the record of every kind, with those of other packages if `offered`."""
+        package = cls.base().__module__.rpartition(".")[0]
+        modules = pkgutil.iter_modules(importlib.import_module(package).__path__)
+        names = {each.name.replace("_", "-") for each in modules}
+        if offered and cls.group:
+            names |= {each.name for each in entry_points(cls.group)}
+        found = []
+        for name in sorted(names):
+            with contextlib.suppress(UnknownKind, ImportError):  # other modules beside the base
+                record = cls.named(name)
+                if offered or record.__module__.rpartition(".")[0] == package:
+                    found.append(record)
+        return found
 
     @classmethod
     def base(cls) -> type[Tagged]:
@@ -103,33 +127,46 @@ class Tagged(Settings):
         return handler.generate_schema(Annotated[Any, PlainValidator(cls._of_its_kind)])
 
     @classmethod
-    def _of_its_kind(cls, values: Any) -> Self:
+    def _of_its_kind(cls, values: Any, info: ValidationInfo) -> Self:
         if isinstance(values, cls):
             return values
-        if not isinstance(values, dict) or not isinstance(values.get(cls.tag), str):
-            raise InputError(f"{cls.tag} is missing", field=cls.tag, found=repr(values))
-        return cls.named(values[cls.tag]).model_validate(values)
+        tag = values.get(cls.tag) if isinstance(values, dict) else None
+        if tag is None:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": repr(cls.tag)})
+        try:
+            record = cls.named(str(tag))
+        except UnknownKind:
+            known = ", ".join(repr(tag_of(each)) for each in cls.kinds())
+            said = {"discriminator": repr(cls.tag), "tag": str(tag), "expected_tags": known}
+            raise PydanticKnownError("union_tag_invalid", said) from None
+        strict = True if info.context == STRICT else None
+        if info.mode == "json":  # where a list may be a tuple
+            return record.model_validate_json(json.dumps(values), strict=strict, context=info.context)
+        return record.model_validate(values, strict=strict, context=info.context)
 
 
-def with_offered(model: type[M], content: Mapping[str, object] | None = None) -> type[M]:
-    """Add kinds of other packages to a record: those that the content names, or all."""
-    more: dict[str, Any] = {}
+def kinds_of(model: type[BaseModel]) -> list[type[BaseModel]]:
+    """Every kind of a base; of another record, that record."""
+    return [*model.kinds(offered=True)] if _is_base(model) else [model]
+
+
+def _is_base(model: type[BaseModel]) -> TypeGuard[type[Tagged]]:
+    return issubclass(model, Tagged) and model.tag not in model.model_fields
+
+
+def records_of(models: list[type[BaseModel]], table: object) -> list[type[BaseModel]]:
+    """Of bases among some records, the record of the kind that a table names."""
+    found = []
+    for each in models:
+        if _is_base(each) and isinstance(table, Mapping):
+            with contextlib.suppress(UnknownKind):
+                each = each.named(str(table.get(each.tag)))
+        found.append(each)
+    return found
+
+
+def check_kinds(model: type[BaseModel], content: Mapping[str, object]) -> None:
+    """Raise InputError if a package that adds a kind named in a file cannot be used."""
     for name, field in model.model_fields.items():
-        if field.discriminator is None:
-            continue
-        ours = [each for each in models_in(field.annotation) if issubclass(each, Tagged) and each.group]
-        table = content.get(name) if content else None
-        if not ours or (content is not None and not isinstance(table, dict)):
-            continue
-        base = ours[0].base()
-        if isinstance(table, dict):
-            names = {str(table.get(base.tag))}
-        else:
-            names = {each.name for each in entry_points(base.group)}
-        added = [base.offered(each) for each in sorted(names - {*map(tag_of, ours)})]
-        records = (*ours, *filter(None, added))
-        if len(records) > len(ours):
-            more[name] = (Union[records], copy(field))  # noqa: UP007  of as many as there are
-    return (
-        create_model(model.__name__, __base__=model, __module__=model.__module__, **more) if more else model
-    )
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Tagged):
+            records_of([field.annotation], content.get(name))

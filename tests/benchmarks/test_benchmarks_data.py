@@ -10,6 +10,7 @@ import pytest
 from benchmarks.loop_cases import CHANGES, study_text
 from benchmarks.peers_vectorised import train_bin
 from benchmarks.thesis_data import CLASSES, QUICK, THESIS, Size, simulate, write_study
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.formats.read import read_features
 from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import read_study
@@ -93,7 +94,8 @@ def test_every_change_leaves_a_study_that_can_be_read(tmp_path: Path) -> None:
     assert len(seen) == len(CHANGES)
     assert study.permutations.count == 500
     assert study.group.smooth == 2.0
-    assert len(study.estimator.C) == 4  # type: ignore[union-attr,arg-type]
+    assert isinstance(study.estimator, LinearSvmSettings)
+    assert len(study.estimator.C) == 4
 
 
 def test_the_first_study_is_the_thesis_s(tmp_path: Path) -> None:
@@ -101,6 +103,7 @@ def test_the_first_study_is_the_thesis_s(tmp_path: Path) -> None:
     file.write_text(study_text(tmp_path, ["Subj01"]), encoding="utf-8")
     study = read_study(file)
     assert study.permutations.count == 100
-    assert study.estimator.C == (1e-4, 1e-3, 1e-2)  # type: ignore[union-attr]
+    assert isinstance(study.estimator, LinearSvmSettings)
+    assert study.estimator.C == (1e-4, 1e-3, 1e-2)
     assert study.decoding.folds == 10
     assert QUICK.trials >= 2 * study.decoding.folds

@@ -9,14 +9,14 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from shortloop.eeg.checks.participants import Participant, alike
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
-from shortloop.eeg.decoding.estimators.registry import AnyEstimator
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
-from shortloop.eeg.formats.registry import AnyInput
+from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.group.settings import RETRAINED, GroupSettings
 from shortloop.report.settings import ReportSettings
-from shortloop.settings.base import Name, Settings, StudySettings
+from shortloop.settings.base import Name, Settings, StudySettings, tag_of
 
 AT_ONCE = ("lda", "ridge")
 """Estimators of which many trainings on all features cost about one."""
@@ -90,10 +90,10 @@ class Study(StudySettings):
         description="names of the classes, in the order of tables and figures; no default",
     )
     phases: Phases = Field(Phases(), description="which phase trains and which is decoded")
-    input: AnyInput = Field(description="format of the recordings and where they are; no default")
+    input: InputSettings = Field(description="format of the recordings and where they are; no default")
     features: FeatureSettings = Field(description="what the classifiers see; no default")
     decoding: DecodingSettings = Field(DecodingSettings(), description="folds, selection, scaling, score")
-    estimator: AnyEstimator = Field(LinearSvmSettings(), description="the classifier")
+    estimator: EstimatorSettings = Field(LinearSvmSettings(), description="the classifier")
     permutations: PermutationSettings = Field(PermutationSettings(), description="the null distribution")
     group: GroupSettings = Field(GroupSettings(), description="statistics over participants")
     report: ReportSettings = Field(ReportSettings(), description="the report")
@@ -133,7 +133,7 @@ class Study(StudySettings):
             return asked.retrained
         decoding = self.decoding
         sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
-        at_once = self.estimator.kind in AT_ONCE and not sees_labels
+        at_once = tag_of(type(self.estimator)) in AT_ONCE and not sees_labels
         if alone:
             return asked.count if at_once or asked.null is None else 0
         return RETRAINED if at_once else 0

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
+from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.epochs.settings import Preprocessing
-from shortloop.eeg.formats.registry import AnyInput
 from shortloop.eeg.study.load import read_study
 from shortloop.settings.base import tag_of
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "recordings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-FORMATS = get_args(get_args(AnyInput)[0])
+FORMATS = InputSettings.kinds()
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))

@@ -27,6 +27,7 @@ from shortloop.eeg.inspect.events import phases_in, sections_in
 from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.study.load import read_study
+from shortloop.settings.base import tag_of
 
 Shown = Callable[[Path], Look]
 
@@ -281,7 +282,7 @@ def test_few_trials_of_all(tmp_path: Path, looked: Shown) -> None:
     looked(tmp_path / "data")
     assert_it_runs(tmp_path, participants=("P1", "P2"))
     study = read_study(tmp_path / "my-study/study.toml")
-    assert (study.estimator.kind, study.decoding.folds) == ("lda", 5)
+    assert (tag_of(type(study.estimator)), study.decoding.folds) == ("lda", 5)
 
 
 def test_nobody_has_all_phases(tmp_path: Path, looked: Shown) -> None:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.base import models_in
 from shortloop.settings.read import documented_fields
+from shortloop.settings.record_by_kind import kinds_of
 
 TAGS = ("format", "kind")  # which of several tables it is: documented by the table
 
@@ -56,7 +57,8 @@ def records(model: type[BaseModel] = Study) -> Iterator[type[BaseModel]]:
     yield model
     for field in model.model_fields.values():
         for inner in models_in(field.annotation):
-            yield from records(inner)
+            for kind in kinds_of(inner):
+                yield from records(kind)
 
 
 FIELDS = {(model, name): field for model in records() for name, field in model.model_fields.items()}

@@ -54,7 +54,7 @@ WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
         {},
         "estimator.kind",
         "'svm'",
-        "'linear-svm', 'matlab-svm', 'lda', 'ridge', 'sklearn'",
+        "'lda', 'linear-svm', 'matlab-svm', 'ridge', 'sklearn'",
     ),
     ("[estimator]\nkind = 'sklearn'\npath = 'SVC'", {}, "estimator.path", "'SVC'", "match"),
     (
@@ -126,7 +126,7 @@ WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
         {"rest": '[input]\nformat = "simulate"\n'},
         "input.format",
         "'simulate'",
-        "'simulated', 'thesis', 'arrays'",
+        "'npz', 'simulated', 'table', 'thesis'",
     ),
     ("", {"rest": SIMULATED + "tmin = '0'\n"}, "input.tmin", "'0'", "number"),
     ("", {"rest": SIMULATED + "sfreq = 0\n"}, "input.sfreq", "0", "greater than 0"),

@@ -93,11 +93,11 @@ def engine_settings(
     return replace(found, **absolute)
 
 
-Problem = tuple[str, str, dict[str, Any]]
+_Problem = tuple[str, str, dict[str, Any]]
 """What is wrong with a field, and the facts of the message; empty: nothing."""
 
 
-def _refused(error: ValidationError) -> Problem:
+def _refused(error: ValidationError) -> _Problem:
     first = error.errors()[0]
     field = str(first["loc"][0]) if first["loc"] else ENGINE_TABLE
     if first["type"] == "unexpected_keyword_argument":
@@ -111,7 +111,7 @@ def _refused(error: ValidationError) -> Problem:
     )
 
 
-def _problem_of(settings: EngineSettings) -> Problem:
+def _problem_of(settings: EngineSettings) -> _Problem:
     """Find an invalid value, or one that the engine would ignore."""
     name = settings.name
     if name not in NAMES and entry_point(ENGINE_GROUP, name) is None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from shortloop.project.project import configuration
 
@@ -21,7 +21,7 @@ def setup_of(folder: Path) -> Setup:
     return cast("Setup", json_object(f"{folder}/setup.json"))  # a `Path` takes its time for thousands
 
 
-def json_object(file: str | Path) -> dict[str, Any]:
+def json_object(file: str | Path) -> dict[str, object]:
     """Read an object from a JSON file; empty if it cannot be read."""
     try:
         with open(file, encoding="utf-8") as stream:

@@ -27,6 +27,7 @@ from shortloop.plan.part import choose
 from shortloop.plan.pipeline import BUILD, REUSE
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selection import Selection
+from shortloop.project import project as project_module
 from shortloop.run.build_jobs import Executor
 from shortloop.store.index import Place
 from shortloop.store.manifest import MANIFEST, Harmless, manifest_problem, read_manifest
@@ -117,6 +118,7 @@ def chain(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chain]:
         "auto-discover", f"auto-discover\n\t{scripts} auto-discover"
     )
     conf.write_text(text, encoding="utf-8")
+    project_module._configuration.cache_clear()  # a thread of an earlier test may have read it before
     write(package, f"{scripts}/__init__.py", "")
     write(package, f"{scripts}/build_chain.py", SCRIPT)
     monkeypatch.setattr(sys, "path", [str(package), *sys.path])

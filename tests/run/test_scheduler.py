@@ -150,8 +150,7 @@ def test_the_longest_critical_path_comes_first(runs: Runs, monkeypatch: pytest.M
         return run.build("long", partition="D", first=run.build("first", partition="D"))
 
     runs.go(pipeline, cores=2)
-    assert runs.order[0] == "first A"
-    assert runs.order.index("first D") < runs.order.index("first C")
+    assert {*runs.order[:2]} == {"first A", "first D"}  # which two threads ask for at once
     assert len(runs.order) == 7
 
 

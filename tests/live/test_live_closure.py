@@ -42,9 +42,8 @@ def project() -> Iterator[LiveProject]:
 def test_everything_that_jobs_import_is_in_their_keys(project: LiveProject) -> None:
     methods = project.folder / "methods" / "__init__.py"
     methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")
-    warm = (
-        project.folder / "shortloop" / "jobs" / "exax" / "preload.py"
-    )  # loaded early, imports would not show
+    # Loaded early: imports would not show.
+    warm = project.folder / "shortloop" / "exax" / "patches" / "preload.py"
     text = warm.read_text(encoding="utf-8")
     warm.write_text(f"{text}\n\ndef announce(method, modules=()):\n    pass\n", encoding="utf-8")
     project.run()

@@ -110,7 +110,7 @@ def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> N
         file = unchanged.folder / "shortloop" / room
         file.write_text(file.read_text(encoding="utf-8") + "\nUNUSED = 3\n", encoding="utf-8")
     assert unchanged.run().keys() == set()
-    page = unchanged.folder / "shortloop" / "eeg" / "report" / "overview.py"
+    page = unchanged.folder / "shortloop" / "eeg" / "report" / "sentences.py"
     page.write_text(page.read_text(encoding="utf-8") + "\nUNUSED = 3\n", encoding="utf-8")
     assert unchanged.run().keys() == {("report", None)}
 

@@ -64,7 +64,7 @@ def with_slices(slices: str) -> Iterator[LiveProject]:
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         project = EditedProject(Path(folder))
         (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
-        slices_file = project.folder / "shortloop" / "jobs" / "store" / "slices.py"
+        slices_file = project.folder / "shortloop" / "store" / "setup.py"
         text = slices_file.read_text(encoding="utf-8")
         assert CAPPED in text
         slices_file.write_text(text.replace(CAPPED, "return setting"), encoding="utf-8")

@@ -133,7 +133,7 @@ def test_one_that_listens_and_is_silent_is_named(toy: DagProject) -> None:
     try:
         assert silent.stdout is not None
         assert silent.stdout.readline() == "there\n"
-        listener = toy.folder / "shortloop" / "jobs" / "exax" / "listener.py"
+        listener = toy.folder / "shortloop" / "exax" / "listener.py"
         text = listener.read_text(encoding="utf-8")
         assert text.count("PATIENCE = 60.0") == 1
         listener.write_text(text.replace("PATIENCE = 60.0", "PATIENCE = 4.0"), encoding="utf-8")

@@ -175,7 +175,7 @@ def test_without_a_configuration_the_message_says_where_to_go(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [])
-    monkeypatch.setattr(room, "__file__", str(tmp_path / "lib" / "shortloop" / "jobs" / "project.py"))
+    monkeypatch.setattr(room, "__file__", str(tmp_path / "lib" / "shortloop" / "project" / "project.py"))
     with pytest.raises(InputError, match=r"no accelerator\.conf") as caught:
         load("main-3")
     assert caught.value.file == str(tmp_path)

@@ -23,6 +23,9 @@ from shortloop.units.queue import Batches
 NAMES = ("loky", "threading", "sequential")
 ENDED = (BrokenProcessPool, ShutdownExecutorError)  # as a worker ended: for one of its users, and the others
 
+# joblib shows its shared workers to other threads before it has completed them.
+_starting = threading.Lock()
+
 
 class JoblibEngine(Engine):
     """joblib's workers on this machine: processes of loky, or threads, each with a process of its own."""
@@ -77,7 +80,8 @@ def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -
     parallel = joblib.Parallel(
         workers, backend=backend, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
     )
-    computed = parallel(tasks())
+    with _starting:
+        computed = parallel(tasks())
     try:
         for number, reply in computed:
             yield Computed(out.done(number), reply)

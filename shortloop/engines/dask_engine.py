@@ -59,7 +59,6 @@ class DaskEngine(Engine):
         self._reached: dict[str, bool] = {}  # whether this machine can call a worker
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
-        """See `Engine.workers`."""
         if time.monotonic() > self._until or not self._threads:
             self._threads = dict(self._answered(self._client.nthreads))
             self._until = time.monotonic() + LOOK_EVERY
@@ -68,7 +67,6 @@ class DaskEngine(Engine):
     def compute(
         self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
     ) -> Iterator[Computed]:
-        """Compute batches; see `Engine.compute`."""
         self._wait_for_workers()
         out: dict[Any, tuple[list[bytes], float]] = {}  # batches, and since when
         sending: dict[Any, str] = {}  # parcels, to which cache
@@ -169,11 +167,9 @@ class DaskEngine(Engine):
         return None
 
     def described(self) -> dict[str, Plain]:
-        """See `Engine.described`."""
         return {"version": distributed.__version__, "where": self._where}
 
     def close(self) -> None:
-        """Disconnect, and end the cluster if it was started for the run."""
         self._client.close(timeout=5)
         if self._cluster is not None:
             self._cluster.close(timeout=10)

@@ -68,7 +68,6 @@ class Engine(ABC):
 
 
 def open_engine(settings: EngineSettings, workers: int) -> Engine:
-    """Start an engine, or connect to one."""
     name = settings.name
     if name in ENGINES:
         need(name, LIBRARIES[name])

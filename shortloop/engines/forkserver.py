@@ -43,7 +43,6 @@ BACKLOG = 128  # threads of a worker that ask at a time
 
 
 def serve_worker(address: str) -> int:
-    """Fork processes for jobs until the worker ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends what it started
     loaded: dict[str, State] = {}
     forks: dict[int, int | None] = {}  # processes, with a status where they ended with another than 0
@@ -66,7 +65,6 @@ def serve_worker(address: str) -> int:
 
 
 def _status(process: int, forks: dict[int, int | None]) -> int:
-    """Return the exit status of a fork that is ending."""
     status = forks.pop(process, 0)
     if status is not None:
         return status
@@ -128,7 +126,6 @@ def _has_path(path: list[str]) -> bool:
 
 
 def _is_as_loaded(states: dict[str, State]) -> bool:
-    """True if all own code that this process has loaded is as in its files."""
     for name, module in loaded_modules().items():
         state = next(iter(states_of_files([module.file])), None)
         if state is None or states.get(name) != state:

@@ -112,7 +112,6 @@ class _Host:
 
 
 def serve_run() -> None:
-    """Serve the run on standard input until it ends."""
     order: Order = json.loads(sys.stdin.readline())
     host = _Host(order)
     try:

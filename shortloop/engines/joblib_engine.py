@@ -59,11 +59,9 @@ class JoblibEngine(Engine):
             yield from _computed(work, batches, backend, workers)
 
     def described(self) -> dict[str, Plain]:
-        """See `Engine.described`."""
         return {"version": joblib.__version__, "where": HERE}
 
     def close(self) -> None:
-        """End loky's workers."""
         from joblib.externals.loky import get_reusable_executor
 
         # With other arguments, it would wait for all tasks first, and for a thread that waits for its lock.

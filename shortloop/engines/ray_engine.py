@@ -36,8 +36,6 @@ MOMENT = 0.02  # s
 
 
 class _Out(NamedTuple):
-    """A batch that is handed out."""
-
     units: list[bytes]
     since: float
     node: str  # empty: any
@@ -60,13 +58,11 @@ class RayEngine(Engine):
         self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
 
     def workers(self, asked: Mapping[str, Plain]) -> int:
-        """See `Engine.workers`."""
         return int(ray.cluster_resources().get("CPU", 0))
 
     def compute(
         self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
     ) -> Iterator[Computed]:
-        """Compute batches; see `Engine.compute`."""
         most = AHEAD * max(self.workers(asked), 1)
         work, put = supplies.work, ray.put(supplies.work)
         out: dict[Any, _Out] = {}
@@ -141,11 +137,9 @@ class RayEngine(Engine):
         return answer
 
     def described(self) -> dict[str, Plain]:
-        """See `Engine.described`."""
         return {"version": ray.__version__, "where": self._where}
 
     def close(self) -> None:
-        """End what was started for the run."""
         ray.shutdown()
 
     def _reply(self, done: Any) -> Reply:

@@ -47,7 +47,6 @@ class RunningEngine:
         return self.settings.name != SLICES
 
     def start(self) -> None:
-        """Start the engine if it is not running."""
         if self._process is None:
             where = self.settings.address or f"{HERE}, which takes some seconds to start"
             print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
@@ -67,7 +66,6 @@ class RunningEngine:
             _write_privately(note_file(), json.dumps(self._note))
 
     def close(self) -> None:
-        """End the engine."""
         if self._process is None:
             return
         with contextlib.suppress(OSError):
@@ -135,7 +133,6 @@ class RunningEngine:
 
 @contextmanager
 def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEngine]:
-    """Give the engine of a run, which ends with the block."""
     engine = RunningEngine(settings, workers)
     with contextlib.suppress(OSError):  # of a run that was killed
         note_file().unlink(missing_ok=True)

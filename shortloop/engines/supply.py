@@ -52,7 +52,6 @@ class Sent:
         return self._measured / self._seconds
 
     def came(self, size: int, seconds: float) -> None:
-        """Note how long a parcel took."""
         if size >= WORTH_MEASURING:
             with self.lock:
                 self._seconds += seconds
@@ -91,7 +90,6 @@ class Supplies:
 
     @property
     def under_way(self) -> bool:
-        """True if a node waits for files."""
         return bool(self._nodes)
 
     def waiting(self) -> set[str]:
@@ -99,7 +97,6 @@ class Supplies:
         return set[str]().union(*(node.workers for node in self._nodes.values()))
 
     def workers_of(self, cache: str) -> set[str]:
-        """Return the workers of a node that waits for files."""
         return self._nodes[cache].workers if cache in self._nodes else set()
 
     def lacks(self, reply: Reply, since: float) -> None:
@@ -145,7 +142,6 @@ class Supplies:
             yield cache, node.workers, self._shared[cut]
 
     def came(self, cache: str, answer: tuple[str, str] | None) -> None:
-        """Note a node's answer to a parcel; None if it was lost."""
         node = self._nodes[cache]
         assert node.out is not None
         (cut, since), node.out = node.out, None
@@ -276,7 +272,6 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
 
 
 def _other(source: Path | bytes) -> TransientError:
-    """Return the error of a file whose content has changed."""
     folders = source.parents if isinstance(source, Path) else []
     if any((folder / MANIFEST).is_file() and (folder / SETUP).is_file() for folder in folders):
         said = "a file of a job is not what the job left there"

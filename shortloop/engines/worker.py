@@ -43,7 +43,6 @@ LOG_END = 2000  # characters of its log
 
 
 def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
-    """Compute units of a job."""
     try:
         connection = _processes.take(work)
     except NodeLacksFiles as error:
@@ -239,7 +238,6 @@ class Placed(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Project, module path and environment of its forkserver."""
         return self.project, *self.path, *(f"{name}={each}" for name, each in self.surroundings.items())
 
 
@@ -272,7 +270,6 @@ def keep_parcel(parcel: Parcel) -> tuple[str, str]:
 
 @functools.cache
 def node_cache() -> NodeCache:
-    """The cache of this node."""
     return NodeCache()
 
 

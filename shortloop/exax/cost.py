@@ -67,7 +67,6 @@ class Meter:
 
     @contextmanager
     def measure(self) -> Iterator[None]:
-        """Measure the memory of jobs while the block waits for one."""
         with self._lock:
             self._running += 1
             self._begun.set()
@@ -128,7 +127,6 @@ class Meter:
             pause = max(min(look * FIRST_LOOK, LOOK_EVERY), spent / share)
 
     def _look(self) -> None:
-        """Find the processes of jobs, and how much memory each job has in use."""
         present = _processes()
         if self._runner not in present:
             found = runner()

@@ -59,7 +59,6 @@ def forget_other_slices(slices: int) -> None:
 
 
 def open_dataset(name: str) -> Dataset:
-    """Open a dataset in a process of a job."""
     from accelerator import dataset
 
     opened: Dataset = dataset.Dataset(name)

@@ -28,8 +28,6 @@ SHOWN = 5  # names in a message
 
 
 class Located(NamedTuple):
-    """An input file of a job."""
-
     path: str
     content: str
     state: Sequence[int]  # before the job began
@@ -73,7 +71,6 @@ class Evidence:
             )
 
     def warning(self, job: str, method: str) -> str:
-        """Warn of files that are not in the key."""
         return (
             f"warning: {job} ({method}) has read {_listed(self.opened)}, which its key does not see: an "
             "edit there makes nothing run again. Register the file and give its content as an option"
@@ -165,7 +162,6 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
 
 
 def _is_among(file: str, others: Collection[str]) -> bool:
-    """True if a file is one of others, also by another path."""
     return file in others or os.path.realpath(file) in map(os.path.realpath, others)
 
 

@@ -87,7 +87,6 @@ class Forked:
             signal.signal(signal.SIGINT, before)
 
     def signal(self, number: int) -> None:
-        """Send a signal if it has not ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 

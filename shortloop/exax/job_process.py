@@ -49,7 +49,6 @@ from shortloop.units.unit_output import flush_output
 
 
 def serve(connection: Connection, work: JobWork) -> None:
-    """Compute batches until there are no more."""
     gc.disable()  # as exax does in slices
     with tempfile.TemporaryDirectory(prefix="shortloop-") as folder, contextlib.ExitStack() as end:
         end.callback(withdraw)
@@ -88,7 +87,6 @@ class _JobProcess:
         join_job(work, folder)
 
     def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
-        """Compute units; return their results and the seconds they took."""
         done: list[bytes] = []
         values: list[Mapping[str, object] | bytes] = []
         failure: Failure | None = None

@@ -122,7 +122,6 @@ def note_libraries_of(modules: Iterable[str]) -> None:
 
 
 def note_versions(libraries: Mapping[str, str]) -> None:
-    """Note that a job uses libraries."""
     note(versions=libraries, where=HERE)
 
 

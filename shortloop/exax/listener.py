@@ -62,7 +62,6 @@ def nobody_answers() -> Iterator[None]:
 
 
 def socket_file() -> Path:
-    """Return the socket of this project's exax server."""
     return project_directory() / str(configuration().listen)
 
 

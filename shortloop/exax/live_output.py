@@ -126,8 +126,6 @@ class LiveOutput:
 
 
 class _Job:
-    """The files of one job's output, as far as they are read."""
-
     def __init__(self, folder: Path, prefix: str) -> None:
         self.name, self.prefix = folder.name, prefix
         self.left_out = 0
@@ -140,7 +138,6 @@ class _Job:
             yield from tail.read(now)
 
     def rest(self, failed: bool) -> list[bytes]:
-        """Return unfinished lines, and those held back."""
         return [line for tail in self._tails.values() for line in tail.rest(failed)]
 
 

@@ -95,7 +95,6 @@ def load_announced() -> None:
 
 
 def are_loaded(folder: Path) -> bool:
-    """True if the server has loaded the methods in a folder."""
     with suppress(OSError):
         if (_cells() / LOADED).read_text(encoding="utf-8") == folder.name:
             known = json.loads(ask("methods") or b"{}")  # it may be another server by now

@@ -42,11 +42,9 @@ class Server:
 
     @property
     def is_fresh(self) -> bool:
-        """True if the server was started for this run."""
         return self._started is not None
 
     def wait(self) -> None:
-        """Wait until it answers."""
         deadline = time.monotonic() + PATIENCE
         while self._started is not None and not answers():
             if self._started.poll() is not None or time.monotonic() > deadline:

@@ -53,7 +53,6 @@ _numbers = itertools.count()
 
 
 def name_of_stage(method: Path) -> str:
-    """Return the name of a method's stage in pipelines."""
     return method.stem.removeprefix("a_")
 
 
@@ -71,7 +70,6 @@ def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
 
 
 def work_of_job(task: Task, method: Path, code: Code, modules: list[str], slices: int) -> JobWork:
-    """Describe a job for workers."""
     return {
         "project": str(project_directory()),
         "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike

@@ -117,7 +117,6 @@ class Checkpoint:
         return [rows[unit] for unit in range(len(self.costs))]
 
     def left(self) -> list[int]:
-        """Units that are not done."""
         return [unit for unit in range(len(self.costs)) if not self._done[unit]]
 
     def __len__(self) -> int:

@@ -62,7 +62,6 @@ class Computing:
         self.threads: list[Pool] = []  # of the workers
 
     def described(self) -> dict[str, Plain]:
-        """The engine and its workers, for the record."""
         kernels: dict[str, Plain] = {library: [*codes] for library, codes in self._kernels.items()}
         return {
             **self._description,
@@ -92,7 +91,6 @@ class Computing:
             yield from self._taken(data, left, work)
 
     def lost(self, unit: bytes, found: str) -> TransientError:
-        """The error of a unit whose process ended."""
         return unit_lost(self._unit_name(unit), found, self._what)
 
     def _asked(
@@ -147,7 +145,6 @@ class Computing:
         }
 
     def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
-        """The next message of the engine's process; None at the end."""
         said: dict[str, Any] = pickle.loads(_received_bytes(host, engine))
         if "wrong" in said:
             raise TransientError(said["wrong"])

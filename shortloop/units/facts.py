@@ -38,7 +38,6 @@ class Facts(TypedDict):
 
 
 def facts_here(libraries: Iterable[str], versions: Mapping[str, str] | None = None) -> Facts:
-    """Facts of this process."""
     libraries = [*libraries]
     for name in CHOOSE:  # a unit may be the first to load it, and the other process not have done so
         if name in libraries:

@@ -209,7 +209,6 @@ def _outside(folder: Path) -> list[str]:
 
 
 def _texts(value: Plain) -> Iterator[str]:
-    """Iterate over all texts in options."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (Mapping, list)):

@@ -92,15 +92,11 @@ class JobWork(TypedDict):
 
 
 class Failure(TypedDict):
-    """A unit that raised."""
-
     unit: bytes | None  # None: the stage could not be opened
     traceback: str  # empty: the stage as it was opened there has no such unit
 
 
 class UnitsDone(TypedDict):
-    """Results of a batch."""
-
     process: str  # tells the process that computed it from all others
     number: int  # of batches that it computed before; what it said with these holds for this one, too
     units: list[bytes]  # those that were computed, in their order

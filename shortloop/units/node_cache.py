@@ -248,7 +248,6 @@ def folder_of_node(given: Path | None = None) -> Path:
 
 
 def limit_of_node(folder: Path) -> float:
-    """Limit of the cache in bytes."""
     said = os.environ.get(LIMIT_VARIABLE, "").strip()
     return float(said) * GB if said else min(USUAL, shutil.disk_usage(folder).total / 2)
 

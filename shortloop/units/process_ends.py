@@ -64,11 +64,9 @@ class Computed:
         self._units = multiprocessing.get_context("fork").RawArray("q", slices)
 
     def begin(self, slice_: int, unit: int) -> None:
-        """Note that a slice computes a unit."""
         self._units[slice_] = unit + 1
 
     def end(self, slice_: int) -> None:
-        """Note that a slice computes none."""
         self._units[slice_] = 0
 
     def lost(self, status: int, slice_: int | None = None) -> TransientError:
@@ -89,12 +87,10 @@ def how_ended(status: int) -> str:
 
 
 def unit_lost(unit: str, found: str, job: str | None = None) -> TransientError:
-    """The error for a unit whose process ended."""
     return _lost("the process that computed a unit ended", job, unit, found)
 
 
 def job_lost(job: str, found: str, unit: str | None = None) -> TransientError:
-    """The error for a job whose process ended."""
     return _lost("the process of a job ended", job, unit, found)
 
 

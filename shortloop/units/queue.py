@@ -134,7 +134,6 @@ class Batches(Generic[Unit]):
         self._lost: Counter[Unit] = Counter()
 
     def next(self) -> list[Unit]:
-        """The next batch."""
         with self._lock:
             batch: list[Unit] = []
             most = self._most()
@@ -149,7 +148,6 @@ class Batches(Generic[Unit]):
             return batch
 
     def done(self, units: Sequence[Unit], seconds: float) -> None:
-        """Count a batch that was computed."""
         with self._lock:
             self._seconds += seconds
             self._cost_done += sum(self._costs[unit] for unit in units)
@@ -164,7 +162,6 @@ class Batches(Generic[Unit]):
             return [unit for unit in units if self._lost[unit] >= LOSSES]
 
     def has_next(self) -> bool:
-        """True if there are units that are not handed out."""
         with self._lock:
             return bool(self._waiting)
 

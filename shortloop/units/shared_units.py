@@ -224,7 +224,6 @@ def _is_in_one_piece(kind: Any, place: int, frame: Any) -> bool:
 
 
 def write_units(file: Path, reads: Sequence[object], about: Written) -> None:
-    """Write the data of units."""
     parts = []
     with file.open("wb") as stream:
         for each in reads:

@@ -29,8 +29,6 @@ _libc = ctypes.CDLL(None)
 
 
 class PrintedUnit(NamedTuple):
-    """Output of a unit: bytes of a file."""
-
     unit: str
     begin: int
     end: int
@@ -107,7 +105,6 @@ def keep_printed(
 
 
 def printed_units(file: Path) -> list[PrintedUnit]:
-    """The index of a file, in order."""
     found = []
     with contextlib.suppress(FileNotFoundError), open(f"{file}{ENDING}", encoding="utf-8") as lines:
         for line in lines:

@@ -139,7 +139,6 @@ class _RunningJob:
         return True
 
     def _lost(self) -> str:
-        """Return the error of a job that gave no result."""
         unit = None
         with contextlib.suppress(OSError):
             unit = (self._folder / BEGUN).read_text(encoding="utf-8")

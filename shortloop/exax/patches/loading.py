@@ -51,7 +51,6 @@ def load_from_source(anew: bool = False) -> None:
 
 
 def is_noting() -> bool:
-    """True if this process records loaded modules."""
     return _table() is not None
 
 

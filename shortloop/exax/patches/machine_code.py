@@ -61,7 +61,6 @@ class ByClosure(InTreeCacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Callable[..., object], py_file: str) -> ByClosure | None:
-        """Return the locator of an own function."""
         if not os.path.isfile(py_file) or not is_own(py_file):
             return None
         found: ByClosure | None = super().from_function(py_func, py_file)  # type: ignore[no-untyped-call]
@@ -90,7 +89,6 @@ def load_compiled(module: ModuleType) -> None:
 
 @functools.cache
 def _for_all_projects(module: str, file: str) -> str:
-    """Return a folder for this user, this file and these libraries; delete older ones of the module."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     place = Path(home, "shortloop", "machine-code")
     made_of = [Path(file).read_bytes(), numba.__version__.encode(), np.__version__.encode()]

@@ -256,7 +256,6 @@ def _modules_in(folder: str) -> list[str]:
 
 
 def _folder_of_package(package: str) -> str | None:
-    """Find the folder of a package, even if it cannot be imported."""
     module = sys.modules.get(package)
     spec = importlib.util.find_spec(package) if module is None else module.__spec__
     return next(iter((spec.submodule_search_locations if spec else None) or ()), None)

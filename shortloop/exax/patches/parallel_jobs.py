@@ -30,7 +30,6 @@ _chosen = threading.local()
 
 
 def build_side_by_side() -> None:
-    """Let the server, which is about to start, build jobs of several lanes at once."""
     from accelerator import server
     from accelerator.control import Main
     from accelerator.workspace import WorkSpace

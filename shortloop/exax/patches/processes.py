@@ -141,7 +141,6 @@ def end_quickly() -> None:
 
 
 def refuse_unknown_version() -> None:
-    """Raise InputError for a version of exax that the patches are not made for."""
     import accelerator
 
     version = getattr(accelerator, "__version__", None)
@@ -173,7 +172,6 @@ def take_folders_literally() -> None:
 
 
 def _below(depth: int, pattern: str) -> list[str]:
-    """Find files of a pattern of which only the last parts are a pattern."""
     folder, *names = pattern.rsplit("/", depth)
     return glob.glob("/".join([glob.escape(folder), *names]))
 

@@ -50,7 +50,6 @@ class Spares:
         os.register_at_fork(after_in_child=self._let_go)
 
     def __bool__(self) -> bool:
-        """True if there are or will be any."""
         return bool(self._waiting or self._wanted)
 
     @property
@@ -60,7 +59,6 @@ class Spares:
 
     @property
     def are_wanted(self) -> bool:
-        """True if a spare is to be forked."""
         return bool(self._wanted)
 
     def start(self, lane: Lane, follows: bool, data: Mapping[str, object]) -> tuple[int, int] | None:
@@ -77,7 +75,6 @@ class Spares:
         return None
 
     def fork(self) -> None:
-        """Fork a spare that is wanted."""
         lane = self._wanted.pop()
         if lane in self._waiting:
             return

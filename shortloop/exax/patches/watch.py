@@ -120,7 +120,6 @@ def watch_units() -> None:
 
 
 def watch_program() -> None:
-    """Watch a program that a job has started."""
     load_from_source(anew=True)
     begin_program()
     with contextlib.suppress(OSError, ValueError):
@@ -267,7 +266,6 @@ def _is_asked_by_user() -> bool:
 
 
 def _of_uri(name: object) -> object:
-    """Return the path of a database in a URI of SQLite."""
     if isinstance(name, str) and name.startswith("file:"):
         return unquote(name.removeprefix("file:").removeprefix("//").partition("?")[0])
     return name

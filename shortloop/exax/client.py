@@ -9,18 +9,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from shortloop.base.errors import InputError
-from shortloop.base.plain import Plain
 from shortloop.base.text import printable
 from shortloop.exax.cost import TICKS, runner
 from shortloop.exax.listener import ask
 from shortloop.exax.patches.method_loading import forget_what_is_read
-from shortloop.exax.submission import JobIds, Urd, call_server
+from shortloop.exax.submission import Request, Urd, call_server
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import code_file, code_state, code_text, declares_code
 from shortloop.keys.file_state import CHANGED, State, states_of_files
@@ -40,13 +39,10 @@ def build(
     urd: Urd,
     method: str,
     *,
-    options: Mapping[str, Plain],
-    jobs: Mapping[str, JobIds],
-    datasets: Mapping[str, JobIds],
-    caption: str,
     force: bool = False,
     number: Callable[[], int | None] | None = None,
     reload: Callable[[], None] | None = None,
+    **request: Unpack[Request],
 ) -> Path:
     """Build a job, or find one that exax takes for the same; return its folder.
 
@@ -54,19 +50,18 @@ def build(
     """
     from accelerator.error import BuildError, JobError, ServerError
 
-    more: dict[str, int | None] = {"force_build": True} if force else {}
+    request["force_build"] = force
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
         if number is not None:
-            more["number"] = number()
+            request["number"] = number()
         try:
-            job = urd.build(method, options=options, jobs=jobs, datasets=datasets, caption=caption, **more)
-            return Path(job.path)
+            return Path(urd.build(method, **request).path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
                 for fault in filter(None, map(system_error_in, error.status.values())):
                     raise fault from None
-                _say_failure(urd, caption, error)
+                _say_failure(urd, request["caption"], error)
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
@@ -184,7 +179,7 @@ def _broken(method: str) -> InputError:
     return InputError(
         f"the method {method} cannot be imported",
         file=file,
-        found="\n".join(["", *text.splitlines()]).replace("\n", "\n    "),
+        found="".join(f"\n    {line}" for line in text.splitlines()),
         hint="correct it and run again; if it can be imported here, start the server again",
     )
 

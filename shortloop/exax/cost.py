@@ -22,8 +22,7 @@ from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
 from shortloop.units.queue import PROGRESS
 
-COSTS = ".cost"
-"""File in the folder of a job that has ended: what its processes used."""
+COSTS = ".cost"  # file in the folder of a job that has ended: what its processes used
 TICKS = os.sysconf("SC_CLK_TCK")
 FIRST_LOOK, LOOK_EVERY, IDLE = 0.1, 0.25, 1.0  # s
 SHARE, LONG, SHARE_OF_LONG = 0.01, 5.0, 0.002  # of one core, for looking; less after some seconds
@@ -43,11 +42,10 @@ def note_costs() -> None:
     def execute_process(original: Any, workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
         result = original(workdir, job, *arguments, **more)
         with contextlib.suppress(OSError, ValueError):
-            used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-            costs: dict[str, float] = {"cpu_seconds": sum(each.ru_utime + each.ru_stime for each in used)}
             counted = _fields("/proc/self/io")  # with the children that have ended
-            costs |= {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
-            Path(workdir, job, COSTS).write_text(json.dumps(costs), encoding="ascii")
+            costs = {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
+            said = json.dumps({"cpu_seconds": cpu_seconds(), **costs})
+            Path(workdir, job, COSTS).write_text(said, encoding="ascii")
         return result
 
 
@@ -98,11 +96,6 @@ class Meter:
         if peak := self._peaks.pop(str(folder), 0):
             cost["peak_bytes"] = peak
         return cost
-
-    def fraction(self, folder: Path) -> float | None:
-        """Return the finished share of a running job's units, from 0 to 1; None if it is not known."""
-        progress = progress_of(folder)
-        return None if progress is None else progress.share
 
     def _watch(self) -> None:
         pause, look, since, long, due = FIRST_LOOK, 1, time.monotonic(), 0.0, 0.0
@@ -227,6 +220,12 @@ def runner() -> tuple[int, int] | None:
             if stat.parent == server and b"accelerator/runner.py" in command.read_bytes():
                 return process, stat.started
     return None
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _processes() -> set[int]:

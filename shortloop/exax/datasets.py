@@ -4,13 +4,11 @@ exax reads as many slices of a dataset as the reading job has, whatever their nu
 number for each workdir, is not used here. So exax does not find jobs again that hold another number of
 slices, and reading from one is refused.
 
-Made for exax 2025.11.11. Upstream: exax could check the number of slices of each job, in place of one
-number for each workdir.
+Made for exax 2025.11.11. Upstream: exax could check the number of slices of each job.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
 
@@ -77,7 +75,6 @@ def refuse_other_slices() -> None:
     if hasattr(Job.filename, "__wrapped__"):  # done
         return
 
-    @functools.wraps(lines)
     def whole_lines(self: Any) -> Any:
         found = lines(self)
         _refuse(self.quoted, self.job, len(found) or None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -134,12 +134,13 @@ def evidence_of(
                     names[file] = known_as
             seen.add(file)
             _check_module(evidence, names.get(file, name), file, normalised_hash(content), parts.code)
-        there_by_name = {name: each for name, each in line.get("versions", {}).items() if name not in own}
-        for name, there in there_by_name.items():
-            _check_library(evidence, name, there, line.get("where", ""), parts.versions)
+        versions = line.get("versions", {})
+        for name in sorted(versions.keys() - own):
+            _check_library(evidence, name, versions[name], line.get("where", ""), parts.versions)
     package, _, name = parts.method.rpartition(".")
     method = str(before.modules.get(f"{package}.a_{name}", ""))
-    if method and is_own(method) and not _is_among(method, seen):
+    is_seen = method in seen or os.path.realpath(method) in map(os.path.realpath, seen)
+    if method and is_own(method) and not is_seen:
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     _note_opened(evidence, notes, known | seen)
     states = states_of_files([file for file, _ in before.watched])
@@ -161,10 +162,6 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
         evidence.imported = [file for file in evidence.opened if file in imported]
 
 
-def _is_among(file: str, others: Collection[str]) -> bool:
-    return file in others or os.path.realpath(file) in map(os.path.realpath, others)
-
-
 @cache
 def watchers() -> set[str]:
     """List modules that are loaded to watch any job."""
@@ -180,7 +177,7 @@ def watchers() -> set[str]:
     return found
 
 
-def _is_known(file: str, known: Collection[str]) -> bool:
+def _is_known(file: str, known: set[str]) -> bool:
     """True for a known file, and for a folder with known files only."""
     if not file.endswith("/"):
         return os.path.realpath(file) in known

@@ -13,7 +13,6 @@ import gc
 import importlib
 import os
 import pickle
-import resource
 import secrets
 import socket
 import sys
@@ -25,6 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
+from shortloop.exax.cost import cpu_seconds
 from shortloop.exax.datasets import open_dataset, refuse_other_slices
 from shortloop.exax.libraries import note_libraries_of
 from shortloop.exax.listener import note_units
@@ -79,7 +79,7 @@ class _JobProcess:
         self._notes = (folder / NOTED).open("rb")
         self._printed = (folder / "printed").open("rb")
         self._kept: Printed = []
-        self._cpu = _cpu_seconds()
+        self._cpu = cpu_seconds()
         self._name = secrets.token_hex(8)
         self._said_before = 0
         self._stage: Stage | None = None
@@ -145,7 +145,7 @@ class _JobProcess:
     def _said(
         self, units: list[bytes], values: list[Mapping[str, object] | bytes], failure: Failure | None
     ) -> UnitsDone:
-        before, self._cpu = self._cpu, _cpu_seconds()
+        before, self._cpu = self._cpu, cpu_seconds()
         threads = check_single_thread()
         number, self._said_before = self._said_before, self._said_before + 1
         facts = None if number else facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
@@ -169,11 +169,6 @@ class _JobProcess:
         flush_output()
         if os.fstat(self._printed.fileno()).st_size > self._printed.tell():
             self._kept.append((unit, self._printed.read().decode("utf-8", "replace")))
-
-
-def _cpu_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def join_job(work: JobWork, folder: Path) -> None:

@@ -8,21 +8,20 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from shortloop.base.text import one_line
 from shortloop.store.integrity import LOGS
 
-VERBOSE = "SHORTLOOP_VERBOSE"
-"""Environment variable: if it is set, live output includes log records below WARNING."""
+VERBOSE = "SHORTLOOP_VERBOSE"  # environment variable: show log records below WARNING as well
 LOOK_EVERY = 0.2  # s
 STATE_EVERY = 1.0  # s between states of a line that is written again and again, as by tqdm
 LINES = 300  # that are shown in a second
 HELD = 2.0  # s that a traceback waits: if its job fails, the run shows it
 READ = 1 << 22  # bytes at a time
 LONGEST = 1 << 16  # bytes of one line
-OF_EXAX = b"LAUNCH:  The deathening!"
-"""What exax prints in the name of a job that fails."""
+OF_EXAX = b"LAUNCH:  The deathening!"  # printed by exax in the name of a job that fails
 TRACEBACK = b"Traceback (most recent call last):"
 MINOR = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:DEBUG|INFO) ")  # as `job_logs` writes it
 # What moves the cursor or sets a colour, and titles of windows.
@@ -92,7 +91,7 @@ class LiveOutput:
             job = self._jobs.pop(folder, None)
             if job is not None:
                 self._read(job)
-                self._show_lines(job, job.rest(failed))
+                self._show_lines(job, [line for tail in job.tails.values() for line in tail.rest(failed)])
                 self._say_left_out(job)
 
     def _watch(self) -> None:
@@ -102,8 +101,9 @@ class LiveOutput:
                     self._read(job)
 
     def _read(self, job: _Job) -> None:
-        for lines in job.read(time.monotonic()):
-            self._show_lines(job, lines)
+        for file in parts_of_output(job.folder):
+            for lines in job.tails.setdefault(file, _Tail(file)).read(time.monotonic()):
+                self._show_lines(job, lines)
 
     def _show_lines(self, job: _Job, lines: list[bytes]) -> None:
         now = time.monotonic()
@@ -122,23 +122,15 @@ class LiveOutput:
         if job.left_out:
             count, job.left_out = job.left_out, 0
             lines = "line" if count == 1 else "lines"
-            self._show(f"{job.prefix}… {count:,} {lines} left out: shortloop logs {job.name}")
+            self._show(f"{job.prefix}… {count:,} {lines} left out: shortloop logs {job.folder.name}")
 
 
+@dataclass
 class _Job:
-    def __init__(self, folder: Path, prefix: str) -> None:
-        self.name, self.prefix = folder.name, prefix
-        self.left_out = 0
-        self._folder = folder
-        self._tails: dict[Path, _Tail] = {}
-
-    def read(self, now: float) -> Iterator[list[bytes]]:
-        for file in parts_of_output(self._folder):
-            tail = self._tails.setdefault(file, _Tail(file))
-            yield from tail.read(now)
-
-    def rest(self, failed: bool) -> list[bytes]:
-        return [line for tail in self._tails.values() for line in tail.rest(failed)]
+    folder: Path
+    prefix: str
+    left_out: int = 0  # lines
+    tails: dict[Path, _Tail] = field(default_factory=dict)  # as far as each file of its output is read
 
 
 class _Tail:
@@ -147,8 +139,7 @@ class _Tail:
         self._place = 0
         self._open = b""  # an unfinished line
         self._state, self._state_at = b"", 0.0  # of it that was shown last
-        self._held: list[bytes] = []
-        self._held_at = 0.0
+        self._held, self._held_at = list[bytes](), 0.0
 
     def read(self, now: float) -> Iterator[list[bytes]]:
         with contextlib.suppress(FileNotFoundError):

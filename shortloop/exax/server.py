@@ -105,7 +105,6 @@ def _start() -> Forked:
             os.dup2(stream.fileno(), output)
         board_later()
         keep_line_ends()
-
         take_folders_literally()
 
     with log.open("wb") as stream:

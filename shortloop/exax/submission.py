@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import RemoteDisconnected
-from typing import Any, Protocol, cast
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack, cast
 from urllib.parse import urlencode
 
 from shortloop.base.plain import Plain
@@ -27,8 +27,18 @@ ABORTS, ABORT_EVERY = 50, 0.02  # s
 
 SUBMIT = b"POST /submit HTTP/1.0\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
 
-JobIds = str | list[str]
-"""Id of a job or dataset, or of each of some."""
+JobIds = str | list[str]  # of a job or dataset, or of each of some
+
+
+class Request(TypedDict):
+    """Arguments of a job's build, beside its method."""
+
+    options: Mapping[str, Plain]
+    jobs: Mapping[str, JobIds]
+    datasets: Mapping[str, JobIds]
+    caption: str
+    force_build: NotRequired[bool]
+    number: NotRequired[int | None]  # which the job gets if no other job has it
 
 
 class ExaxJob(Protocol):
@@ -40,17 +50,8 @@ class ExaxJob(Protocol):
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
-    def build(
-        self,
-        method: str,
-        *,
-        options: Mapping[str, Plain],
-        jobs: Mapping[str, JobIds],
-        datasets: Mapping[str, JobIds],
-        caption: str,
-        **more: int | None,
-    ) -> ExaxJob:
-        """Build or find a job. More: `force_build`, and its `number`."""
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
+        """Build or find a job."""
 
 
 class Exax:
@@ -97,18 +98,8 @@ class Exax:
     def _reservation(self, count: int) -> str:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
-    def build(
-        self,
-        method: str,
-        *,
-        options: Mapping[str, Plain],
-        jobs: Mapping[str, JobIds],
-        datasets: Mapping[str, JobIds],
-        caption: str,
-        number: int | None = None,
-        **more: int | None,
-    ) -> ExaxJob:
-        """Build a job; see `Urd.build`. It gets the number if no other job has it."""
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
+        """Build or find a job."""
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job
@@ -125,15 +116,11 @@ class Exax:
             self._made += 1
             self._lanes.append(f"{LANE}{os.getpid()}-{self._made}")
         lane = self._lanes.pop()
-        made_by = getattr(g, "job", None)
-        given = setupfile.generate(
-            caption, method, _in_order(dict(options)), dict(datasets), dict(jobs), parent=made_by
-        )
-        given |= {"subjob_cookie": lane, "parent_pid": os.getpid(), "workdir": self.workdir, **more}
-        if number is not None:
-            given[NUMBER] = number
-        if self.is_followed(method):
-            given[FOLLOWED] = True
+        parts = _in_order(request["options"]), dict(request["datasets"]), dict(request["jobs"])
+        force, made_by = request.get("force_build", False), getattr(g, "job", None)
+        given = setupfile.generate(request["caption"], method, *parts, force_build=force, parent=made_by)
+        given |= {"subjob_cookie": lane, "parent_pid": os.getpid(), "workdir": self.workdir}
+        given |= {NUMBER: request.get("number"), FOLLOWED: self.is_followed(method)}
         data = urlencode({"json": setupfile.encode_setup(given)}).encode()
         try:
             with self.released():

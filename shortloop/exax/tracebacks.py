@@ -14,9 +14,9 @@ from collections.abc import Callable
 from shortloop.exax.patches import patch
 from shortloop.keys.own_code import PACKAGE, ROOT
 
-WHOLE = "SHORTLOOP_TRACEBACK"
-"""Environment variable: tracebacks are whole if it is ``full``."""
+WHOLE = "SHORTLOOP_TRACEBACK"  # environment variable: tracebacks are whole if it is ``full``
 FRAME = re.compile(r'^( *)File "(.+)", line \d+(?:, in .+)?$')
+TITLE = "Traceback (most recent call last):"
 MACHINERY = re.compile(
     "|".join(
         (
@@ -49,8 +49,9 @@ def of_user(text: str) -> str:
             kept.append(line)
     if not has_frame:
         return text
-    lines = [line for line, after in zip(kept, [*kept[1:], ""]) if not _is_empty(line, after)]
-    return "".join(lines)
+    # Titles of which no frame is left are left out as well.
+    pairs = zip(kept, [*kept[1:], ""])
+    return "".join(line for line, after in pairs if line.strip() != TITLE or FRAME.match(after.rstrip("\n")))
 
 
 def user_traceback(error: BaseException) -> str:
@@ -74,8 +75,3 @@ def keep_causes() -> None:
             return text
         causes = "".join(traceback.format_exception(cause))
         return f"{causes}\nThe above exception {between}:\n\n{text}"
-
-
-def _is_empty(line: str, after: str) -> bool:
-    """True for the title of a traceback of which no frame is left."""
-    return line.strip() == "Traceback (most recent call last):" and not FRAME.match(after.rstrip("\n"))

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterable
 from multiprocessing.process import current_process
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from shortloop.base.errors import InputError
@@ -32,15 +33,13 @@ from shortloop.exax.listener import peer
 from shortloop.exax.patches import patch
 from shortloop.project.project import project_directory, running_configuration, runs_jobs
 
-KNOWN_VERSIONS = ("2025.11.11",)
-"""Versions of exax that the patches of this package were tried with; pyproject.toml requires one of them."""
+KNOWN_VERSIONS = ("2025.11.11",)  # of exax that the patches were tried with; pyproject.toml requires one
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
 BOARD_AFTER = 2.0  # s; a run that builds nothing has ended by then
 FEW = 2_000  # jobs; to start processes that read them takes longer than to read them
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 LOOK_EVERY, LOOK_FOR = 0.05, 60.0  # s; exax's other servers open theirs while this one starts
-GARBAGE = 100_000
-"""Objects that a run makes between garbage collections: with 700, these are a tenth of a short run."""
+GARBAGE = 100_000  # objects between a run's garbage collections: with 700, these are a tenth of a short run
 
 
 def prepare_any() -> None:
@@ -193,15 +192,18 @@ def read_few_jobs_itself() -> None:
     """Let the server start processes that read new jobs only if there are many."""
     from accelerator import control
 
-    control.multiprocessing = _Multiprocessing
+    def get_context(method: str) -> Any:
+        return SimpleNamespace(Pool=functools.partial(_LazyPool, method))
+
+    control.multiprocessing = SimpleNamespace(get_context=get_context)
 
 
 def one_at_a_time() -> None:
     """Let the server, which answers many clients at once, do one after the other what needs that.
 
     Two that have it load the methods would end each other's. A job that starts meanwhile would be forked by
-    a process that has not loaded its method. And a job's folder that is made while the server lists the
-    workdir would be forgotten, and its id given once more.
+    a process without its method. A job's folder made while the workdir is listed would be forgotten, and its
+    id given once more.
     """
     from accelerator.control import Main
     from accelerator.workspace import WorkSpace
@@ -232,17 +234,6 @@ def leave_nothing_behind(folder: Path) -> None:
     if len(os.fsencode(folder.resolve() / "listener-12345678")) <= SOCKET_PATH_LIMIT:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         current_process()._config["tempdir"] = str(folder.resolve())  # type: ignore[attr-defined]
-
-
-class _Multiprocessing:
-    """In place of the module, as far as the server uses it."""
-
-    @staticmethod
-    def get_context(method: str) -> Any:
-        class Context:
-            Pool = functools.partial(_LazyPool, method)
-
-        return Context
 
 
 class _LazyPool:

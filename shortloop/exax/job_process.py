@@ -64,7 +64,7 @@ def serve(connection: Connection, work: JobWork) -> None:
             except Exception:
                 done = process.unsendable(done)
                 data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
-            connection.send_bytes(pickle.dumps((seconds, done["failure"] is not None)))
+            connection.send_bytes(pickle.dumps((seconds, done.get("failure") is not None)))
             connection.send_bytes(data)
 
 

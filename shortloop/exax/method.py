@@ -25,6 +25,7 @@ from shortloop.exax.unit_processes import (
     code_digest,
     computed_in_processes,
     folders_of,
+    jobs_above,
     name_of_stage,
     names_of,
     states_of_jobs,
@@ -52,12 +53,11 @@ from shortloop.store.inputs import check_located
 from shortloop.store.lookup import here
 from shortloop.store.notes import in_job_process
 from shortloop.units.checkpoints import Checkpoint, take_good_units
-from shortloop.units.messages import SLICES, EngineNote, JobWork, engine_of_run
+from shortloop.units.messages import SLICES, EngineNote, engine_of_run
 from shortloop.units.process_ends import Computed
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
-STAGE = "STAGE"
-"""Name of the class of a method's stage in its module."""
+STAGE = "STAGE"  # name of the class of a method's stage in its module
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 
@@ -119,13 +119,14 @@ class _Work:
             {name: names_of(each) for name, each in g.datasets.items()},
             open_dataset,
         )
+        self.what = " ".join(filter(None, (self.task.name, self.task.partition)))
         self.refused = True  # it cannot be computed; the job says why
         self.at_once = True  # not worth distributing
         workdirs = self.task.where.workdirs
         # Jobs that may have rows of the same units, of which some may be gone, and how many units each gave.
         self.earlier = [Path(workdirs[job.rpartition("-")[0]], job) for job in earlier or ()]
         self.taken: dict[str, int] = {}
-        self.units: Checkpoint | None = None
+        self.units: Any = None  # a checkpoint, if the stage has units
         self.engine: dict[str, Plain] | None = None  # what has computed distributed units
         self.needs = needs_of(kind)
         self.known: bytes | None = None
@@ -134,26 +135,25 @@ class _Work:
         self._or_refuse(self._begin)
 
     def _begin(self) -> None:
-        self.stage = open_stage(self.task)
-        if _has_units(type(self.stage)):
-            above = [*self.task.jobs.values(), self.task.before, *self.task.datasets.values()]
-            code = digest([code_digest(self.code), states_of_jobs(above)])
-            costs = costs_of(self.stage)
-            found = None if isinstance(self.stage, CollectingStage) else digest_of_units(self.stage, costs)
-            self.units = Checkpoint(costs, code, self._trusted, found)
-            self.known, self.failures = found, Failures(self.stage, len(costs))
-            self.arrays = lay_out(self.stage, self.task, self.units.create_array)
-            if isinstance(self.stage, CollectingStage):
+        self.stage = stage = open_stage(self.task)
+        if _has_units(type(stage)):
+            code = digest([code_digest(self.code), states_of_jobs(jobs_above(self.task))])
+            costs = costs_of(stage)
+            self.known = None if isinstance(stage, CollectingStage) else digest_of_units(stage, costs)
+            self.units = Checkpoint(costs, code, self._trusted, self.known)
+            self.failures = Failures(stage, len(costs))
+            self.arrays = lay_out(stage, self.task, self.units.create_array)
+            if isinstance(stage, CollectingStage):
                 given = self.units.rows_before(), self.earlier, self.retried
-                self.taken = take_rows(self.stage, self.units.left(), self.units.take_row, *given)
+                self.taken = take_rows(stage, self.units.left(), self.units.take_row, *given)
             elif self.retried:
-                take_good_units(self.stage, self.retried, self.known, self.arrays, self.units)
-            self.at_once = len(self.units.left()) <= 1 or self.stage.is_small()
+                take_good_units(stage, self.retried, self.known, self.arrays, self.units)
+            self.at_once = len(self.units.left()) <= 1 or stage.is_small()
             self.units.start()
-            self.now = Computed(self.what, self.stage.unit_name, self.slices)
+            self.now = Computed(self.what, stage.unit_name, self.slices)
         else:
-            self.arrays = lay_out(self.stage, self.task, create_array)
-            self.failures = Failures(self.stage, 0)
+            self.arrays = lay_out(stage, self.task, create_array)
+            self.failures = Failures(stage, 0)
         self.refused = False
 
     def _trusted(self, job: Path) -> bool:
@@ -175,7 +175,6 @@ class _Work:
 
     def compute(self, slice_: int = 0) -> Pools | None:
         """Compute units until none is left; return the thread pools of this process if it computed any."""
-        assert self.units is not None
         any_drawn = False
         with UnitOutput(slice_, self.stage) as output:
             for units in self.units.batches():
@@ -195,34 +194,10 @@ class _Work:
             Path(BEGUN).unlink(missing_ok=True)
         return check_single_thread() if any_drawn else None
 
-    @property
-    def what(self) -> str:
-        return " ".join(filter(None, (self.task.name, self.task.partition)))
-
-    def compute_elsewhere(self, engine: EngineNote) -> Pools:
-        """Have an engine compute the units that are left; return the thread pools of its workers."""
-        computing, numbers = self._computing(engine)
-        self._keep_all(computing.units(self._left(numbers), self._work()), numbers)
-        self.engine = computing.described()
-        return list(computing.threads)
-
-    def compute_in_processes(self, threads: list[str]) -> Pools:
-        """Have processes without the threads of this one compute the units that are left."""
-        computing, numbers = self._computing(None)
-        work, left, count = self._work(), self._left(numbers), self.slices
-        batches = computed_in_processes(work, left, count, computing.given_up)
-        self._keep_all(computing.done(batches, left, work), numbers)
-        self.engine = {"workers": count, **computing.described(), "threads": [*threads]}
-        return [*computing.threads]
-
-    def _work(self) -> JobWork:
-        return work_of_job(self.task, self.file, self.code, self.modules, self.slices)
-
-    def _computing(self, engine: EngineNote | None) -> tuple[Any, dict[bytes, int]]:
-        """Return what has units computed elsewhere, and the number of each unit in this process."""
-        assert self.units is not None
-        stage = self.stage
-        numbers = {each: number for number, each in enumerate(ids_of_units(stage, self.units.costs))}
+    def compute_elsewhere(self, engine: EngineNote | None, threads: list[str]) -> Pools:
+        """Have an engine, or processes without some threads of this one, compute the units that are left."""
+        stage, units = self.stage, self.units
+        numbers = {each: number for number, each in enumerate(ids_of_units(stage, units.costs))}
 
         def is_of(unit: bytes, given: Any) -> bool:
             given = given.values if isinstance(given, Tried) else given
@@ -230,31 +205,37 @@ class _Work:
                 return True
             return bool(given[:SIZE] == stage.unit_key(numbers[unit]))
 
-        def name(unit: bytes) -> str:
-            return stage.unit_name(numbers[unit])
-
         def given_up(unit: bytes, how: str) -> Tried | None:
             lost = computing.lost(unit, how)
             return self.failures.given_up(numbers[unit], how, lost, again=engine is None)
 
-        keep = partial(keep_printed, stage, numbers)
-        computing = client().Computing(engine, self.what, name, is_of, given_up, self.code, keep)
-        return computing, numbers
-
-    def _left(self, numbers: Mapping[bytes, int]) -> dict[bytes, float]:
-        assert self.units is not None
-        left, costs = {*self.units.left()}, self.units.costs
-        return {each: costs[number] for each, number in numbers.items() if number in left}
-
-    def _keep_all(self, given: Iterable[tuple[bytes, Any]], numbers: Mapping[bytes, int]) -> None:
-        assert self.units is not None
+        computing = client().Computing(
+            engine,
+            self.what,
+            lambda unit: stage.unit_name(numbers[unit]),
+            is_of,
+            given_up,
+            self.code,
+            partial(keep_printed, stage, numbers),
+        )
+        work = work_of_job(self.task, self.file, self.code, self.modules, self.slices)
+        left = {*units.left()}
+        costs = {each: units.costs[number] for each, number in numbers.items() if number in left}
+        if engine is None:
+            batches = computed_in_processes(work, costs, self.slices, computing.given_up)
+            given = computing.done(batches, costs, work)
+        else:
+            given = computing.units(costs, work)
         for each, values in given:
             self._keep({numbers[each]: values})
-            self.units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
+            units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
+        self.engine = computing.described()
+        if engine is None:
+            self.engine = {"workers": self.slices, **self.engine, "threads": [*threads]}
+        return list(computing.threads)
 
     def _keep(self, given: Mapping[int, Any]) -> None:
         """Keep the results of units, or missing values of those that failed."""
-        assert self.units is not None
         found = dict(given)
         for unit, each in given.items():
             if isinstance(each, Tried):
@@ -268,7 +249,6 @@ class _Work:
             self._fill(unit, values)
 
     def _fill(self, unit: int, values: Any) -> None:
-        assert self.units is not None
         try:
             if values is not None:
                 keep_unit(self.stage, unit, values, self.arrays, self.units.keep_file)
@@ -308,9 +288,9 @@ def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
             threads = threads_lost_by_fork()
             if not threads and not guards:
                 return work
-            _register(job, work.finish([work.compute_in_processes(threads)]))
+            _register(job, work.finish([work.compute_elsewhere(None, threads)]))
         elif not work.refused:
-            pools = work.compute() if engine is None else work.compute_elsewhere(engine)
+            pools = work.compute() if engine is None else work.compute_elsewhere(engine, [])
             _register(job, work.finish([pools]))
         return job.finish_early()
 

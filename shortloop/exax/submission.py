@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 
 from shortloop.base.plain import Plain
 from shortloop.exax.listener import ask, socket_file
-from shortloop.exax.patches.parallel_jobs import FOLLOWED, LANE, NUMBER, RESERVE
+from shortloop.exax.patches.parallel_jobs import CLIENT, FOLLOWED, NUMBER, RESERVE
 from shortloop.project.project import configuration
 
 ABORTS, ABORT_EVERY = 50, 0.02  # s
@@ -114,7 +114,7 @@ class Exax:
             raise BuildError(f"Unknown method {method}")
         if not self._lanes:
             self._made += 1
-            self._lanes.append(f"{LANE}{os.getpid()}-{self._made}")
+            self._lanes.append(f"{CLIENT}{os.getpid()}-{self._made}")
         lane = self._lanes.pop()
         parts = _in_order(request["options"]), dict(request["datasets"]), dict(request["jobs"])
         force, made_by = request.get("force_build", False), getattr(g, "job", None)

@@ -48,7 +48,7 @@ RESTARTED = ("jemalloc_bg_thd", "libarrow", "polars-ooc")
 # Of Python and the system: they do not tell whose thread it is.
 COMMON = ("ld-linux", "libc.", "libc-", "libgcc", "libpthread", "libpython", "libstdc++", "python", "[")
 
-_asked: socket.socket | None = None  # in a job: the process that has forked it
+_asked: Any = None  # in a job: the connection to the process that has forked it
 _numbers = itertools.count()
 
 
@@ -62,6 +62,11 @@ def code_digest(code: Code) -> str:
     return digest([code.code, files])
 
 
+def jobs_above(task: Task) -> list[Folders]:
+    """List the jobs and datasets that a task reads."""
+    return [*task.jobs.values(), task.before, *task.datasets.values()]
+
+
 def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
     """Return states that tell jobs from later ones with their ids, if somebody deletes their folders."""
     names = [name for each in jobs for name in (each if isinstance(each, list) else [each]) if name]
@@ -70,15 +75,17 @@ def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
 
 
 def work_of_job(task: Task, method: Path, code: Code, modules: list[str], slices: int) -> JobWork:
+    scripts = os.path.dirname(sys.executable)  # on the path when Python runs one
+    path = [each for each in dict.fromkeys(sys.path) if os.path.isdir(each) and each != scripts]
     return {
         "project": str(project_directory()),
-        "path": [each for each in dict.fromkeys(sys.path) if _has_own(each)],  # as of jobs and runs alike
+        "path": [each for each in path if is_own(f"{each}/module.py")],  # as of jobs and runs alike
         "slices": slices,
         "surroundings": surroundings_here(),
         "imports": imports_of(task.name, modules),
         "closure": sorted(code.modules),
         "code": code_digest(code),
-        "above": states_of_jobs([*task.jobs.values(), task.before, *task.datasets.values()]),
+        "above": states_of_jobs(jobs_above(task)),
         "package": module_of(method).rpartition(".")[0],
         "task": {name: each for name, each in vars(task).items() if name not in ("where", "open_dataset")},
     }
@@ -94,12 +101,6 @@ def names_of(datasets: Any) -> Any:
     if isinstance(datasets, list):
         return [names_of(each) for each in datasets]
     return f"{datasets.job}/{datasets.name}" if datasets else None  # exax leaves out the name "default"
-
-
-def _has_own(folder: str) -> bool:
-    """True if a folder may have own modules; Python's own scripts are on the path when it runs one."""
-    is_of_scripts = folder == os.path.dirname(sys.executable)
-    return os.path.isdir(folder) and not is_of_scripts and is_own(f"{folder}/module.py")
 
 
 class UnitForks:
@@ -146,7 +147,7 @@ def computed_in_processes(
 ) -> Iterator[bytes]:
     """Have units of this job computed in processes of their own."""
     batches = Batches(costs, [*costs], count)
-    data = pickle.dumps(work)
+    sent = pickle.dumps(work)
     busy: dict[Connection, list[bytes]] = {}
     numbers: dict[Connection, int] = {}
     with contextlib.ExitStack() as end:
@@ -155,7 +156,7 @@ def computed_in_processes(
             number = next(_numbers)
             process = end.enter_context(Connection(_ask(number).detach()))
             numbers[process] = number
-            process.send_bytes(data)
+            process.send_bytes(sent)
             return process
 
         def hand_out(process: Connection) -> None:
@@ -170,7 +171,7 @@ def computed_in_processes(
                 batch = busy.pop(process)
                 try:
                     seconds, _ = pickle.loads(process.recv_bytes())
-                    done = process.recv_bytes()
+                    data = process.recv_bytes()
                 except (EOFError, OSError):
                     with _ask(numbers[process]) as answer:
                         how = how_ended(int(answer.recv(64)))
@@ -179,33 +180,19 @@ def computed_in_processes(
                         batches.put_back(batch)  # each alone, so that it is known which one it was
                     else:
                         batches.done(batch, 0.0)
-                        yield pickle.dumps(_given_up(batch, given))
+                        name = secrets.token_hex(8)
+                        done: UnitsDone = {"process": name, "number": 0, "units": batch, "values": [given]}
+                        yield pickle.dumps(done)
                     if batches.has_next():
                         hand_out(start())
                     continue
                 batches.done(batch, seconds)
                 hand_out(process)
-                yield done
-
-
-def _given_up(units: list[bytes], given: Any) -> UnitsDone:
-    return {
-        "process": secrets.token_hex(8),
-        "number": 0,
-        "units": units,
-        "values": [given],
-        "cpu_seconds": 0.0,
-        "facts": None,
-        "threads": [],
-        "notes": b"",
-        "printed": [],
-        "failure": None,
-    }
+                yield data
 
 
 def _ask(number: int) -> socket.socket:
     """Ask for a process, or how it ended if it was asked for before; return the connection to the answer."""
-    assert _asked is not None, "not a job"
     ours, theirs = socket.socketpair()
     with theirs:
         socket.send_fds(_asked, [b"%d %d" % (os.getpgid(0), number)], [theirs.fileno()])

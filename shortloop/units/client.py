@@ -158,25 +158,23 @@ class Computing:
 
     def _check(self, done: UnitsDone, versions: Mapping[str, str]) -> None:
         """Check that a worker is like this machine, and take over its notes."""
-        facts = done["facts"]
-        if facts is not None:
+        if (facts := done.get("facts")) is not None:
             if self._here is None:
                 self._here = facts_here(versions, versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
             if self._code is not None:
-                check_same_code(self._code.modules, done["notes"], facts["host"])
+                check_same_code(self._code.modules, done.get("notes", b""), facts["host"])
             self._hosts[facts["host"]] += 1
             for library, code in facts["kernels"].items():
                 self._kernels[library][code] = None
-        write_notes(done["notes"])
-        self.threads += done["threads"]
-        self._cpu_seconds += done["cpu_seconds"]
-        if done["printed"]:
-            self._keep_printed(done["printed"])
+        write_notes(done.get("notes", b""))
+        self.threads += done.get("threads", [])
+        self._cpu_seconds += done.get("cpu_seconds", 0.0)
+        if printed := done.get("printed"):
+            self._keep_printed(printed)
 
     def _raise_failure(self, done: UnitsDone) -> None:
-        failure = done["failure"]
-        if failure is not None:
+        if (failure := done.get("failure")) is not None:
             unit = failure["unit"]
             if unit is not None and not failure["traceback"]:
                 raise self._differs(unit, "is not there")

@@ -101,12 +101,12 @@ class UnitsDone(TypedDict):
     number: int  # of batches that it computed before; what it said with these holds for this one, too
     units: list[bytes]  # those that were computed, in their order
     values: list[Mapping[str, object] | bytes]  # of each: outputs and files by name, or a row
-    cpu_seconds: float
-    facts: Facts | None  # of this process, the first time
-    threads: list[Pool]  # its thread pools, each brought down to one thread
-    notes: bytes  # that it took since it said so last
-    printed: Printed  # by each unit since then, in their order; None: beside the units
-    failure: Failure | None  # why it did not compute the others
+    cpu_seconds: NotRequired[float]
+    facts: NotRequired[Facts | None]  # of this process, the first time
+    threads: NotRequired[list[Pool]]  # its thread pools, each brought down to one thread
+    notes: NotRequired[bytes]  # that it took since it said so last
+    printed: NotRequired[Printed]  # by each unit since then, in their order; None: beside the units
+    failure: NotRequired[Failure | None]  # why it did not compute the others
 
 
 class Reply(NamedTuple):

@@ -17,7 +17,7 @@ import pytest
 
 from shortloop.exax.listener import BEGUN
 from shortloop.exax.patches.job_ends import look_often_for_end, watch_job_ends
-from shortloop.exax.patches.spare_processes import Spares
+from shortloop.exax.patches.parallel_jobs import Spares
 
 ENDED = """\
 shortloop.base.errors.TransientError: the process of a job ended

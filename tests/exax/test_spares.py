@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from shortloop.exax.patches import spare_processes
-from shortloop.exax.patches.spare_processes import Spares
+from shortloop.exax.patches import parallel_jobs
+from shortloop.exax.patches.parallel_jobs import Spares
 
 LANE = "methods.a_toy", ("extra",)
 CODE = (
@@ -114,7 +114,7 @@ def test_one_that_was_killed_is_not_missed(made: Spares) -> None:
 
 
 def test_ends_when_no_job_comes(made: Spares, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spare_processes, "PATIENCE", 0.05)
+    monkeypatch.setattr(parallel_jobs, "PATIENCE", 0.05)
     spare(made)
     (connection,) = made.connections
     wait_until_readable(connection)

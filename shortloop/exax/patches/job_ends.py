@@ -23,7 +23,7 @@ from typing import Any
 
 from shortloop.exax.listener import BEGUN
 from shortloop.exax.patches import patch
-from shortloop.exax.patches.spare_processes import Spares
+from shortloop.exax.patches.parallel_jobs import Spares
 from shortloop.exax.unit_processes import UnitForks
 from shortloop.units.process_ends import Computed, how_ended, job_lost
 

@@ -64,8 +64,7 @@ def prepare_server() -> None:
     from shortloop.exax.notebook_methods import load_announced
     from shortloop.exax.patches.job_ends import look_often_for_end
     from shortloop.exax.patches.method_loading import do_without_broken_methods, keep_methods_as_loaded
-    from shortloop.exax.patches.parallel_jobs import build_side_by_side
-    from shortloop.exax.patches.spare_processes import reap_later
+    from shortloop.exax.patches.parallel_jobs import build_side_by_side, reap_later
     from shortloop.store.crash_repair import mend, own, repair_lists
     from shortloop.store.setup import wanted
 
@@ -108,8 +107,8 @@ def prepare_runner() -> None:
     from shortloop.exax.patches.job_output import keep_output_in_one_process
     from shortloop.exax.patches.loading import load_from_source
     from shortloop.exax.patches.method_loading import import_methods_apart, note_what_is_read
+    from shortloop.exax.patches.parallel_jobs import keep_spares, leave_early
     from shortloop.exax.patches.preload import import_before_forks
-    from shortloop.exax.patches.spare_processes import keep_spares, leave_early
     from shortloop.exax.patches.watch import watch_jobs
     from shortloop.exax.tracebacks import keep_causes
     from shortloop.units.process_ends import forks_end_with_this

@@ -119,7 +119,7 @@ class RunningEngine:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.flush()
         self._note = {
-            "run": os.getpid(),
+            "pid": os.getpid(),
             "process": self._process.pid,
             "address": order["address"],
             "secret": order["secret"],

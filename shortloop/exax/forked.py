@@ -119,7 +119,9 @@ def fork_ax(
         setproctitle(" ".join(["ax", *arguments]))
         os.environ.update(environ or {})
         sys.path[:] = [project, *(each for each in sys.path if each != project)]
-        _forget_this_package()
+        # The project may have another one of this package, or newer sources.
+        names = [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]
+        _forgotten.extend(map(sys.modules.pop, names))
         before()
         sys.argv[:] = ["ax", *arguments]
         sys.exit(accelerator.shell.main())
@@ -171,9 +173,3 @@ def close_inherited(keep: set[int]) -> None:
                 os.fstat(number)
                 os.dup2(nothing, number, inheritable=False)
     os.close(nothing)
-
-
-def _forget_this_package() -> None:
-    """Forget the modules of this package: the project may have another one, or newer sources."""
-    names = [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]
-    _forgotten.extend(map(sys.modules.pop, names))

@@ -53,8 +53,14 @@ class _Imports:
                 return
             self.versions[top], self._required[top] = as_installed(top), required_by(top)
         self._edges.setdefault(by, set()).add(top)
-        if self._used is not None and (self._is_all_used or by in self._used or not _is_of_frame(by)):
+        is_of_frame = by.partition(".")[0] in (PACKAGE, "accelerator")
+        if self._used is not None and (self._is_all_used or by in self._used or not is_of_frame):
             self._use([top])
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Hear of imports by machine code, which calls no function of `builtins`; find nothing."""
+        if path is None:
+            self.heard(None, name)
 
     def begin(self, modules: Iterable[str] | None) -> None:
         """Begin a job of some own modules in this process; None: note all that it imports."""
@@ -111,11 +117,11 @@ def watch_imports() -> None:
     builtins.__import__ = imported
     importlib.import_module = _hearing(imports, importlib.import_module)
     importlib.util.find_spec = _hearing(imports, importlib.util.find_spec)
-    sys.meta_path.insert(0, _FirstImports(imports))
+    sys.meta_path.insert(0, imports)
 
 
-def note_libraries_of(modules: Iterable[str]) -> None:
-    """Note the libraries that a job uses, now and from now on, in this process and its forks."""
+def note_libraries_of(modules: Iterable[str] | None) -> None:
+    """Note the libraries that a job, or a program started by one, uses from now on, in forks as well."""
     imports = _imports()
     if imports is not None:
         imports.begin(modules)
@@ -125,29 +131,10 @@ def note_versions(libraries: Mapping[str, str]) -> None:
     note(versions=libraries, where=HERE)
 
 
-def begin_program() -> None:
-    """Note all libraries that this process, a program started by a job, imports."""
-    watch_imports()
-    imports = _imports()
-    assert imports is not None
-    imports.begin(None)
-
-
 def are_as_loaded() -> bool:
     """True if no library was installed anew since this process has imported it."""
     imports = _imports()
     return imports is None or all(as_installed(name) == each for name, each in imports.versions.items())
-
-
-class _FirstImports:
-    """Hears of imports by machine code, which calls no function of `builtins`; finds nothing."""
-
-    def __init__(self, imports: _Imports) -> None:
-        self._imports = imports
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if path is None:
-            self._imports.heard(None, name)
 
 
 def _imports() -> _Imports | None:
@@ -173,10 +160,6 @@ def _node(importer: object) -> str | None:
     if top == PACKAGE or importer in loaded_modules():
         return importer
     return None if top in sys.stdlib_module_names else top
-
-
-def _is_of_frame(node: str) -> bool:
-    return node.partition(".")[0] in (PACKAGE, "accelerator")
 
 
 def _caller() -> str:

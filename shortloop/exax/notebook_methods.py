@@ -23,6 +23,7 @@ from shortloop.exax.listener import ask
 from shortloop.exax.patches import patch
 from shortloop.keys.methods import forget_methods
 from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
+from shortloop.units.messages import living_note
 
 LOADED = "loaded.txt"
 KEPT = 7 * 24 * 3600  # s, for those who go on with them
@@ -32,10 +33,9 @@ def write_cells(modules: Mapping[str, str]) -> Path:
     """Write stages of a notebook as methods, each version into a folder of its own."""
     content = json.dumps(sorted(modules.items())).encode(errors="surrogatepass")
     folder = _cells() / hashlib.sha256(content).hexdigest()[:20]
-    package = folder / CELLS
-    package.mkdir(parents=True, exist_ok=True)
-    for name, text in {"__init__.py": "", **{f"a_{name}.py": text for name, text in modules.items()}}.items():
-        file = package / name
+    (folder / CELLS).mkdir(parents=True, exist_ok=True)
+    for name, text in {"__init__": "", **{f"a_{name}": text for name, text in modules.items()}}.items():
+        file = folder / CELLS / f"{name}.py"
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             write_atomically(file, text)
     os.utime(folder)
@@ -70,13 +70,10 @@ def announced(folder: Path) -> Iterator[None]:
 
 def find_announced() -> Path | None:
     """Find announced methods, in the server and in the process that runs jobs."""
-    try:
-        note = json.loads(_note().read_text(encoding="utf-8"))
-        os.kill(note["pid"], 0)  # one that was killed left its note behind
-        folder = _cells() / str(note["folder"])
-    except (OSError, ValueError, KeyError):
+    note = living_note(_note())
+    if note is None:
         return None
-    find_cells(folder)
+    find_cells(folder := _cells() / str(note["folder"]))
     return folder
 
 

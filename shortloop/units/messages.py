@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict, cast
 
 from shortloop.base.plain import Plain
 from shortloop.project.project import cache_directory
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from shortloop.units.node_cache import Piece
 
 
-STALE = b"stale"
-"""Answer of a forkserver whose loaded code has changed: a new one is needed."""
-SLICES = "slices"
-"""Name of the engine that is exax itself."""
-HERE = "this machine"
-"""Place of an engine that a run has started."""
+STALE = b"stale"  # answer of a forkserver whose loaded code has changed: a new one is needed
+SLICES = "slices"  # name of the engine that is exax itself
+HERE = "this machine"  # place of an engine that a run has started
 Printed = list[tuple[bytes | None, str]]
 
 
@@ -46,7 +43,7 @@ class AskedOfEngine(TypedDict):
 class EngineNote(TypedDict):
     """Address of a run's engine, for its jobs."""
 
-    run: int  # process of the run
+    pid: int  # process of the run
     process: int  # process of its engine
     address: str
     secret: str
@@ -161,9 +158,14 @@ def note_file() -> Path:
 
 def engine_of_run() -> EngineNote | None:
     """The engine of the run that this job belongs to."""
+    return cast("EngineNote | None", living_note(note_file()))
+
+
+def living_note(file: Path) -> dict[str, Any] | None:
+    """Read the note of a process; None if there is none, or if it was left behind by one that was killed."""
     try:
-        note: EngineNote = json.loads(note_file().read_text(encoding="utf-8"))
-        os.kill(note["run"], 0)  # a run that was killed left its note behind
+        note: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        os.kill(note["pid"], 0)
     except (OSError, ValueError, KeyError):
         return None
     return note

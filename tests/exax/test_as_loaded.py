@@ -13,7 +13,7 @@ import pytest
 from jobs_project import write_configuration
 from source_tree import ROOT
 
-from shortloop.exax.patches.method_loading import _is_as_loaded, _note, forget_what_is_read
+from shortloop.exax.patches.method_loading import LOADED, _file, _is_as_loaded, forget_what_is_read
 
 # A process that loads a method, as exax's does, and is asked for the next thing.
 RUNNER = """
@@ -117,7 +117,7 @@ def test_what_changes_is_seen(project: Path, change: Callable[[], object]) -> No
 
 def test_what_is_of_no_interest_changes_nothing(project: Path) -> None:
     process = loaded()
-    assert "colorsys" not in _note().read_text(encoding="utf-8")  # of a job
+    assert "colorsys" not in _file(LOADED).read_text(encoding="utf-8")  # of a job
     (project / "notes.txt").touch()
     (project / "methods" / "__pycache__").mkdir(exist_ok=True)
     (project / "workdirs" / ".cache" / "code" / "x").mkdir(parents=True)
@@ -128,12 +128,12 @@ def test_what_is_of_no_interest_changes_nothing(project: Path) -> None:
 
 def test_what_changed_a_moment_before_may_change_again_unseen(project: Path) -> None:
     assert not _is_as_loaded([loaded(settled=60 * 10**9)])
-    assert not _note().exists()
+    assert not _file(LOADED).exists()
 
 
 def test_a_damaged_note_counts_for_nothing(project: Path) -> None:
     process = loaded()
-    note = json.loads(_note().read_text(encoding="utf-8"))
+    note = json.loads(_file(LOADED).read_text(encoding="utf-8"))
     for text in ("", "[]", json.dumps({**note, "files": {}, "folders": 1}), json.dumps({"process": process})):
-        _note().write_text(text, encoding="utf-8")
+        _file(LOADED).write_text(text, encoding="utf-8")
         assert not _is_as_loaded([process])

@@ -1,11 +1,10 @@
 """Detect the end of a job or slice at once, with its cause.
 
-exax forks one more process for each job, which does nothing but wait for its end, and it takes a job for
-ended only when the process that keeps what the job prints has ended as well.
+exax forks one more process for each job, which only waits for its end, and takes a job for ended only when
+the process that keeps what the job prints has ended as well.
 
-Made for exax 2025.11.11. Upstream: the runner could wait for the pipes of its jobs, in place of one more
-process for each job, and name the slice and the signal that ended a job. The server could wait for output
-without polling.
+Made for exax 2025.11.11. Upstream: the runner could wait for the pipes of its jobs itself, and name the slice
+and the signal that ended a job. The server could wait for output without polling.
 """
 
 from __future__ import annotations
@@ -134,16 +133,14 @@ class _RunningJob:
         try:
             status, result = json.loads(b"" if self.is_lost else self._said)
         except (ValueError, TypeError):
-            status, result = {"launcher": self._lost()}, None
+            unit = None
+            with contextlib.suppress(OSError):
+                unit = (self._folder / BEGUN).read_text(encoding="utf-8")
+            error = job_lost(self._what, self._ended(), unit)
+            status = {"launcher": f"{type(error).__module__}.{type(error).__name__}: {error}"}
+            result = None
         self._runner.respond(self._cookie, (status, result))
         return True
-
-    def _lost(self) -> str:
-        unit = None
-        with contextlib.suppress(OSError):
-            unit = (self._folder / BEGUN).read_text(encoding="utf-8")
-        error = job_lost(self._what, self._ended(), unit)
-        return f"{type(error).__module__}.{type(error).__name__}: {error}"
 
     def _ended(self) -> str:
         """Say what ended the process, which is left to exax to reap."""

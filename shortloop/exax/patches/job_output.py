@@ -51,21 +51,12 @@ def keep_output_in_one_process() -> None:
         given = [*masters, *([] if q is None else [q.w])]
         processes = [fd2pid.get(each) for each in masters]
         what = {"folder": os.path.abspath("OUTPUT"), "names": names, "processes": processes}
-        if _is_handed_over(ours, json.dumps(what).encode(), given):
-            os.close(int(os.environ.pop(TERMINAL)))
-        else:
-            original(fd2pid, names, masters, slaves, q=q)
-
-
-def _is_handed_over(keeper: socket.socket, message: bytes, given: list[int]) -> bool:
-    """False if there are too many files, or nobody listens any more."""
-    if len(given) > MOST_FILES:
-        return False
-    try:
-        socket.send_fds(keeper, [message], given)
-    except OSError:
-        return False
-    return True
+        with contextlib.suppress(OSError):  # nobody listens any more
+            if len(given) <= MOST_FILES:
+                socket.send_fds(ours, [json.dumps(what).encode()], given)
+                os.close(int(os.environ.pop(TERMINAL)))
+                return
+        original(fd2pid, names, masters, slaves, q=q)
 
 
 def _keep_all(jobs: socket.socket) -> NoReturn:
@@ -77,38 +68,21 @@ def _keep_all(jobs: socket.socket) -> NoReturn:
         setproctitle("output of jobs")
         terminal = int(os.environ[TERMINAL])
         close_inherited({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
-        _Keeper(jobs, _Terminal(terminal)).run()
+        _Keeper(jobs, terminal).run()
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(0)
 
 
-class _Terminal:
-    """The terminal of the server; nobody waits for one that has been stopped."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        os.set_blocking(descriptor, False)
-        self.has_missed = False
-
-    def show(self, text: bytes) -> None:
-        try:
-            os.write(self._descriptor, text)
-        except OSError:
-            self.has_missed = True
-
-    def say_what_is_missed(self) -> None:
-        self.has_missed = False
-        self.show(NOT_SHOWN)
-
-
 class _Keeper:
     """Reads the output of jobs until none is left and none can come."""
 
-    def __init__(self, jobs: socket.socket, terminal: _Terminal) -> None:
+    def __init__(self, jobs: socket.socket, terminal: int) -> None:
         self._jobs = jobs
         self._terminal = terminal
+        os.set_blocking(terminal, False)  # nobody waits for one that has been stopped
+        self._has_missed = False
         self._poll = select.poll()
         self._poll.register(jobs, select.POLLIN)
         self._outputs: dict[int, _Output] = {}
@@ -116,14 +90,21 @@ class _Keeper:
 
     def run(self) -> None:
         while self._may_come or self._outputs:
-            ready = self._poll.poll(TRY_AGAIN if self._terminal.has_missed else None)
-            if self._terminal.has_missed:
-                self._terminal.say_what_is_missed()
+            ready = self._poll.poll(TRY_AGAIN if self._has_missed else None)
+            if self._has_missed:
+                self._has_missed = False
+                self._show(NOT_SHOWN)
             for descriptor, _ in ready:
                 if descriptor == self._jobs.fileno():
                     self._begin()
                 elif descriptor in self._outputs:
                     self._read(descriptor)
+
+    def _show(self, text: bytes) -> None:
+        try:
+            os.write(self._terminal, text)
+        except OSError:
+            self._has_missed = True
 
     def _begin(self) -> None:
         message, given, _, _ = socket.recv_fds(self._jobs, MESSAGE, MOST_FILES)
@@ -147,7 +128,7 @@ class _Keeper:
             text = b""
         if text:
             try:
-                self._terminal.show(output.take(descriptor, text))
+                self._show(output.take(descriptor, text))
                 return
             except (OSError, ValueError):  # the disk is full: who prints more will know
                 traceback.print_exc()

@@ -27,7 +27,6 @@ from shortloop.store.notes import note
 AT_START = {"__main__", "sitecustomize", "usercustomize"}  # Python runs these once, before all else
 
 CHECK = blake3.digest_size  # bytes
-
 _forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork more than all else here
 
 

@@ -37,23 +37,21 @@ from shortloop.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.keys.own_code import PACKAGE, is_own
 from shortloop.project.project import cache_directory, configuration, write_atomically
 
+# What exax looks for in a method when it loads it.
 ASKED = ("depend_extra", "description", "options", "datasets", "jobs", "equivalent_hashes")
-"""What exax looks for in a method when it loads it."""
+LOADED, LIBRARIES = "loaded.json", "libraries.json"
 SUFFIXES = tuple(all_suffixes())
 LISTS = ("os.listdir", "os.scandir")
 LOOKING = "_fill_cache"  # function of Python that looks what modules a folder has
 
 Mod = tuple[object, str, str]  # as exax's `get_mod` gives it
-Reads = tuple[set[str], set[str]]
-"""Files that a process has read, and folders that it has looked for modules in."""
-_reading: _Reading | None = None
+Reads = tuple[set[str], set[str]]  # files that were read, and folders in which modules were looked for
 
 
-def note_what_is_read() -> None:
+def note_what_is_read() -> Reading:
     """Note what this process, which loads methods, reads from now on, for the server."""
     runner: Any = sys.modules["__main__"]
-    global _reading
-    _reading = reading = _Reading()
+    reading = Reading()
     sys.addaudithook(reading.heard)
     os.register_at_fork(after_in_child=reading.stop)
 
@@ -62,10 +60,12 @@ def note_what_is_read() -> None:
         reading.write()
         return original(*arguments, **more)
 
+    return reading
+
 
 def forget_what_is_read() -> None:
     """Have the methods loaded again, whether anything changed or not."""
-    _note().unlink(missing_ok=True)
+    _file(LOADED).unlink(missing_ok=True)
 
 
 def keep_methods_as_loaded() -> None:
@@ -124,7 +124,7 @@ def do_without_broken_methods() -> None:
         return {name: each for name, each in read(folder, discover).items() if count[name] < 2}
 
 
-def import_methods_apart() -> None:
+def import_methods_apart(reading: Reading) -> None:
     """Import methods of the user's own in a fork, which tells what exax asks of them, from now on."""
     runner: Any = sys.modules["__main__"]
     methods: list[str] = []
@@ -146,7 +146,7 @@ def import_methods_apart() -> None:
         if name not in methods:
             raise ImportError(f"{name} is imported by jobs alone")  # exax needs it for its warnings only
         if not found:
-            found.update(_imported_in_fork(runner, original, list(filter(_is_of_user, methods))))
+            found.update(_imported_in_fork(runner, original, [*filter(_is_of_user, methods)], reading))
         space, file, prefix = pickle.loads(found[name])
         if isinstance(space, str):
             raise runner.MsgException(space)
@@ -155,7 +155,9 @@ def import_methods_apart() -> None:
     runner.get_mod = get_mod
 
 
-class _Reading:
+class Reading:
+    """What a process has read so far."""
+
     def __init__(self) -> None:
         self._process = os.getpid()
         self._since = time.time_ns()
@@ -210,7 +212,7 @@ class _Reading:
             "missing": sorted({*read} - {*files}),
             "folders": folders,
         }
-        write_atomically(_note(), json.dumps(note))
+        write_atomically(_file(LOADED), json.dumps(note))
 
 
 def _is_alive(runner: Any) -> bool:
@@ -234,7 +236,7 @@ def _are_listed(known: Mapping[str, Any], configuration: Mapping[str, Any]) -> b
 def _is_as_loaded(processes: list[int]) -> bool:
     """True if all that a process has read is as it was then."""
     try:
-        note = json.loads(_note().read_text(encoding="utf-8"))
+        note = json.loads(_file(LOADED).read_text(encoding="utf-8"))
         states = [tuple(each) for each in note["files"].values()]
         return (
             [note["process"]] == processes
@@ -261,20 +263,18 @@ def _folder_of_package(package: str) -> str | None:
     return next(iter((spec.submodule_search_locations if spec else None) or ()), None)
 
 
+@functools.cache
 def _is_of_user(name: str) -> bool:
     """True if a method or its package is neither part of this package nor of an installed library."""
     top = name.partition(".")[0]
-    return top != PACKAGE and _is_top_of_user(top)
-
-
-@functools.cache
-def _is_top_of_user(top: str) -> bool:
-    spec = importlib.util.find_spec(top)
+    spec = None if top == PACKAGE else importlib.util.find_spec(top)
     places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]
     return any(is_own(f"{each}/__init__.py") for each in places if each)
 
 
-def _imported_in_fork(runner: Any, original: Callable[[str], Mod], methods: list[str]) -> dict[str, bytes]:
+def _imported_in_fork(
+    runner: Any, original: Callable[[str], Mod], methods: list[str], reading: Reading
+) -> dict[str, bytes]:
     """Return what a fork of this process finds in each method, pickled; else the text of its error."""
     from shortloop.exax.patches.preload import import_all  # a run that builds nothing has no need of it
 
@@ -283,12 +283,10 @@ def _imported_in_fork(runner: Any, original: Callable[[str], Mod], methods: list
     child = os.fork()
     if not child:
         try:
-            if _reading is not None:
-                _reading.is_on = True
+            reading.is_on = True
             found = {name: _content_of(runner, original, name) for name in methods}
-            reads: Reads = (set(), set()) if _reading is None else _reading.seen()
-            if _reading is not None:
-                _reading.stop()
+            reads = reading.seen()
+            reading.stop()
             _keep_libraries()
             with open(writer, "wb") as stream:
                 stream.write(pickle.dumps((found, reads)))
@@ -300,14 +298,11 @@ def _imported_in_fork(runner: Any, original: Callable[[str], Mod], methods: list
     with open(reader, "rb") as stream:
         data = stream.read()
     os.waitpid(child, 0)
-    contents: dict[str, bytes] = dict.fromkeys(
-        methods, pickle.dumps(("the process that imported it ended", "", ""))
-    )
+    contents = dict.fromkeys(methods, pickle.dumps(("the process that imported it ended", "", "")))
     if data:
         found, reads = pickle.loads(data)
         contents |= found
-        if _reading is not None:
-            _reading.add(reads)
+        reading.add(reads)
     return contents
 
 
@@ -325,7 +320,7 @@ def _content_of(runner: Any, original: Callable[[str], Mod], name: str) -> bytes
 def _libraries() -> list[str]:
     """List libraries that methods imported at their top when they were loaded last."""
     with contextlib.suppress(OSError, ValueError):
-        return list(json.loads(_libraries_file().read_text(encoding="utf-8")))
+        return list(json.loads(_file(LIBRARIES).read_text(encoding="utf-8")))
     return []
 
 
@@ -333,12 +328,8 @@ def _keep_libraries() -> None:
     found = sys.modules.keys() - own_modules().keys()
     names = sorted(name for name in found if not name.startswith("_") and "._" not in name)
     if names != _libraries():
-        write_atomically(_libraries_file(), json.dumps(names))
+        write_atomically(_file(LIBRARIES), json.dumps(names))
 
 
-def _libraries_file() -> Path:
-    return cache_directory("warm") / "libraries.json"
-
-
-def _note() -> Path:
-    return cache_directory("warm") / "loaded.json"
+def _file(name: str) -> Path:
+    return cache_directory("warm") / name

@@ -30,7 +30,7 @@ from shortloop.keys.own_code import PACKAGE
 from shortloop.keys.source import read_source
 from shortloop.project.project import cache_directory, write_atomically
 from shortloop.stages import threads
-from shortloop.units.messages import engine_of_run
+from shortloop.units.messages import engine_of_run, living_note
 
 ENGINES = f"{PACKAGE}.engines.", f"{PACKAGE}.units."
 # What every stage needs.
@@ -43,14 +43,14 @@ ALWAYS = (
     "shortloop.stages.output",
 )
 
-_loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
-# Modules of jobs beside those that their method imports, by the method and the modules that an option names.
-_beside: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-_imported_already: set[str] = set()
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of glibc has them
 MOST_KEPT, LARGEST_KEPT = 2**26, 2**25  # bytes, as far as glibc itself would come in time
-# What this process has announced.
-_announced_here: dict[tuple[str, tuple[str, ...]], dict[str, Plain]] = {}
+
+Lane = tuple[str, tuple[str, ...]]  # a method, and modules that an option names
+_loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
+_beside: dict[Lane, list[str]] = {}  # modules of jobs beside those that their method imports
+_imported_already: set[str] = set()
+_announced_here: dict[Lane, dict[str, Plain]] = {}  # by this process
 
 
 def announce(method: str, modules: Sequence[str] = ()) -> None:
@@ -70,8 +70,8 @@ def import_all(names: Iterable[str]) -> None:
     """Import modules, except those that fail: the job that needs one reports it better."""
     new = [name for name in names if name not in _imported_already]
     before = {*sys.modules}
+    _imported_already.update(new)
     for name in new:
-        _imported_already.add(name)
         with contextlib.suppress(Exception):
             _import(name)
     with contextlib.suppress(Exception):
@@ -120,7 +120,7 @@ def import_before_forks() -> None:
         nonlocal seen
         if os.getpid() != forks_jobs or seen == (seen := states_of_files([str(file)])):
             return
-        for note in _announced(file).get("jobs", ()):
+        for note in (living_note(file) or {}).get("jobs", ()):
             if (of := (note["method"], tuple(note["named"]))) not in _beside:
                 import_all(note["modules"])
                 _beside[of] = note["beside"]
@@ -191,15 +191,6 @@ def _load_compiled(names: Iterable[str]) -> None:
 
         for name in ours:
             load_compiled(sys.modules[name])
-
-
-def _announced(file: Path) -> dict[str, Any]:
-    try:
-        note: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        os.kill(note["pid"], 0)  # a run that was killed left its note behind
-    except (OSError, ValueError, KeyError):
-        return {}
-    return note
 
 
 def _note() -> Path:

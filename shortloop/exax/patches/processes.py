@@ -117,7 +117,7 @@ def prepare_runner() -> None:
     watch_imports()
     keep_line_ends()
     keep_output_in_one_process()
-    note_what_is_read()
+    reading = note_what_is_read()
     find_announced()
     forks_end_with_this()
     spares = keep_spares()
@@ -128,7 +128,7 @@ def prepare_runner() -> None:
     leave_pipe_of_job()
     leave_early()
     import_before_forks()
-    import_methods_apart()
+    import_methods_apart(reading)
     watch_jobs(spares)
     refuse_other_slices()
 

@@ -26,7 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any
 from urllib.parse import unquote
 
-from shortloop.exax.libraries import begin_program, note_libraries_of
+from shortloop.exax.libraries import note_libraries_of, watch_imports
 from shortloop.exax.listener import enable_tracebacks
 from shortloop.exax.patches import patch
 from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
@@ -148,18 +148,21 @@ def watch_units() -> None:
 
 def watch_program() -> None:
     load_from_source(anew=True)
-    begin_program()
+    watch_imports()
+    note_libraries_of(None)
     with contextlib.suppress(OSError, ValueError):
-        heard = _Heard(_watched_files())
-        sys.addaudithook(heard.hook)
-        watch_readers(heard.path)
+        _hear_reads(_watched_files())
+
+
+def _hear_reads(is_watched: Callable[[str], bool]) -> None:
+    heard = _Heard(is_watched)
+    sys.addaudithook(heard.hook)
+    watch_readers(heard.path)
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
     enable_tracebacks()
-    heard = _Heard(is_watched)
-    sys.addaudithook(heard.hook)
-    watch_readers(heard.path)
+    _hear_reads(is_watched)
     path = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
@@ -332,19 +335,14 @@ class _Finder(importlib.abc.MetaPathFinder):
         for finder in sys.meta_path:
             if finder is not self and (spec := finder.find_spec(name, path, target)) is not None:
                 if spec.loader is not None:
-                    _wrap_when_loaded(spec.loader)
+                    patch(spec.loader, "exec_module")(_load_and_wrap)
                 return spec
         return None
 
 
-def _wrap_when_loaded(loader: Any) -> None:
-    original = loader.exec_module
-
-    def exec_module(module: ModuleType) -> None:
-        original(module)
-        _wrap_all(module)
-
-    loader.exec_module = exec_module
+def _load_and_wrap(exec_module: Any, module: ModuleType) -> None:
+    exec_module(module)
+    _wrap_all(module)
 
 
 def _wrap_all(module: ModuleType) -> None:

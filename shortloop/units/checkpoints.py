@@ -57,11 +57,11 @@ class Checkpoint:
         self.costs = [1.0] * costs if isinstance(costs, int) else list(costs)
         self._folder, self._lock = _open_folder(code, trusted, units)
         self._arrays: dict[str, np.memmap] = {}
-        with (self._folder / "done").open("ab") as stream:
+        with (self._folder / "done").open("a+b") as stream:
             stream.truncate(max(len(self.costs), 1))
-        with (self._folder / "done").open("r+b") as stream:
             self._done = mmap.mmap(stream.fileno(), max(len(self.costs), 1))
         self._row_files = RowFiles(self._folder)
+        self.rows_before = self._row_files.read_others
         self._taken: dict[int, bytes] = {}
         if units is None:
             self._done[:] = bytes(len(self._done))
@@ -102,10 +102,6 @@ class Checkpoint:
         for unit in rows:
             self._done[unit] = 1
 
-    def rows_before(self) -> dict[bytes, bytes]:
-        """Rows of units of the unfinished job, by their keys."""
-        return self._row_files.read_others()
-
     def take_row(self, unit: int, row: bytes) -> None:
         """Take over a row that is kept elsewhere, and count its unit as done."""
         self._taken[unit] = row
@@ -119,22 +115,16 @@ class Checkpoint:
     def left(self) -> list[int]:
         return [unit for unit in range(len(self.costs)) if not self._done[unit]]
 
-    def __len__(self) -> int:
-        return len(self.costs)
-
     def start(self) -> None:
         """Begin to hand out units that are left, when all arrays are made, before the slices fork."""
         self._units = Units(self.costs, self.left())
 
     def __iter__(self) -> Iterator[int]:
-        for (unit,) in self._drawn(lambda units: ([each] for each in units)):
+        for (unit,) in self.batches(lambda units: ([each] for each in units)):
             yield unit
 
-    def batches(self) -> Iterator[list[int]]:
+    def batches(self, draw: Callable[[Units], Iterable[list[int]]] = Units.batches) -> Iterator[list[int]]:
         """Hand out the units that are left, several at a time; see `Units.batches`."""
-        return self._drawn(Units.batches)
-
-    def _drawn(self, draw: Callable[[Units], Iterable[list[int]]]) -> Iterator[list[int]]:
         assert self._units is not None, "start() comes first"
         for batch in draw(self._units):
             yield batch
@@ -268,18 +258,15 @@ class RowFiles:
 
     def read(self) -> dict[int, bytes]:
         """Rows of this process and its forks."""
-        return dict(pair for file in self._files() if self._is_mine(file) for pair in _rows_of(file))
+        return dict(pair for file in self._files(mine=True) for pair in _rows_of(file))
 
     def read_others(self) -> dict[bytes, bytes]:
         """Rows of earlier processes, which may have numbered the units otherwise."""
-        others = (file for file in self._files() if not self._is_mine(file))
-        return {row[:SIZE]: row for file in others for _, row in _rows_of(file)}
+        return {row[:SIZE]: row for file in self._files(mine=False) for _, row in _rows_of(file)}
 
-    def _files(self) -> list[Path]:
-        return sorted(self._folder.glob("rows.*"))
-
-    def _is_mine(self, file: Path) -> bool:
-        return file.name.startswith(f"{self._mine}.")
+    def _files(self, mine: bool) -> list[Path]:
+        files = sorted(self._folder.glob("rows.*"))
+        return [file for file in files if file.name.startswith(f"{self._mine}.") == mine]
 
 
 def _rows_of(file: Path) -> Iterator[tuple[int, bytes]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import secrets
 import time
@@ -137,12 +136,8 @@ class Computing:
         if self._code is None:
             raise TransientError("a worker's node has not the project", file=work["project"])
         listing, sources = list_needs(work, self._code)
-        return {
-            "what": self._what,
-            "listing": listing,
-            "sources": sources,
-            "seconds": self._of_run("seconds"),
-        }
+        seconds = self._of_run("seconds")
+        return {"what": self._what, "listing": listing, "sources": sources, "seconds": seconds}
 
     def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
         said: dict[str, Any] = pickle.loads(_received_bytes(host, engine))
@@ -250,11 +245,7 @@ def _hint_of(engine: EngineNote) -> str:
 
 def _is_alive(process: int) -> bool:
     try:
-        os.kill(process, 0)
-    except OSError:
-        return False
-    try:
         fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return True
+        return False
     return fields.rpartition(")")[2].split()[0] != "Z"

@@ -22,8 +22,8 @@ from shortloop.keys.installed import version_of
 from shortloop.keys.own_code import PACKAGE
 from shortloop.stages.threads import found_pools
 
+# Variables with which machines of several kinds use the same kernels.
 EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
-"""Variables with which machines of several kinds use the same kernels."""
 CHOOSE = ("numpy", "llvmlite")  # libraries that choose code for the processor when they are loaded
 NAMES = ("TZ", "LANG", "LANGUAGE", "PYTHONCOERCECLOCALE", "PYTHONHASHSEED", "PYTHONUTF8")
 PREFIX = "LC_"
@@ -56,10 +56,9 @@ def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
     if not differ and not kernels:
         return
     rows = [("", "here", worker["host"]), *((name, *each) for name, each in {**differ, **kernels}.items())]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    table = "".join(
-        "\n    " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
-    )
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    table = "".join(f"\n    {line}" for line in lines)
     if differ:
         raise TransientError(
             "a worker has other versions than this machine, so its results could be others",

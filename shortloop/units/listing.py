@@ -73,9 +73,16 @@ class _Needs:
         self._whole: set[str] = set()
         self._project = os.path.realpath(project_directory())
         self._where = here()
-        self._known = cache_directory("inputs")
 
     def said(self) -> bytes:
+        absent = {
+            self._project,
+            str(project_directory()),
+            *filter(None, [configuration().get("input_directory")]),
+        }
+        shown = os.environ.get("PWD", "")  # shells say there how they came here, be it through links
+        if shown and os.path.realpath(shown) == self._project:
+            absent.add(shown)
         listing: Listing = {
             "project": self._project,
             "code": self.code,
@@ -83,7 +90,7 @@ class _Needs:
             "inputs": self._inputs,
             "folders": self.folders,
             "whole": sorted(self._whole),
-            "absent": self._absent(),
+            "absent": sorted(absent),
         }
         return json.dumps(listing, sort_keys=True).encode()
 
@@ -131,7 +138,7 @@ class _Needs:
 
     def add_input(self, option: str) -> None:
         content = option.partition(" ")[0]
-        if len(content) == HASH and content.isalnum() and (self._known / content).is_file():
+        if len(content) == HASH and content.isalnum() and (cache_directory("inputs") / content).is_file():
             file = locate(option)
             self._inputs[option] = place = self.place(file)
             self.add(self.data, place, file, content)
@@ -143,8 +150,7 @@ class _Needs:
         lines = [f"slices: {slices}", "workdirs:"]
         lines += [f"\t{name} {shlex.quote(f'../{place}')}" for name, place in workdirs.items()]
         lines += ["method packages:", *(f"\t{name} auto-discover" for name in found.method_directories)]
-        inputs = found.get("input_directory")
-        if inputs:
+        if inputs := found.get("input_directory"):
             lines.append(f"input directory: {shlex.quote(f'../{self.place_of_folder(Path(inputs))}')}")
         said = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
         content = blake3(said).hexdigest()
@@ -161,14 +167,6 @@ class _Needs:
         if real == self._project or real.startswith(f"{self._project}/"):
             return f"{INSIDE}{real[len(self._project) :]}"
         return OUTSIDE if real == "/" else f"{OUTSIDE}{real}"
-
-    def _absent(self) -> list[str]:
-        inputs = configuration().get("input_directory")
-        found = {self._project, str(project_directory()), *filter(None, [inputs])}
-        shown = os.environ.get("PWD", "")  # shells say there how they came here, be it through links
-        if shown and os.path.realpath(shown) == self._project:
-            found.add(shown)
-        return sorted(found)
 
     def _folder_of(self, job: str, beside: Path | None = None) -> Path:
         workdir = job.rpartition("-")[0]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import multiprocessing
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,12 +19,12 @@ CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 MEMORY = "if memory ran out, which `dmesg` would say: use less of it, or fewer slices or workers"
 CRASHED = "compiled code crashed: on slices, the log of the job has the line that called it"
 EXIT = "have code raise an exception, and end no process"
+_libc = ctypes.CDLL(None)  # loaded before forks
 
 
 def ends_with_this() -> Callable[[], None]:
     """For ``preexec_fn``: have the new process end when this one does."""
-    follow, parent = _follower(), os.getpid()
-    return lambda: follow(parent)
+    return functools.partial(_follow, os.getpid())
 
 
 def forks_end_with_this() -> None:
@@ -33,27 +33,19 @@ def forks_end_with_this() -> None:
     A server that is killed thus ends the process that loads methods, and so a job and its slices, which would
     otherwise go on and write for nobody.
     """
-    follow, parent = _follower(), os.getpid()
+    parent = [os.getpid()]
 
     def note_parent() -> None:
-        nonlocal parent
-        parent = os.getpid()
+        parent[0] = os.getpid()
 
-    os.register_at_fork(before=note_parent, after_in_child=lambda: follow(parent))
+    os.register_at_fork(before=note_parent, after_in_child=lambda: _follow(parent[0]))
 
 
-def _follower() -> Callable[[int], None]:
-    if not sys.platform.startswith("linux"):
-        return lambda parent: None
-    prctl = ctypes.CDLL(None).prctl
-
-    def follow(parent: int) -> None:
-        # Not SIGKILL: exax's process that keeps what a job prints outlives it a moment, and ignores this.
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended before the call
-            os._exit(1)
-
-    return follow
+def _follow(parent: int) -> None:
+    # Not SIGKILL: exax's process that keeps what a job prints outlives it a moment, and ignores this.
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the call
+        os._exit(1)
 
 
 class Computed:
@@ -87,14 +79,12 @@ def how_ended(status: int) -> str:
 
 
 def unit_lost(unit: str, found: str, job: str | None = None) -> TransientError:
-    return _lost("the process that computed a unit ended", job, unit, found)
+    return job_lost(job, found, unit, "the process that computed a unit ended")
 
 
-def job_lost(job: str, found: str, unit: str | None = None) -> TransientError:
-    return _lost("the process of a job ended", job, unit, found)
-
-
-def _lost(problem: str, job: str | None, unit: str | None, found: str) -> TransientError:
+def job_lost(
+    job: str | None, found: str, unit: str | None = None, problem: str = "the process of a job ended"
+) -> TransientError:
     hint = EXIT
     if signal.SIGKILL.name in found:
         hint = MEMORY

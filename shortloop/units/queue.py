@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
+# File of a running job: share of its units that is done, from 0.000 to 1.000, number computed, number left.
 PROGRESS = ".progress"
-"""File of a running job: share of its units that is done, from 0.000 to 1.000, number being computed, and
-number left."""
 MOMENT = 0.05  # s that slices draw units for: after a shorter batch, the code around it runs from cold caches
 TAIL = 4  # batches of slices that the rest is enough for, per core, so that all end at about the same time
 WORKER_MOMENT = 0.5  # s that a batch of a worker takes: it is told the next one, and reports its progress
@@ -117,17 +116,13 @@ class Batches(Generic[Unit]):
     """
 
     def __init__(
-        self,
-        costs: Mapping[Unit, float],
-        units: Sequence[Unit],
-        workers: int,
-        message: float = 0.0,  # s that sending a batch takes
+        self, costs: Mapping[Unit, float], units: Sequence[Unit], workers: int, message: float = 0.0
     ) -> None:
         self._costs = costs
         self._waiting = sorted(units, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
         self._cost_waiting = float(sum(costs[unit] for unit in units))
         self._workers = max(workers, 1)
-        self._least = self._workers * message
+        self._least = self._workers * message  # `message`: s that sending a batch takes
         self._lock = threading.Lock()
         self._seconds = self._cost_done = 0.0
         self._units_done = 0
@@ -168,10 +163,8 @@ class Batches(Generic[Unit]):
     def _most(self) -> float:
         """Seconds that the next batch may take."""
         rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
-        most = max(
-            min(max(WORKER_MOMENT, 2 * self._least), rest / (WORKER_TAIL * self._workers)), self._least
-        )
-        return most * (1 + 1e-9)  # a sum of what is left may be rounded up
+        most = min(max(WORKER_MOMENT, 2 * self._least), rest / (WORKER_TAIL * self._workers))
+        return max(most, self._least) * (1 + 1e-9)  # a sum of what is left may be rounded up
 
     def _expected(self, unit: Unit) -> float:
         """Expected seconds of a unit; infinite before one was computed."""

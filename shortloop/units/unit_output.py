@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.store.job_logs import WARNED, is_first_warning
@@ -50,9 +49,7 @@ class UnitOutput:
             os.dup2(self._descriptor, output)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._note()
         is_empty = not os.lseek(self._descriptor, 0, os.SEEK_END)
         if is_empty:
@@ -114,8 +111,7 @@ def printed_units(file: Path) -> list[PrintedUnit]:
 
 
 def _opened(file: str) -> int:
-    """Open the file, in the folder that exax makes for each job that it runs."""
-    os.makedirs(os.path.dirname(file), exist_ok=True)
+    os.makedirs(os.path.dirname(file), exist_ok=True)  # exax makes it for each job that it runs itself
     return os.open(file, FLAGS, 0o666)
 
 

@@ -8,6 +8,7 @@ import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from typing import ClassVar, NamedTuple, TypeVar
 
 from shortloop.base.entry_points import entry_point, load_entry_point
@@ -19,16 +20,15 @@ from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
 
-CONNECT = 8.0
-"""Seconds that a cluster may take to answer."""
+CONNECT = 8.0  # s that a cluster may take to answer
+# Class of each engine, imported on first use; slices are exax's own.
 ENGINES = {
     "joblib": "shortloop.engines.joblib_engine.JoblibEngine",
     "dask": "shortloop.engines.dask_engine.DaskEngine",
     "ray": "shortloop.engines.ray_engine.RayEngine",
 }
-"""Class of each engine, imported on first use; slices are exax's own."""
+# Import names of the libraries that each engine needs; extras have the names of the engines.
 LIBRARIES = {"joblib": ("joblib",), "dask": ("dask", "distributed"), "ray": ("ray",)}
-"""Import names of the libraries that each engine needs; extras have the names of the engines."""
 T = TypeVar("T")
 
 
@@ -101,25 +101,23 @@ def close_off() -> None:
 
 def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T:
     """Connect to a cluster; raise TransientError if it cannot be reached in time."""
-    found: list[T] = []
-    errors: list[BaseException] = []
+    answer: Future[T] = Future()
 
     def attempt() -> None:
         try:
-            found.append(connect())
+            answer.set_result(connect())
         except BaseException as error:
-            errors.append(error)
+            answer.set_exception(error)
 
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(CONNECT)
-    if found:
-        return found[0]
-    reason = "no answer"
-    if errors:
-        if isinstance(errors[0], TransientError):
-            raise errors[0]
-        first = errors[0].__cause__ or errors[0]
+    threading.Thread(target=attempt, daemon=True).start()
+    if wait([answer], CONNECT).not_done:
+        reason = "no answer"
+    elif (error := answer.exception()) is None:
+        return answer.result()
+    elif isinstance(error, TransientError):
+        raise error
+    else:
+        first = error.__cause__ or error
         reason = f"{type(first).__name__}: {first}"
     raise TransientError(
         f"{what} cannot be reached",

@@ -16,10 +16,8 @@ import signal
 import socket
 import sys
 import tempfile
-import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NoReturn
 
 from shortloop.exax.libraries import are_as_loaded, watch_imports
 from shortloop.exax.patches.loading import load_from_source, loaded_modules
@@ -34,7 +32,7 @@ from shortloop.exax.patches.preload import import_all  # noqa: E402
 from shortloop.keys.file_state import State, states_of_files  # noqa: E402
 from shortloop.keys.hashing import hash_file  # noqa: E402
 from shortloop.units.messages import STALE, JobWork  # noqa: E402
-from shortloop.units.process_ends import ends_with_this, how_ended  # noqa: E402
+from shortloop.units.process_ends import ends_with_this, forked, how_ended  # noqa: E402
 from shortloop.units.sandbox import sandboxed  # noqa: E402
 
 LIFE, READY = 0, 1  # standard input, which ends when the worker does, and output
@@ -60,7 +58,7 @@ def serve_worker(address: str) -> int:
                 request = pickle.loads(asking.recv_bytes())
                 if isinstance(request, int):
                     asking.send_bytes(how_ended(_status(request, forks)).encode())
-                elif not _forked(asking, request, loaded, forks):
+                elif not _fork(asking, request, loaded, forks):
                     return 0
 
 
@@ -81,48 +79,29 @@ def _reap(forks: dict[int, int | None]) -> None:
             del forks[process]
 
 
-def _forked(
-    asking: Connection, work: JobWork, loaded: dict[str, State], forks: dict[int, int | None]
-) -> bool:
+def _fork(asking: Connection, work: JobWork, loaded: dict[str, State], forks: dict[int, int | None]) -> bool:
     """Fork a process for a job; False if another forkserver must do that."""
-    if not _has_path(work["path"]) or not _is_as_loaded(loaded) or not are_as_loaded():
+    if not _path:  # the first job sets the module path
+        _path[:] = path = work["path"]
+        sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
+    if _path != work["path"] or not _is_as_loaded(loaded) or not are_as_loaded():
         asking.send_bytes(STALE)
         return False
     with sandboxed(work.get("mirrored")):
         import_all(work["imports"])
     _reap(forks)
     follow = ends_with_this()
-    process = os.fork()
-    if not process:
+
+    def serve_job() -> None:
         follow()
-        _be_process(asking, work)
-    forks[process] = None
-    return True
-
-
-def _be_process(asking: Connection, work: JobWork) -> NoReturn:
-    status = 1
-    try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
         if (mirrored := work.get("mirrored")) is not None:  # its mirror is kept as long as this process runs
             fcntl.flock(os.open(mirrored["lock"], os.O_RDWR), fcntl.LOCK_SH)
         asking.send_bytes(b"%d" % os.getpid())
         serve(asking, work)
-        status = 0
-    except (OSError, EOFError):  # the worker has ended
-        pass
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
 
-
-def _has_path(path: list[str]) -> bool:
-    """True if this process has the module path of a job; the first job sets it."""
-    if not _path:
-        _path[:] = path
-        sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
-    return _path == path
+    forks[forked(serve_job, (OSError, EOFError))] = None  # as the worker has ended
+    return True
 
 
 def _is_as_loaded(states: dict[str, State]) -> bool:

@@ -27,7 +27,6 @@ from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, Or
 from shortloop.units.process_ends import ends_with_this
 
 PATIENCE = 20.0  # s that an engine may take to end
-HERE_FILE = "here-"
 
 
 class RunningEngine:
@@ -37,9 +36,6 @@ class RunningEngine:
         self.settings = settings
         self._workers = workers
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = ""
-        self._note: EngineNote | None = None
-        self._here = Path()
 
     @property
     def is_apart(self) -> bool:
@@ -59,7 +55,6 @@ class RunningEngine:
         if not self.is_apart:
             return
         self.start()
-        assert self._note is not None
         entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
         if not note_file().is_file() or self._note["jobs"].get(job) != entry:
             self._note["jobs"][job] = entry
@@ -84,11 +79,11 @@ class RunningEngine:
 
     def _start(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
-        log = cache_directory("engine") / "engine.log"
-        for left in cache_directory("engine").glob(f"{HERE_FILE}*"):  # by a run that was killed
+        cache = cache_directory("engine")
+        for left in cache.glob("here-*"):  # by a run that was killed
             left.unlink(missing_ok=True)
         # A name that nobody has looked for yet: file systems that are shared may remember what was not there.
-        self._here = cache_directory("engine") / f"{HERE_FILE}{secrets.token_hex(8)}"
+        self._here = cache / f"here-{secrets.token_hex(8)}"
         self._here.write_text(text := secrets.token_hex(), encoding="ascii")
         heard, say = os.pipe()
         order: Order = {
@@ -99,7 +94,7 @@ class RunningEngine:
             "say": say,
         }
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        with log.open("wb") as stream:
+        with (cache / "engine.log").open("wb") as stream:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "shortloop.engines.host"],
                 cwd=project_directory(),
@@ -118,7 +113,7 @@ class RunningEngine:
         with contextlib.suppress(OSError):  # it has ended: the job will say so
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.flush()
-        self._note = {
+        self._note: EngineNote = {
             "pid": os.getpid(),
             "process": self._process.pid,
             "address": order["address"],
@@ -126,7 +121,7 @@ class RunningEngine:
             "name": self.settings.name,
             "other_kernels": self.settings.other_kernels,
             "jobs": {},
-            "log": str(log),
+            "log": str(cache / "engine.log"),
             "here": [str(self._here), text],
         }
 

@@ -70,9 +70,7 @@ def build(
             text = str(error)
             if "Busy" not in text:
                 raise InputError(
-                    "the exax server does not answer",
-                    found=text,
-                    hint="run again: finished jobs are kept",
+                    "the exax server does not answer", found=text, hint="run again: finished jobs are kept"
                 ) from None
             with getattr(urd, "released", contextlib.nullcontext)():  # others, and Ctrl-C, do not wait for it
                 _wait_until_idle()

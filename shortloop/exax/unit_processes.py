@@ -16,13 +16,12 @@ import socket
 import sys
 import threading
 import time
-import traceback
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from shortloop.base.plain import Plain
 from shortloop.exax.forked import close_inherited
@@ -37,7 +36,7 @@ from shortloop.project.project import FINISHED, job_directory, project_directory
 from shortloop.stages.task import Folders, Task
 from shortloop.units.facts import surroundings_here
 from shortloop.units.messages import JobWork, UnitsDone
-from shortloop.units.process_ends import how_ended
+from shortloop.units.process_ends import forked, how_ended
 from shortloop.units.queue import Batches
 
 TASKS = Path("/proc/self/task")
@@ -133,17 +132,11 @@ class UnitForks:
         for key, each in [*self._forked.items()]:
             if key[0] != group and os.waitpid(each, os.WNOHANG)[0]:  # of a job that asks no more
                 del self._forked[key]
-        process = os.fork()
-        if not process:
-            _serve(group, connection)
-        return process
+        return forked(lambda: _serve(group, connection), (OSError, EOFError))  # as the job has ended
 
 
 def computed_in_processes(
-    work: JobWork,
-    costs: Mapping[bytes, float],
-    count: int,
-    lost: Callable[[bytes, str], object],
+    work: JobWork, costs: Mapping[bytes, float], count: int, lost: Callable[[bytes, str], object]
 ) -> Iterator[bytes]:
     """Have units of this job computed in processes of their own."""
     batches = Batches(costs, [*costs], count)
@@ -199,22 +192,13 @@ def _ask(number: int) -> socket.socket:
     return ours
 
 
-def _serve(group: int, descriptor: int) -> NoReturn:
-    status = 1
-    try:
-        os.setpgid(0, group)  # it ends with the job
-        close_inherited({0, 1, 2, descriptor})
-        connection = Connection(descriptor)
-        from shortloop.exax.job_process import serve
+def _serve(group: int, descriptor: int) -> None:
+    os.setpgid(0, group)  # it ends with the job
+    close_inherited({0, 1, 2, descriptor})
+    connection = Connection(descriptor)
+    from shortloop.exax.job_process import serve
 
-        serve(connection, pickle.loads(connection.recv_bytes()))
-        status = 0
-    except (OSError, EOFError):  # the job has ended
-        pass
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
+    serve(connection, pickle.loads(connection.recv_bytes()))
 
 
 def threads_lost_by_fork() -> list[str]:

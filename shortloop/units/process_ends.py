@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import re
 import signal
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +40,26 @@ def forks_end_with_this() -> None:
         parent[0] = os.getpid()
 
     os.register_at_fork(before=note_parent, after_in_child=lambda: _follow(parent[0]))
+
+
+def forked(work: Callable[[], None], quiet: tuple[type[Exception], ...] = ()) -> int:
+    """Fork a process that does some work, and ends without returning to the code of its parent.
+
+    Errors are printed, except those in `quiet`; its exit status is 1 after any.
+    """
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        work()
+        status = 0
+    except quiet:
+        pass
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 def _follow(parent: int) -> None:

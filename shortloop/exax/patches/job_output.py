@@ -19,10 +19,11 @@ import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from shortloop.exax.forked import close_inherited
 from shortloop.exax.patches import patch
+from shortloop.units.process_ends import forked
 
 MESSAGE, MOST_FILES = 2**16, 250  # bytes and open files of one message; the system takes no more than 253
 PIPE = 65536  # bytes that are read at once
@@ -40,8 +41,7 @@ def keep_output_in_one_process() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     sys.stderr.flush()
-    if not os.fork():
-        _keep_all(theirs)
+    forked(lambda: _keep_all(theirs))
     theirs.close()
 
     @patch(iowrapper, "run_reader")
@@ -59,20 +59,15 @@ def keep_output_in_one_process() -> None:
         original(fd2pid, names, masters, slaves, q=q)
 
 
-def _keep_all(jobs: socket.socket) -> NoReturn:
-    try:
-        from accelerator.compat import setproctitle
+def _keep_all(jobs: socket.socket) -> None:
+    from accelerator.compat import setproctitle
 
-        for number in (signal.SIGTERM, signal.SIGINT):  # it ends when nobody is left who could print
-            signal.signal(number, signal.SIG_IGN)
-        setproctitle("output of jobs")
-        terminal = int(os.environ[TERMINAL])
-        close_inherited({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
-        _Keeper(jobs, terminal).run()
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(0)
+    for number in (signal.SIGTERM, signal.SIGINT):  # it ends when nobody is left who could print
+        signal.signal(number, signal.SIG_IGN)
+    setproctitle("output of jobs")
+    terminal = int(os.environ[TERMINAL])
+    close_inherited({0, 1, 2, jobs.fileno(), terminal, int(os.environ["BD_STATUS_FD"])})
+    _Keeper(jobs, terminal).run()
 
 
 class _Keeper:

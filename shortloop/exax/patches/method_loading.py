@@ -36,6 +36,7 @@ from shortloop.exax.patches.loading import own_modules
 from shortloop.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.keys.own_code import PACKAGE, is_own
 from shortloop.project.project import cache_directory, configuration, write_atomically
+from shortloop.units.process_ends import forked
 
 # What exax looks for in a method when it loads it.
 ASKED = ("depend_extra", "description", "options", "datasets", "jobs", "equivalent_hashes")
@@ -280,20 +281,17 @@ def _imported_in_fork(
 
     import_all(_libraries())
     reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            reading.is_on = True
-            found = {name: _content_of(runner, original, name) for name in methods}
-            reads = reading.seen()
-            reading.stop()
-            _keep_libraries()
-            with open(writer, "wb") as stream:
-                stream.write(pickle.dumps((found, reads)))
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
+
+    def import_them() -> None:
+        reading.is_on = True
+        found = {name: _content_of(runner, original, name) for name in methods}
+        reads = reading.seen()
+        reading.stop()
+        _keep_libraries()
+        with open(writer, "wb") as stream:
+            stream.write(pickle.dumps((found, reads)))
+
+    child = forked(import_them)
     os.close(writer)
     with open(reader, "rb") as stream:
         data = stream.read()

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import traceback
+from concurrent.futures import Future
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any, NoReturn
@@ -32,16 +33,8 @@ PATIENCE = 10.0  # s that an engine may take to end
 class _Host:
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._is_open = threading.Event()
-        self._opened: Engine | None = None
-        self._error: BaseException | None = None
+        self._engine: Future[Engine] = Future()
         self._sent = Sent()
-
-    def engine(self) -> Engine:
-        self._is_open.wait()
-        if self._opened is None:
-            raise self._error or AssertionError
-        return self._opened
 
     def serve(self, job: Connection) -> None:
         with job:
@@ -56,7 +49,7 @@ class _Host:
 
     def _compute(self, job: Connection) -> None:
         request: Asked = pickle.loads(job.recv_bytes())
-        engine = self.engine()
+        engine = self._engine.result()
         workers = engine.workers(request["asked"])
         _say(job, engine=engine.described(), workers=workers)
         batches = Batches(request["costs"], [*request["costs"]], workers, engine.message)
@@ -87,26 +80,22 @@ class _Host:
             os.write(self._order["say"], f"{line}\n".encode("utf-8", "replace"))
 
     def open(self) -> None:
-        """Start the engine; jobs that need it are told of errors.
-
-        Call this in the main thread: libraries end what they have started with the thread that started it.
-        """
+        """Start the engine, in the main thread: libraries end what they started when its thread ends."""
         settings = EngineSettings.validated(self._order["settings"])
         try:
-            self._opened = open_engine(settings, self._order["workers"])
+            self._engine.set_result(open_engine(settings, self._order["workers"]))
         except BaseException as error:
             traceback.print_exc()
-            self._error = error
-        self._is_open.set()
+            self._engine.set_exception(error)
 
     def end(self) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         last = threading.Timer(PATIENCE, os.killpg, (0, signal.SIGKILL))
         last.daemon = True
         last.start()
-        with contextlib.suppress(Exception):
-            if self._opened is not None:
-                self._opened.close()
+        with contextlib.suppress(BaseException):
+            if self._engine.done():
+                self._engine.result().close()
         os.killpg(0, signal.SIGKILL)
         os._exit(0)
 

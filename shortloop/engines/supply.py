@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,9 @@ from shortloop.units.listing import SETUP
 from shortloop.units.messages import Needs, Parcel, Reply, Work
 from shortloop.units.node_cache import DAMAGED, GAP, Piece
 
-PARCEL = 8_000_000
-"""Bytes that are sent at a time."""
+PARCEL = 8_000_000  # bytes that are sent at a time
 SHARED = 4  # parcels that are kept for nodes that are slower
-ASSUMED_RATE = 100e6
-"""Bytes/s of a network, before anything was sent: one of a gigabit."""
+ASSUMED_RATE = 100e6  # bytes/s of a network, before anything was sent: one of a gigabit
 WORTH_MEASURING = 1_000_000  # bytes: less takes as long as a message does
 GATHER = 0.3  # s that other nodes are waited for, before anything is sent
 TRIES = 3  # to send a content to a node
@@ -51,20 +50,24 @@ class Sent:
         """Bytes/s, to each node."""
         return self._measured / self._seconds
 
-    def came(self, size: int, seconds: float) -> None:
-        if size >= WORTH_MEASURING:
-            with self.lock:
-                self._seconds += seconds
+    def came(self, cache: str, cut: Cut, since: float) -> int:
+        """Note contents that came to a cache; return their bytes."""
+        now, size = time.monotonic(), sum(each[-1] for each in cut)
+        with self.lock:
+            self.when |= {(cache, each[0]): now for each in cut}
+            if size >= WORTH_MEASURING:
+                self._seconds += now - since
                 self._measured += size
+        return size
 
 
+@dataclass
 class _Node:
-    def __init__(self, since: float) -> None:
-        self.since = since  # when the first batch was handed out that told of it
-        self.workers: set[str] = set()
-        self.lacking: dict[str, None] = {}  # contents, in their order
-        self.cuts: Iterator[Cut] | None = None  # parcels that are left, when sending has begun
-        self.out: tuple[Cut, float] | None = None  # the one that is under way, and since when
+    since: float  # when the first batch was handed out that told of it
+    workers: set[str] = field(default_factory=set)
+    lacking: dict[str, None] = field(default_factory=dict)  # contents, in their order
+    cuts: Iterator[Cut] | None = None  # parcels that are left, when sending has begun
+    out: tuple[Cut, float] | None = None  # the one that is under way, and since when
 
 
 class Supplies:
@@ -94,7 +97,7 @@ class Supplies:
 
     def waiting(self) -> set[str]:
         """Return the workers whose nodes wait for files."""
-        return set[str]().union(*(node.workers for node in self._nodes.values()))
+        return {worker for node in self._nodes.values() for worker in node.workers}
 
     def workers_of(self, cache: str) -> set[str]:
         return self._nodes[cache].workers if cache in self._nodes else set()
@@ -161,16 +164,9 @@ class Supplies:
             raise _other(self._sources[wrong.partition(" ")[0]][0])
         if wrong:
             needed = sum(each for _, each in self._sources.values())
-            raise TransientError(
-                "a node of the cluster cannot keep what it is sent",
-                found=wrong,
-                hint=f"see that it has room for {needed:,} bytes; {AGAIN}",
-            )
-        now, size = time.monotonic(), sum(each[-1] for each in cut)
-        with self._sent.lock:
-            self._sent.when |= {(cache, each[0]): now for each in cut}
-        self._sent.came(size, now - since)
-        self.bytes += size
+            hint = f"see that it has room for {needed:,} bytes; {AGAIN}"
+            raise TransientError("a node of the cluster cannot keep what it is sent", found=wrong, hint=hint)
+        self.bytes += self._sent.came(cache, cut, since)
 
     def close(self) -> None:
         """Leave the rest to other jobs, because this job has ended."""
@@ -237,22 +233,21 @@ class Supplies:
         room = PARCEL
         for content in contents:
             start, size = 0, self._sources[content][1]
-            while start < size or not start:
+            while True:
                 taken = min(room, size - start)
                 pieces.append((content, size, start, taken))
                 start, room = start + taken, room - taken
                 if not room:
                     yield tuple(pieces)
                     pieces, room = [], PARCEL
-                if not size:
+                if start == size:
                     break
         if pieces:
             yield tuple(pieces)
 
     def _parcel(self, cut: Cut) -> Parcel:
-        sources = self._sources
-        pieces = [Piece(each, size, start, _read(sources[each][0], start, n)) for each, size, start, n in cut]
-        return Parcel(self._sender, pieces)
+        read = [_read(self._sources[content][0], start, taken) for content, _, start, taken in cut]
+        return Parcel(self._sender, [Piece(*each[:3], data) for each, data in zip(cut, read)])
 
 
 def _read(source: Path | bytes, start: int, size: int) -> bytes:
@@ -273,11 +268,11 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
 
 def _other(source: Path | bytes) -> TransientError:
     folders = source.parents if isinstance(source, Path) else []
+    said, hint = "a file changed while a run went on", "run again"
     if any((folder / MANIFEST).is_file() and (folder / SETUP).is_file() for folder in folders):
         said = "a file of a job is not what the job left there"
         hint = "`shortloop verify --set-aside`, then run again: the job is built again"
-        return TransientError(said, file=source, hint=hint)
-    return TransientError("a file changed while a run went on", file=source, hint="run again")
+    return TransientError(said, file=source, hint=hint)
 
 
 def _in_words(seconds: float) -> str:

@@ -34,7 +34,6 @@ from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
 if TYPE_CHECKING:
     from shortloop.units.listing import Listing
 
-
 JOBS = 2  # whose processes are kept at a time
 PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one
 KEPT = 30.0  # s that a process waits for a batch, and a forkserver for a job
@@ -91,7 +90,9 @@ class _Processes:
             used = next((each for each in self._forkservers.values() if connection in each.forks), None)
         with contextlib.suppress(OSError, EOFError):
             if used is not None:
-                return used.how_ended(connection)
+                with Client(used.address, "AF_UNIX") as asked:
+                    asked.send_bytes(pickle.dumps(used.forks[connection]))
+                    return asked.recv_bytes().decode()
         return "its worker ended"
 
     def _fork(self, place: Placed) -> Connection:
@@ -121,7 +122,6 @@ class _Processes:
             self._look_later()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
-        """Take the forkserver of a project, path and environment: modules of two may have the same names."""
         with self._lock:
             found = self._forkservers.pop(place.key, None) or _Forkserver(place)
             found.used = time.monotonic()
@@ -143,16 +143,15 @@ class _Processes:
 
     def _end_idle(self) -> None:
         """End processes that have waited long: their job has ended, or has no units left."""
-        now = time.monotonic()
-        since = now - KEPT
         with self._lock:
+            now = time.monotonic()
             for where, forkserver in [*self._forkservers.items()]:
                 if forkserver.is_used():
                     forkserver.used = now
-                elif forkserver.used < since:
+                elif forkserver.used < now - KEPT:
                     self._forkservers.pop(where).end()
             for key, idle in [*self._idle.items()]:
-                while idle and idle[0][0] < since:
+                while idle and idle[0][0] < now - KEPT:
                     idle.pop(0)[1].close()
                 if not idle:
                     del self._idle[key]
@@ -166,11 +165,11 @@ class _Forkserver:
 
     def __init__(self, place: Placed) -> None:
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
-        self._address = os.path.join(self._folder, "forks")
+        self.address = os.path.join(self._folder, "forks")
         self._log = Path(self._folder, "log")
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self._address],
+            [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self.address],
             cwd=place.project,
             env=with_surroundings(place.surroundings) | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
@@ -186,7 +185,7 @@ class _Forkserver:
         atexit.register(self.end)
 
     def fork(self, work: Work) -> Connection:
-        connection = Client(self._address, "AF_UNIX")
+        connection = Client(self.address, "AF_UNIX")
         connection.send_bytes(work.data)
         answer = connection.recv_bytes()
         if answer == STALE:
@@ -194,11 +193,6 @@ class _Forkserver:
             raise EOFError
         self.forks[connection] = int(answer)
         return connection
-
-    def how_ended(self, connection: Connection) -> str:
-        with Client(self._address, "AF_UNIX") as asked:
-            asked.send_bytes(pickle.dumps(self.forks[connection]))
-            return asked.recv_bytes().decode()
 
     def is_used(self) -> bool:
         """True if it has or was asked for a fork; with it, its forks end."""
@@ -238,6 +232,7 @@ class Placed(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
+        """Modules of two projects, paths or environments may have the same names."""
         return self.project, *self.path, *(f"{name}={each}" for name, each in self.surroundings.items())
 
 

@@ -29,13 +29,12 @@ LOOK_EVERY = 1.0  # s: how many workers there are
 MOMENT = 0.01  # s
 FIRST = 10  # before batches
 REACH = 1.0  # s that a worker may take to answer this machine
-QUIETLY = {
+QUIETLY = {  # monitoring that a cluster for a run does without; it takes a tenth of a core
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-"""Monitoring that a cluster for a run does without; it takes a tenth of a core."""
 LOST = (OSError, Cancelled, CancelledError, distributed.client.ClosedClientError)
 T = TypeVar("T")
 
@@ -225,7 +224,12 @@ def _compute(work: Work, units: list[bytes]) -> Reply:
 def _client(settings: EngineSettings, cluster: Any) -> Any:
     if cluster is not None:
         return distributed.Client(cluster)
-    files = _files(settings)
+    ca, certificate, key = settings.ca, settings.certificate, settings.key
+    given = {"tls_ca_file": ca, "tls_client_cert": certificate, "tls_client_key": key}
+    for name, file in given.items():
+        if file is not None and not file.is_file():
+            raise TransientError("a file for TLS is missing", field=f"engine: {name}", file=file)
+    files = {name: str(file) for name, file in given.items() if file is not None}
     security = Security(require_encryption=True, **files) if files else Security()
     return connected(
         "Dask's scheduler",
@@ -233,12 +237,3 @@ def _client(settings: EngineSettings, cluster: Any) -> Any:
         "see that it runs and that this machine may reach it; with TLS, its ca, certificate and key",
         lambda: distributed.Client(settings.address, security=security, timeout=CONNECT),
     )
-
-
-def _files(settings: EngineSettings) -> dict[str, str]:
-    ca, certificate, key = settings.ca, settings.certificate, settings.key
-    given = {"tls_ca_file": ca, "tls_client_cert": certificate, "tls_client_key": key}
-    for name, file in given.items():
-        if file is not None and not file.is_file():
-            raise TransientError("a file for TLS is missing", field=f"engine: {name}", file=file)
-    return {name: str(file) for name, file in given.items() if file is not None}

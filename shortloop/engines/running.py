@@ -14,7 +14,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO
 
 from shortloop.base.plain import Plain
@@ -56,9 +55,15 @@ class RunningEngine:
             return
         self.start()
         entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
-        if not note_file().is_file() or self._note["jobs"].get(job) != entry:
-            self._note["jobs"][job] = entry
-            _write_privately(note_file(), json.dumps(self._note))
+        if (file := note_file()).is_file() and self._note["jobs"].get(job) == entry:
+            return
+        self._note["jobs"][job] = entry
+        part = file.with_name(f".{file.name}.{os.getpid()}")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it has the secret
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(self._note))
+        part.replace(file)
 
     def close(self) -> None:
         if self._process is None:
@@ -141,12 +146,3 @@ def _pass_on(heard: int, output: TextIO) -> None:
     with open(heard, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             print(one_line(line.rstrip("\n")), file=output, flush=True)
-
-
-def _write_privately(file: Path, text: str) -> None:
-    """Replace a file that nobody else may read, not even for a moment."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.unlink(missing_ok=True)
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-        stream.write(text)
-    part.replace(file)

@@ -139,7 +139,9 @@ class Supplies:
                 continue
             node.out = cut, time.monotonic()
             if cut not in self._shared:
-                self._shared[cut] = share(self._parcel(cut), node.workers)
+                read = [_read(self._sources[content][0], start, taken) for content, _, start, taken in cut]
+                pieces = [Piece(*each[:3], data) for each, data in zip(cut, read)]
+                self._shared[cut] = share(Parcel(self._sender, pieces), node.workers)
                 for old in [*self._shared][:-SHARED]:
                     del self._shared[old]
             yield cache, node.workers, self._shared[cut]
@@ -244,10 +246,6 @@ class Supplies:
                     break
         if pieces:
             yield tuple(pieces)
-
-    def _parcel(self, cut: Cut) -> Parcel:
-        read = [_read(self._sources[content][0], start, taken) for content, _, start, taken in cut]
-        return Parcel(self._sender, [Piece(*each[:3], data) for each, data in zip(cut, read)])
 
 
 def _read(source: Path | bytes, start: int, size: int) -> bytes:

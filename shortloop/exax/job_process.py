@@ -84,7 +84,7 @@ class _JobProcess:
         self._said_before = 0
         self._stage: Stage | None = None
         self._numbers: dict[bytes, int] = {}  # which units have here
-        join_job(work, folder)
+        _join_job(work, folder)
 
     def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
         done: list[bytes] = []
@@ -137,32 +137,30 @@ class _JobProcess:
             where = where_of(self._work)
             task = Task(**cast("Any", self._work["task"]), where=where, open_dataset=open_dataset)
             stage = open_shared(task, self._work, self._folder)
-            ids = ids_of_units(stage, costs_of(stage))
-            self._numbers = {unit: number for number, unit in enumerate(ids)}
+            self._numbers = {unit: number for number, unit in enumerate(ids_of_units(stage, costs_of(stage)))}
             self._stage = stage
         return self._stage
 
     def _said(
         self, units: list[bytes], values: list[Mapping[str, object] | bytes], failure: Failure | None
     ) -> UnitsDone:
-        before, self._cpu = self._cpu, cpu_seconds()
-        threads = check_single_thread()
-        number, self._said_before = self._said_before, self._said_before + 1
-        facts = None if number else facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
-        self._keep_printed(None)
-        printed, self._kept = self._kept, []
-        return {
+        said: UnitsDone = {
             "process": self._name,
-            "number": number,
+            "number": self._said_before,
             "units": units,
             "values": values,
-            "cpu_seconds": self._cpu - before,
-            "facts": facts,
-            "threads": threads,
-            "notes": translated(self._notes.read(), self._mirrored),
-            "printed": printed,
+            "cpu_seconds": cpu_seconds() - self._cpu,
+            "threads": check_single_thread(),
             "failure": failure,
         }
+        self._cpu += said["cpu_seconds"]
+        if not self._said_before:
+            said["facts"] = facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
+        self._said_before += 1
+        self._keep_printed(None)
+        said["printed"], self._kept = self._kept, []
+        said["notes"] = translated(self._notes.read(), self._mirrored)
+        return said
 
     def _keep_printed(self, unit: bytes | None) -> None:
         """Keep what was printed since the last call as the output of a unit."""
@@ -171,7 +169,7 @@ class _JobProcess:
             self._kept.append((unit, self._printed.read().decode("utf-8", "replace")))
 
 
-def join_job(work: JobWork, folder: Path) -> None:
+def _join_job(work: JobWork, folder: Path) -> None:
     """Make this process one of a job: without modules of other jobs, noting what it loads and reads."""
     from accelerator import g, job
 

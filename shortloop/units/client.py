@@ -7,7 +7,7 @@ import pickle
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
@@ -32,10 +32,6 @@ class UnitFailed(RuntimeError):
     """A unit raised an exception in a worker."""
 
 
-def _print(printed: Printed) -> None:
-    print("".join(text for _, text in printed), end="", flush=True)
-
-
 class Computing:
     """The units of a job, computed by an engine."""
 
@@ -46,8 +42,8 @@ class Computing:
         unit_name: Callable[[bytes], str],
         is_of: Callable[[bytes, object], bool],  # whether a worker computed from the same data
         given_up: Callable[[bytes, str], object],  # gives the value of a unit whose process ended, or raises
-        code: Code | None = None,  # for nodes without the project; None: all must have it
-        keep_printed: Callable[[Printed], None] = _print,
+        code: Code,  # for nodes without the project
+        keep_printed: Callable[[Printed], None],
     ) -> None:
         self._engine, self._what, self._code = engine, what, code
         self._unit_name, self._is_of, self.given_up = unit_name, is_of, given_up
@@ -97,7 +93,9 @@ class Computing:
     ) -> Iterator[tuple[bytes, object]]:
         """Ask the engine once for all units that are left, and remove those that it returns."""
         with _connect(engine) as host:
-            sent = _packed(work, engine["here"])
+            what = digest(cast("Plain", work))
+            key, (file, text) = f"{what} {secrets.token_hex(8)}", engine["here"]
+            sent = Work(key, pickle.dumps(work), what, (file, text))
             asked: Asked = {"work": sent, "costs": left, "asked": self._of_run("asked") or {}}
             host.send_bytes(pickle.dumps(asked))
             while (said := self._heard(host, engine)) is not None:
@@ -133,8 +131,6 @@ class Computing:
         """List code and data for nodes without the project."""
         from shortloop.units.listing import list_needs
 
-        if self._code is None:
-            raise TransientError("a worker's node has not the project", file=work["project"])
         listing, sources = list_needs(work, self._code)
         seconds = self._of_run("seconds")
         return {"what": self._what, "listing": listing, "sources": sources, "seconds": seconds}
@@ -157,8 +153,7 @@ class Computing:
             if self._here is None:
                 self._here = facts_here(versions, versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
-            if self._code is not None:
-                check_same_code(self._code.modules, done.get("notes", b""), facts["host"])
+            check_same_code(self._code.modules, done.get("notes", b""), facts["host"])
             self._hosts[facts["host"]] += 1
             for library, code in facts["kernels"].items():
                 self._kernels[library][code] = None
@@ -209,12 +204,6 @@ class Received:
         while (found := self._waiting.pop((process, self._next[process]), None)) is not None:
             self._next[process] += 1
             yield found
-
-
-def _packed(work: JobWork, here: Sequence[str]) -> Work:
-    what = digest(cast("Plain", work))
-    file, text = here
-    return Work(f"{what} {secrets.token_hex(8)}", pickle.dumps(work), what, (file, text))
 
 
 def _connect(engine: EngineNote) -> Connection:

@@ -74,7 +74,7 @@ class UnitOutput:
         flush_output()
         place = os.lseek(self._descriptor, 0, os.SEEK_CUR)
         if place != self._place and unit is not None:
-            _add_to_index(self._file, [PrintedUnit(_label(self._stage, unit), self._place, place)])
+            _add_to_index(self._file, self._stage, [(unit, self._place, place)])
         self._place = place
 
 
@@ -97,8 +97,8 @@ def keep_printed(
             begin = place
             place += stream.write(_without_known_warnings(text).encode("utf-8", "replace"))
             if unit is not None and unit in numbers and place > begin:
-                found.append(PrintedUnit(_label(stage, numbers[unit]), begin, place))
-    _add_to_index(file, found)
+                found.append((numbers[unit], begin, place))
+    _add_to_index(file, stage, found)
 
 
 def printed_units(file: Path) -> list[PrintedUnit]:
@@ -115,14 +115,10 @@ def _opened(file: str) -> int:
     return os.open(file, FLAGS, 0o666)
 
 
-def _label(stage: Stage, unit: int) -> str:
-    """Name of a unit for users, else its number."""
+def _add_to_index(file: str, stage: Stage, found: Iterable[tuple[int, int, int]]) -> None:
     names = stage.unit_names()
-    return str(unit if names is None else names[unit])
-
-
-def _add_to_index(file: str, found: Iterable[PrintedUnit]) -> None:
-    text = "".join(f"{json.dumps(each)}\n" for each in found)
+    named = ((str(unit if names is None else names[unit]), *place) for unit, *place in found)
+    text = "".join(f"{json.dumps(each)}\n" for each in named)
     with open(f"{file}{ENDING}", "a", encoding="utf-8") as stream:
         stream.write(text)
 

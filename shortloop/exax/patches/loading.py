@@ -41,11 +41,15 @@ def load_from_source(anew: bool = False) -> None:
     """Load own code from source in this process and its forks, and record loaded modules."""
     first = _table() is None
     if first:
-        machinery.SourceFileLoader.get_code = _Table({}, _cache())  # type: ignore[method-assign,assignment]
+        cache = None
+        with contextlib.suppress(OSError, ValueError):
+            cache = cache_directory("bytecode")
+        machinery.SourceFileLoader.get_code = _Table({}, cache)  # type: ignore[method-assign,assignment]
         _note_others()
     if first and (anew or runs_jobs()):
         # What is being imported goes on; others get what their sources say.
-        running = {name for name, module in sys.modules.items() if _is_running(module)}
+        specs = {name: getattr(module, "__spec__", None) for name, module in sys.modules.items()}
+        running = {name for name, spec in specs.items() if getattr(spec, "_initializing", False)}
         forget_modules(set(own_modules()) - running - AT_START)
 
 
@@ -140,13 +144,6 @@ def _table() -> _Table | None:
     return found if hasattr(found, "loaded") else None
 
 
-def _cache() -> Path | None:
-    try:
-        return cache_directory("bytecode")
-    except (OSError, ValueError):
-        return None
-
-
 def _note_others() -> None:
     """Record compiled modules, bytecode without a source, and archives, which are loaded as they are."""
     for kind, method in (
@@ -166,7 +163,3 @@ def _noting(original: Any) -> Any:
         return original(loader, what)
 
     return noted
-
-
-def _is_running(module: Any) -> bool:
-    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import ctypes
 import importlib
 import json
 import os
@@ -78,17 +79,11 @@ def import_all(names: Iterable[str]) -> None:
         _load_compiled(sys.modules.keys() - before)
     if new:
         threads.warm_up()  # after all, as it looks through the libraries that are loaded
-        _keep_freed_memory()
-
-
-def _keep_freed_memory() -> None:
-    """Keep freed memory in this process and its forks, because the system gives it page by page."""
-    import ctypes
-
-    with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
-        mallopt(M_TRIM_THRESHOLD, MOST_KEPT)
+        # Freed memory is kept in this process and its forks, because the system gives it page by page.
+        with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
+            mallopt(M_TRIM_THRESHOLD, MOST_KEPT)
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:

@@ -41,8 +41,8 @@ from shortloop.store.job_logs import keep_logs, set_log_folder
 from shortloop.store.notes import NOTED, buffer_notes, note, take_notes
 
 STARTUP = Path(__file__).parents[1] / "startup"
+# Modules of Python that list folders for its own sake.
 FINDERS = {"_frozen_importlib_external", "importlib", "pkgutil", "tempfile", "zipimport"}
-"""Modules of Python that list folders for its own sake."""
 MANY = 1000  # files of a folder that are noted, and paths in one call
 # Functions that read, and classes whose `__init__` reads, by module. A star stands for any end of a name.
 READERS = {
@@ -64,8 +64,8 @@ READERS = {
     "zarr": ("open*",),
 }
 QUERIES = ("execute", "query", "sql")  # of DuckDB: their text names files
+# DuckDB finds frames of pandas by the variables of its caller, which would else be those of the wrapper.
 SAME_FRAME = "SET python_scan_all_frames=true"
-"""DuckDB finds frames of pandas by the variables of its caller, which would else be those of the wrapper."""
 QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
 Hear = Callable[[str], None]
 _hear: Hear | None = None
@@ -201,7 +201,7 @@ class _Heard:
             "os.posix_spawn": lambda path, arguments, environment: self._command(arguments),
             "os.scandir": self._folder,
             "os.system": lambda command: self._command(command),
-            "sqlite3.connect": lambda name: self.path(_of_uri(name)),
+            "sqlite3.connect": self._database,
             "subprocess.Popen": lambda program, arguments, folder, more: self._command(arguments, folder),
         }
 
@@ -224,6 +224,11 @@ class _Heard:
             self._note_folder(name if os.path.isdir(name) else os.path.dirname(name))
         for each in islice(matching(name), MANY):
             self._note_file(each)
+
+    def _database(self, name: object) -> None:
+        if isinstance(name, str) and name.startswith("file:"):  # a URI
+            name = unquote(name.removeprefix("file:").removeprefix("//").partition("?")[0])
+        self.path(name)
 
     def _open(self, path: object, mode: object, flags: int | None) -> None:
         if not isinstance(path, int) and not (flags or 0) & (os.O_WRONLY | os.O_DIRECTORY):
@@ -276,12 +281,8 @@ def _is_of_user(frame: FrameType) -> bool:
 
 
 def _is_importing() -> bool:
-    return any(
-        frame.f_code.co_name == "<module>"
-        and _is_of_user(frame)
-        and frame.f_globals["__name__"] != "__main__"
-        for frame in _frames()
-    )
+    modules = (frame for frame in _frames() if frame.f_code.co_name == "<module>" and _is_of_user(frame))
+    return any(frame.f_globals["__name__"] != "__main__" for frame in modules)
 
 
 def _is_asked_by_user() -> bool:
@@ -293,12 +294,6 @@ def _is_asked_by_user() -> bool:
         if top in FINDERS or top not in sys.stdlib_module_names:
             return top not in FINDERS and _is_of_user(frame)
     return False
-
-
-def _of_uri(name: object) -> object:
-    if isinstance(name, str) and name.startswith("file:"):
-        return unquote(name.removeprefix("file:").removeprefix("//").partition("?")[0])
-    return name
 
 
 def watch_readers(hear: Hear) -> None:
@@ -356,15 +351,11 @@ def _wrap_all(module: ModuleType) -> None:
         elif callable(found):
             setattr(module, name, _telling(found))
     if module.__name__ == "duckdb":
-        _wrap_queries(module)
-
-
-def _wrap_queries(duckdb: Any) -> None:
-    connection = duckdb.DuckDBPyConnection
-    plain = {duckdb: duckdb.sql, connection: connection.sql}
-    for place in plain:
-        for name in QUERIES:
-            setattr(place, name, _asking(getattr(place, name), plain[place], place is connection))
+        duckdb: Any = module
+        for place, is_method in ((duckdb, False), (duckdb.DuckDBPyConnection, True)):
+            plain = place.sql
+            for name in QUERIES:
+                setattr(place, name, _asking(getattr(place, name), plain, is_method))
 
 
 def _asking(_original: Callable[..., Any], _sql: Callable[..., Any], _is_method: bool) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from shortloop.keys.code import Code
 from shortloop.units.listing import list_needs
 from shortloop.units.messages import JobWork, Mirrored
 from shortloop.units.node_cache import Files, Mirror, Piece
-from shortloop.units.sandbox import original, translated
+from shortloop.units.sandbox import translated
 
 node = pytest.fixture(node_without_project)
 
@@ -141,27 +141,15 @@ def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
 
 
 def test_paths_are_those_of_the_project() -> None:
-    where: Mirrored = {
-        "project": "/p r",
-        "code": "/c/1",
-        "data": "/c/2",
-        "lock": "/c/2.lock",
-        "inputs": {},
-        "whole": [],
-        "absent": [],
-    }
-    assert original("/c/1/in/a/b.py", where) == "/p r/a/b.py"
-    assert original("/c/2/out/data/x", where) == "/data/x"
-    assert original("/c/2/in", where) == "/p r"
-    assert original("/c/22/in/a", where) == "/c/22/in/a"
-    lines = [
-        {"loaded": {"a": ["/c/1/in/a.py", "hash"], "b": ["/lib/b.py", "hash"]}},
-        {"opened": "/c/2/in/x"},
-        {"located": "/c/2/in/y", "content": "z", "state": [], "settled": True},
-    ]
+    places = {"project": "/p r", "code": "/c/1", "data": "/c/2", "lock": "/c/2.lock"}
+    where: Mirrored = {**places, "inputs": {}, "whole": [], "absent": []}  # type: ignore[typeddict-item]
+    loaded = {"a": ["/c/1/in/a.py", "hash"], "b": ["/lib/b.py", "hash"], "c": ["/c/22/in/a", "hash"]}
+    opened = [{"opened": name} for name in ("/c/2/in/x", "/c/2/out/data/x", "/c/2/in")]
+    located = {"located": "/c/2/in/y", "content": "z", "state": [], "settled": True}
+    lines = [{"loaded": loaded}, *opened, located]
     said = translated(b"".join(json.dumps(line).encode() + b"\n" for line in lines), where)
     assert [json.loads(line) for line in said.splitlines()] == [
-        {"loaded": {"a": ["/p r/a.py", "hash"], "b": ["/lib/b.py", "hash"]}},
-        {"opened": "/p r/x"},
+        {"loaded": {**loaded, "a": ["/p r/a.py", "hash"]}},
+        *({"opened": name} for name in ("/p r/x", "/data/x", "/p r")),
     ]
     assert translated(b"anything", None) == b"anything"

@@ -200,21 +200,16 @@ def install(site: Path, version: str) -> None:
     (installed / "METADATA").write_text(f"Name: toylib\nVersion: {version}\n", encoding="utf-8")
 
 
-def test_a_unit_that_raises_comes_with_those_before_it(project: Path) -> None:
-    found = done(compute_batch(work(project), named(1, 55, 2)))
+@pytest.mark.parametrize(("unit", "said"), [(55, "KeyError: 'a fault'"), (44, "pickle")])
+def test_a_unit_that_raises_or_cannot_be_sent_comes_with_those_before_it(
+    project: Path, unit: int, said: str
+) -> None:
+    found = done(compute_batch(work(project), named(1, unit, 2)))
     assert found["units"] == named(1)
     assert found["failure"] is not None
-    assert found["failure"]["unit"] == named(55)[0]
-    assert "toys.py" in found["failure"]["traceback"]
-    assert "KeyError: 'a fault'" in found["failure"]["traceback"]
+    assert found["failure"]["unit"] == named(unit)[0]
+    assert said in found["failure"]["traceback"]
     assert [each["x"] for each in values(compute_batch(work(project), named(2)))] == [4.0]
-
-
-def test_a_unit_whose_values_cannot_be_sent_is_named(project: Path) -> None:
-    found = done(compute_batch(work(project), named(1, 44, 2)))
-    assert found["units"] == named(1)
-    assert found["failure"] is not None
-    assert found["failure"]["unit"] == named(44)[0]
 
 
 def test_a_process_that_ends_is_lost_and_another_one_is_there(project: Path) -> None:

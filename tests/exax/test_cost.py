@@ -168,7 +168,6 @@ def test_bytes_by_calls_and_by_memory_maps(runner: Runner) -> None:
 
 def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress_of(tmp_path) is None
-    assert Meter().fraction(tmp_path) is None
     (tmp_path / PROGRESS).write_text("0.3", encoding="ascii")  # half of a line
     assert progress_of(tmp_path) is None
     monkeypatch.setattr(
@@ -186,7 +185,6 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     assert progress_of(tmp_path) == (0.667, 1, 2)
     assert [*drawn] == []
     assert progress_of(tmp_path) == (0.833, 1, 1)
-    assert Meter().fraction(tmp_path) == 0.833
 
 
 def test_a_job_that_was_killed_leaves_no_cost(runner: Runner) -> None:
@@ -207,11 +205,6 @@ def test_the_meter_looks_only_while_a_job_runs(project: Path) -> None:
         (watcher,) = {*threading.enumerate()} - before
     watcher.join(10)
     assert not watcher.is_alive()
-
-
-def test_an_error_passes_through(project: Path) -> None:
-    with pytest.raises(KeyError), Meter().measure():
-        raise KeyError
 
 
 def test_the_name_of_a_process_may_be_anything() -> None:

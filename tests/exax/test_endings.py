@@ -80,24 +80,15 @@ def test_says_what_the_job_said_when_nobody_holds_its_pipe_any_more(runner: Runn
 def test_reads_more_than_a_pipe_holds(runner: Runner, tmp_path: Path) -> None:
     job = begin(runner, tmp_path, 1)
     files = {f"file {number}": False for number in range(20_000)}
-    writer = subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.stdout.write(sys.stdin.read())"],
-        stdin=subprocess.PIPE,
-        stdout=job,
-        text=True,
-    )
-    os.close(job)
-    assert writer.stdin is not None
-    text = json.dumps([None, [{}, files, {}]])
-    feeder = os.fork()
-    if not feeder:
-        writer.stdin.write(text)
-        writer.stdin.close()
-        os._exit(0)
-    writer.stdin.close()
+
+    def write() -> None:
+        with open(job, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps([None, [{}, files, {}]]))
+
+    writer = threading.Thread(target=write)
+    writer.start()
     runner.recvall(runner.sock, 5)
-    os.waitpid(feeder, 0)
-    assert writer.wait() == 0
+    writer.join()
     assert runner.told == [(1, (None, [{}, files, {}]))]
 
 

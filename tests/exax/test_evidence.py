@@ -62,15 +62,11 @@ def test_a_job_that_ran_what_its_key_says(job: Job) -> None:
     assert job.evidence() == Evidence()
 
 
-def test_a_job_that_noted_nothing(job: Job) -> None:
+def test_a_job_that_noted_nothing_or_not_even_its_method(job: Job) -> None:
     (job.folder / NOTED).unlink()
     assert "not known" in job.evidence().changed
     (job.folder / NOTED).write_text('{"loaded": {', encoding="utf-8")
     assert "not known" in job.evidence().changed
-
-
-def test_a_job_that_did_not_note_even_its_method(job: Job) -> None:
-    """As one of a package that does not prepare its processes."""
     (job.folder / NOTED).unlink()
     job.load("shortloop.a", job.file)
     assert "not known" in job.evidence().changed

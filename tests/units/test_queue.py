@@ -35,13 +35,6 @@ def test_one_process_draws_all_largest_first(costs: list[float]) -> None:
     assert all(a < b for a, b in pairwise(drawn) if costs[a] == costs[b])
 
 
-@pytest.mark.parametrize("count", [0, 1, 7])
-def test_equal_units(count: int) -> None:
-    units = Units(count)
-    assert len(units) == count
-    assert list(units) == list(range(count))
-
-
 def test_nothing_is_drawn_twice() -> None:
     units = Units(5)
     first = iter(units)
@@ -64,10 +57,6 @@ def test_short_units_are_drawn_several_at_a_time(seconds: float) -> None:
     assert len(batches[-1]) == 1
     assert max(map(len, batches)) * seconds <= 2 * MOMENT or seconds > MOMENT
     assert (max(map(len, batches)) > 1) == (seconds < MOMENT)
-
-
-def test_costs_may_be_an_array() -> None:
-    assert list(Units(np.array([1.0, 3.0, 2.0]))) == [1, 2, 0]  # type: ignore[arg-type]
 
 
 def _work(units: Units, drawn: Queue[tuple[int, list[int]]], pause: float) -> None:
@@ -121,12 +110,6 @@ def draw_and_die(units: Units) -> None:
     process = FORK.Process(target=die)
     process.start()
     process.join(60)
-
-
-def test_worker_that_dies_loses_only_its_own_unit() -> None:
-    units = Units(6)
-    draw_and_die(units)
-    assert list(units) == [1, 2, 3, 4, 5]
 
 
 @pytest.fixture

@@ -10,19 +10,8 @@ from shortloop.units.client import Received
 from shortloop.units.messages import UnitsDone
 
 
-def batch(process: str, number: int, notes: bytes = b"") -> UnitsDone:
-    return {
-        "process": process,
-        "number": number,
-        "units": [],
-        "values": [],
-        "cpu_seconds": 0.0,
-        "facts": None,
-        "threads": [],
-        "notes": notes,
-        "printed": [],
-        "failure": None,
-    }
+def batch(process: str, number: int) -> UnitsDone:
+    return {"process": process, "number": number, "units": [], "values": []}
 
 
 def names(found: list[UnitsDone]) -> list[str]:

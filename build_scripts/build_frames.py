@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.exax.submission import Urd
+from shortloop.exax.client import Urd
 from shortloop.frames.pipeline import (
     GIB,
     FramesRun,

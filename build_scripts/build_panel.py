@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from shortloop.exax.submission import Urd
+from shortloop.exax.client import Urd
 from shortloop.panel.pipeline import PanelRun, deliver, import_panel, run_panel
 from shortloop.plan.pipeline import Built
 

@@ -16,7 +16,7 @@ from shortloop.eeg.pipeline import (
     subsampled,
 )
 from shortloop.eeg.report.deliver import deliver
-from shortloop.exax.submission import Urd
+from shortloop.exax.client import Urd
 from shortloop.plan.pipeline import Built
 
 description = "EEG decoding: recordings to report, for the study that STUDY names"

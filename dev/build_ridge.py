@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from build_scripts.build_pipeline import make_features
 from shortloop.eeg.pipeline import StudyRun, run_study
-from shortloop.exax.submission import Urd
+from shortloop.exax.client import Urd
 from shortloop.plan.pipeline import Built
 
 description = "In development: a ridge classifier on the features of the main pipeline"

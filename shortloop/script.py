@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.exax.submission import Urd
+from shortloop.exax.client import Urd
 from shortloop.plan.pipeline import Built, Run
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, project_directory, user_directory

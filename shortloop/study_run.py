@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from shortloop.base.entry_points import LOADED
 from shortloop.base.errors import InputError
 from shortloop.base.extras import need
-from shortloop.exax.submission import Urd
+from shortloop.exax.client import Urd
 from shortloop.plan.pipeline import Built, Run
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, keep, project_directory, user_directory

@@ -37,7 +37,7 @@ MAY_SAY_ANY = {
     "shortloop/units/shared_units.py: UnitFile.__getitem__",  # what a unit reads only its stage says
     "shortloop/exax/unit_processes.py: folders_of",  # jobs and datasets of exax, and lists of them
     "shortloop/exax/unit_processes.py: names_of",
-    "shortloop/exax/submission.py: call_server",  # what exax replies
+    "shortloop/exax/client.py: call_server",  # what exax replies
     "shortloop/exax/patches/preload.py: client",  # a module that a job may have loaded anew
     "shortloop/keys/file_state.py: at_one_moment",  # results of whatever was looked at
     "shortloop/keys/file_state.py: moment",

@@ -11,13 +11,13 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.engines.running import running_engine
 from shortloop.exax import client
+from shortloop.exax.client import Exax
 from shortloop.exax.cost import Meter
 from shortloop.exax.listener import slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.notebook_methods import announced, are_loaded, find_cells, write_cells
 from shortloop.exax.patches import preload
 from shortloop.exax.patches.loading import load_from_source
-from shortloop.exax.submission import Exax
 from shortloop.keys.methods import find_method, packages
 from shortloop.notebook.client import GivenFile, GivenJob, Request
 from shortloop.plan.pipeline import REUSE, Built, Call, Run

@@ -25,7 +25,7 @@ from shortloop.store.index import Place
 from shortloop.store.lookup import open_any
 
 if TYPE_CHECKING:
-    from shortloop.exax.submission import JobIds
+    from shortloop.exax.client import JobIds
 
 
 MODULES = "modules"  # option that the frame adds for modules not named in code

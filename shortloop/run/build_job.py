@@ -14,9 +14,9 @@ from pathlib import Path
 from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.exax import client
+from shortloop.exax.client import JobIds, Urd
 from shortloop.exax.cost import Meter
 from shortloop.exax.evidence import Evidence, evidence_of, given_files
-from shortloop.exax.submission import JobIds, Urd
 from shortloop.keys.code import EXTRA_CODE, Code, code_state, declares_code, extra_code
 from shortloop.keys.file_state import CHANGED, at_one_moment
 from shortloop.keys.key import Parts

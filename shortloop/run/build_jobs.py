@@ -13,11 +13,11 @@ from typing import Any
 from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.text import counted, one_line, short_list
 from shortloop.engines.running import RunningEngine, running_engine
+from shortloop.exax.client import Exax, Urd
 from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.patches import preload
-from shortloop.exax.submission import Exax, Urd
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method

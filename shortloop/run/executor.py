@@ -13,10 +13,10 @@ import shortloop.run.progress  # noqa: F401  which keeps the terminal before exa
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, one_line, print_any_letter
 from shortloop.exax import client
+from shortloop.exax.client import Urd, of_server
 from shortloop.exax.datasets import prepare_script
 from shortloop.exax.listener import answers, ask, slices_now, watched
 from shortloop.exax.patches.loading import load_from_source
-from shortloop.exax.submission import Urd, of_server
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.plan.dry_run import DryRun
 from shortloop.plan.part import choose

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from shortloop.exax.listener import BEGUN
-from shortloop.exax.patches.job_ends import look_often_for_end, watch_job_ends
+from shortloop.exax.patches.job_monitor import look_often_for_end, watch_job_ends
 from shortloop.exax.patches.parallel_jobs import Spares
 
 ENDED = """\

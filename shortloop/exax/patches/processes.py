@@ -60,11 +60,8 @@ def prepare_server() -> None:
     if cfg is None:
         return
     refuse_unknown_version()
-    from shortloop.exax.datasets import forget_other_slices
-    from shortloop.exax.notebook_methods import load_announced
-    from shortloop.exax.patches.job_ends import look_often_for_end
-    from shortloop.exax.patches.method_loading import do_without_broken_methods, keep_methods_as_loaded
-    from shortloop.exax.patches.parallel_jobs import build_side_by_side, reap_later
+    from shortloop.exax import datasets, notebook_methods
+    from shortloop.exax.patches import job_monitor, method_loading, parallel_jobs
     from shortloop.store.crash_repair import mend, own, repair_lists
     from shortloop.store.setup import wanted
 
@@ -73,15 +70,15 @@ def prepare_server() -> None:
     # A new folder in the project may be a package: the first results would have methods loaded anew.
     for folder in (*workdirs.values(), Path(cfg.result_directory)):
         folder.mkdir(parents=True, exist_ok=True)
-    keep_methods_as_loaded()
-    do_without_broken_methods()
-    build_side_by_side()
+    method_loading.keep_methods_as_loaded()
+    method_loading.do_without_broken_methods()
+    parallel_jobs.build_side_by_side()
     one_at_a_time()
     read_few_jobs_itself()
-    look_often_for_end()
-    reap_later()
-    load_announced()
-    forget_other_slices(cfg.slices)
+    job_monitor.look_often_for_end()
+    parallel_jobs.reap_later()
+    notebook_methods.load_announced()
+    datasets.forget_other_slices(cfg.slices)
     own(workdirs)
     answer_this_user_only()
     leave_nothing_behind(private_folder() / "multiprocessing")
@@ -99,38 +96,28 @@ def prepare_runner() -> None:
     if not runs_jobs():
         return
     refuse_unknown_version()
-    from shortloop.exax.cost import note_costs
-    from shortloop.exax.datasets import refuse_other_slices
-    from shortloop.exax.libraries import watch_imports
-    from shortloop.exax.notebook_methods import find_announced
-    from shortloop.exax.patches.job_ends import leave_pipe_of_job, name_lost_units, watch_job_ends
-    from shortloop.exax.patches.job_output import keep_output_in_one_process
-    from shortloop.exax.patches.loading import load_from_source
-    from shortloop.exax.patches.method_loading import import_methods_apart, note_what_is_read
-    from shortloop.exax.patches.parallel_jobs import keep_spares, leave_early
-    from shortloop.exax.patches.preload import import_before_forks
-    from shortloop.exax.patches.watch import watch_jobs
-    from shortloop.exax.tracebacks import keep_causes
+    from shortloop.exax import cost, datasets, libraries, notebook_methods, tracebacks
+    from shortloop.exax.patches import job_monitor, loading, method_loading, parallel_jobs, preload, watch
     from shortloop.units.process_ends import forks_end_with_this
 
-    load_from_source()
-    watch_imports()
+    loading.load_from_source()
+    libraries.watch_imports()
     keep_line_ends()
-    keep_output_in_one_process()
-    reading = note_what_is_read()
-    find_announced()
+    job_monitor.keep_output_in_one_process()
+    reading = method_loading.note_what_is_read()
+    notebook_methods.find_announced()
     forks_end_with_this()
-    spares = keep_spares()
-    watch_job_ends(spares)
-    name_lost_units()
-    note_costs()
-    keep_causes()
-    leave_pipe_of_job()
-    leave_early()
-    import_before_forks()
-    import_methods_apart(reading)
-    watch_jobs(spares)
-    refuse_other_slices()
+    spares = parallel_jobs.keep_spares()
+    job_monitor.watch_job_ends(spares)
+    job_monitor.name_lost_units()
+    cost.note_costs()
+    tracebacks.keep_causes()
+    job_monitor.leave_pipe_of_job()
+    parallel_jobs.leave_early()
+    preload.import_before_forks()
+    method_loading.import_methods_apart(reading)
+    watch.watch_jobs(spares)
+    datasets.refuse_other_slices()
 
 
 def end_quickly() -> None:

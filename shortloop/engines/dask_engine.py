@@ -158,7 +158,6 @@ class DaskEngine(Engine):
         return self._reached[worker]
 
     def _kept(self, future: Any) -> tuple[str, str] | None:
-        """Return a node's answer to a parcel; None if its worker ended."""
         if future.status == "finished":
             with contextlib.suppress(distributed.KilledWorker):
                 answer: tuple[str, str] | None = self._result(future, PATIENCE)

@@ -23,7 +23,7 @@ from shortloop.base.errors import InputError
 from shortloop.engines.engine import Engine, open_engine
 from shortloop.engines.supply import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.messages import Asked, Needs, Order
+from shortloop.units.messages import Needs
 from shortloop.units.queue import Batches
 
 BACKLOG = 64
@@ -31,8 +31,8 @@ PATIENCE = 10.0  # s that an engine may take to end
 
 
 class _Host:
-    def __init__(self, order: Order) -> None:
-        self._order = order
+    def __init__(self, say: int) -> None:
+        self._say = say  # file descriptor for lines to the one who has started the run
         self._engine: Future[Engine] = Future()
         self._sent = Sent()
 
@@ -48,21 +48,22 @@ class _Host:
                     _say(job, broken=traceback.format_exc())
 
     def _compute(self, job: Connection) -> None:
-        request: Asked = pickle.loads(job.recv_bytes())
+        # Costs of units by their identity, as of `shortloop.stages.identity`; asked for by the pipeline.
+        work, costs, asked = pickle.loads(job.recv_bytes())
         engine = self._engine.result()
-        workers = engine.workers(request["asked"])
+        workers = engine.workers(asked)
         _say(job, engine=engine.described(), workers=workers)
-        batches = Batches(request["costs"], [*request["costs"]], workers, engine.message)
+        batches = Batches(costs, [*costs], workers, engine.message)
 
         def needs() -> Needs:
             _say(job, needs=True)
             found: Needs = pickle.loads(job.recv_bytes())
             return found
 
-        supplies = Supplies(request["work"], self._sent, needs, self._tell)
+        supplies = Supplies(work, self._sent, needs, self._tell)
         with (
             contextlib.closing(supplies),
-            contextlib.closing(engine.compute(supplies, batches, request["asked"])) as computed,  # type: ignore[type-var]
+            contextlib.closing(engine.compute(supplies, batches, asked)) as computed,  # type: ignore[type-var]
         ):
             for units, reply in computed:
                 if reply.lost:
@@ -77,13 +78,12 @@ class _Host:
 
     def _tell(self, line: str) -> None:
         with contextlib.suppress(OSError):  # the run has ended
-            os.write(self._order["say"], f"{line}\n".encode("utf-8", "replace"))
+            os.write(self._say, f"{line}\n".encode("utf-8", "replace"))
 
-    def open(self) -> None:
+    def open(self, settings: EngineSettings, workers: int) -> None:
         """Start the engine, in the main thread: libraries end what they started when its thread ends."""
-        settings = EngineSettings.validated(self._order["settings"])
         try:
-            self._engine.set_result(open_engine(settings, self._order["workers"]))
+            self._engine.set_result(open_engine(settings, workers))
         except BaseException as error:
             traceback.print_exc()
             self._engine.set_exception(error)
@@ -101,20 +101,20 @@ class _Host:
 
 
 def serve_run() -> None:
-    order: Order = json.loads(sys.stdin.readline())
-    host = _Host(order)
+    settings, workers, address, secret, say = json.loads(sys.stdin.readline())
+    host = _Host(say)
     try:
         signal.signal(signal.SIGTERM, lambda number, frame: host.end())
-        threading.Thread(target=_listen, args=(host, order), daemon=True).start()
-        host.open()
+        threading.Thread(target=_listen, args=(host, address, secret), daemon=True).start()
+        host.open(EngineSettings.validated(settings), workers)
         signal.signal(signal.SIGTERM, lambda number, frame: host.end())  # Ray has put its own there
         sys.stdin.read()
     finally:
         host.end()
 
 
-def _listen(host: _Host, order: Order) -> None:
-    with Listener(order["address"], "AF_UNIX", BACKLOG, bytes.fromhex(order["secret"])) as listener:
+def _listen(host: _Host, address: str, secret: str) -> None:
+    with Listener(address, "AF_UNIX", BACKLOG, bytes.fromhex(secret)) as listener:
         while True:
             try:
                 job = listener.accept()

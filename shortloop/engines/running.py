@@ -22,7 +22,7 @@ from shortloop.keys.own_code import ROOT
 from shortloop.project.project import cache_directory, project_directory
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.threads import VARIABLES
-from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, Order, note_file
+from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, note_file
 from shortloop.units.process_ends import ends_with_this
 
 PATIENCE = 20.0  # s that an engine may take to end
@@ -91,13 +91,8 @@ class RunningEngine:
         self._here = cache / f"here-{secrets.token_hex(8)}"
         self._here.write_text(text := secrets.token_hex(), encoding="ascii")
         heard, say = os.pipe()
-        order: Order = {
-            "settings": self.settings.plain(),
-            "workers": self._workers,
-            "address": f"{self._folder}/engine",
-            "secret": secrets.token_hex(),
-            "say": say,
-        }
+        address, secret = f"{self._folder}/engine", secrets.token_hex()
+        order = [self.settings.plain(), self._workers, address, secret, say]
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with (cache / "engine.log").open("wb") as stream:
             self._process = subprocess.Popen(
@@ -121,8 +116,8 @@ class RunningEngine:
         self._note: EngineNote = {
             "pid": os.getpid(),
             "process": self._process.pid,
-            "address": order["address"],
-            "secret": order["secret"],
+            "address": address,
+            "secret": secret,
             "name": self.settings.name,
             "other_kernels": self.settings.other_kernels,
             "jobs": {},

@@ -116,7 +116,6 @@ class Exax:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
     def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
-        """Build or find a job."""
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job

@@ -46,7 +46,6 @@ class Evidence:
 
     @property
     def is_as_keyed(self) -> bool:
-        """True if the job ran the code of its key, and read nothing else."""
         return not (self.changed or self.unseen or self.opened)
 
     def check(self, method: str) -> None:

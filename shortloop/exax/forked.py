@@ -49,13 +49,11 @@ class Forked:
         return self._wait(os.WNOHANG)
 
     def wait(self) -> int:
-        """Wait for its end; return the exit status as `poll` does."""
         while (status := self._wait(0)) is None:
             pass
         return status
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for its end; False if it takes longer."""
         deadline = time.monotonic() + seconds
         while self.poll() is None and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY)

@@ -163,7 +163,6 @@ class _JobProcess:
         return said
 
     def _keep_printed(self, unit: bytes | None) -> None:
-        """Keep what was printed since the last call as the output of a unit."""
         flush_output()
         if os.fstat(self._printed.fileno()).st_size > self._printed.tell():
             self._kept.append((unit, self._printed.read().decode("utf-8", "replace")))

@@ -182,7 +182,6 @@ def _watch(done: threading.Event, stream: TextIO) -> None:
 
 
 def _below(server: int) -> dict[int, Process]:
-    """Return a server or engine, and the processes below it."""
     states = {int(name): process_of(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
     found = {}
     for process, each in states.items():
@@ -308,7 +307,6 @@ def _waits_for_ever(number: int, process: Process) -> bool:
 
 
 def _noted(number: int) -> list[str]:
-    """Return the units that a process computes, as it noted them."""
     file = _file(number, UNITS)
     with suppress(OSError):
         return [Path(file).read_bytes().decode("utf-8", "replace").strip()] if file else []
@@ -316,7 +314,6 @@ def _noted(number: int) -> list[str]:
 
 
 def _lines_of(number: int) -> list[str]:
-    """Ask a process for the innermost lines that it is at."""
     with suppress(OSError), open(_file(number, WHERE) or os.devnull, "rb") as answers:
         answers.seek(0, os.SEEK_END)
         os.kill(number, ASK)
@@ -330,7 +327,6 @@ def _lines_of(number: int) -> list[str]:
 
 
 def _file(number: int, name: str) -> str | None:
-    """Find a memory file of a process by its name."""
     with suppress(OSError):
         for each in os.listdir(folder := f"/proc/{number}/fd"):
             if os.readlink(f"{folder}/{each}").startswith(f"/memfd:{name}"):

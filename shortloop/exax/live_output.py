@@ -78,7 +78,6 @@ class LiveOutput:
         self._show = lambda line: None
 
     def follow(self, folder: Path, prefix: str) -> None:
-        """Show the output of a job from now on, with a prefix before each line."""
         with self._lock:
             self._jobs[folder] = _Job(folder, f"{one_line(prefix)} | " if prefix else "")
         if self._thread is None:

@@ -235,7 +235,6 @@ class _Work:
         return list(computing.threads)
 
     def _keep(self, given: Mapping[int, Any]) -> None:
-        """Keep the results of units, or missing values of those that failed."""
         found = dict(given)
         for unit, each in given.items():
             if isinstance(each, Tried):

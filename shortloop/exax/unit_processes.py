@@ -62,7 +62,6 @@ def code_digest(code: Code) -> str:
 
 
 def jobs_above(task: Task) -> list[Folders]:
-    """List the jobs and datasets that a task reads."""
     return [*task.jobs.values(), task.before, *task.datasets.values()]
 
 
@@ -138,7 +137,6 @@ class UnitForks:
 def computed_in_processes(
     work: JobWork, costs: Mapping[bytes, float], count: int, lost: Callable[[bytes, str], object]
 ) -> Iterator[bytes]:
-    """Have units of this job computed in processes of their own."""
     batches = Batches(costs, [*costs], count)
     sent = pickle.dumps(work)
     busy: dict[Connection, list[bytes]] = {}

@@ -20,7 +20,7 @@ from shortloop.keys.hashing import digest
 from shortloop.stages.threads import Pool
 from shortloop.store.notes import write_notes
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
-from shortloop.units.messages import SLICES, Asked, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
+from shortloop.units.messages import SLICES, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
 from shortloop.units.process_ends import unit_lost
 
 PATIENCE = 30.0  # s until the process of the engine listens
@@ -33,8 +33,6 @@ class UnitFailed(RuntimeError):
 
 
 class Computing:
-    """The units of a job, computed by an engine."""
-
     def __init__(
         self,
         engine: EngineNote | None,
@@ -96,8 +94,7 @@ class Computing:
             what = digest(cast("Plain", work))
             key, (file, text) = f"{what} {secrets.token_hex(8)}", engine["here"]
             sent = Work(key, pickle.dumps(work), what, (file, text))
-            asked: Asked = {"work": sent, "costs": left, "asked": self._of_run("asked") or {}}
-            host.send_bytes(pickle.dumps(asked))
+            host.send_bytes(pickle.dumps((sent, left, self._of_run("asked") or {})))
             while (said := self._heard(host, engine)) is not None:
                 if "failed" in said:
                     unit = said["failed"][0]
@@ -123,7 +120,6 @@ class Computing:
             self._raise_failure(done)
 
     def _of_run(self, name: Literal["asked", "seconds"]) -> Any:
-        """A property of this job that the run has set."""
         said = None if self._engine is None else self._engine["jobs"].get(self._what)
         return None if said is None else said[name]
 

@@ -30,8 +30,6 @@ PREFIX = "LC_"
 
 
 class Facts(TypedDict):
-    """Facts of a machine that may change results."""
-
     host: str  # name of the machine
     versions: dict[str, str]  # of Python, this package and libraries
     kernels: dict[str, str]  # code that a library uses on this processor, by the library

@@ -23,19 +23,7 @@ HERE = "this machine"  # place of an engine that a run has started
 Printed = list[tuple[bytes | None, str]]
 
 
-class Order(TypedDict):
-    """The run's order to its engine, one line of JSON on standard input."""
-
-    settings: dict[str, object]
-    workers: int  # to start, if the settings say nothing
-    address: str  # unix socket to listen at
-    secret: str  # that jobs must know, hexadecimal
-    say: int  # file descriptor for lines that are for the one who has started the run
-
-
 class AskedOfEngine(TypedDict):
-    """Properties of a job that the run sets."""
-
     asked: dict[str, Plain]  # by the pipeline, for this job
     seconds: float | None  # that this machine would take for it, if known
 
@@ -62,14 +50,6 @@ class Work(NamedTuple):
     what: str = ""  # hash of what is computed, and by which code
     here: tuple[str, str] = ("", "")
     listed: str = ""  # hash of the listing of its needs; empty until a node has asked for it
-
-
-class Asked(TypedDict):
-    """Request of a job to its engine."""
-
-    work: Work
-    costs: Mapping[bytes, float]  # of units, by their identity as of `shortloop.stages.identity`
-    asked: Mapping[str, Plain]  # by the pipeline, for this job
 
 
 class JobWork(TypedDict):
@@ -133,8 +113,6 @@ class Needs(TypedDict):
 
 
 class Parcel(NamedTuple):
-    """Pieces that are sent to a node together."""
-
     sender: str  # hexadecimal
     pieces: list[Piece]
 

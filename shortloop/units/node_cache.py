@@ -297,5 +297,4 @@ def _is_known(place: Path, size: int) -> bool:
 
 
 def _touch(place: Path) -> None:
-    """Set the time at which a content was last used."""
     os.utime(place, ns=(time.time_ns(), place.stat().st_mtime_ns))

@@ -85,7 +85,6 @@ def check_refused() -> None:
 
 
 def where_of(work: JobWork) -> Where:
-    """Places of input files and jobs, for a process that computes units of a job."""
     mirrored = work.get("mirrored")
     if mirrored is None:
         return here()
@@ -111,7 +110,6 @@ def translated(notes: bytes, mirrored: Mirrored | None) -> bytes:
 
 
 def original(path: str, mirrored: Mirrored) -> str:
-    """A path as on the machine of the run."""
     for folder in (mirrored["code"], mirrored["data"]):
         for top, there in ((INSIDE, mirrored["project"]), (OUTSIDE, "")):
             if _above(path, (f"{folder}/{top}/",)):

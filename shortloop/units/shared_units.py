@@ -180,8 +180,6 @@ def _private_bytes() -> int:
 
 
 class Written(NamedTuple):
-    """Contents of a file beside the data of the units."""
-
     names: list[Plain]
     costs: list[float]
     modules: list[str]  # imported to find the units, in their order

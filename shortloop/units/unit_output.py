@@ -62,7 +62,6 @@ class UnitOutput:
         os.close(self._descriptor)
 
     def each(self, units: Iterable[int]) -> Iterator[int]:
-        """Iterate over units, each being the current one."""
         for unit in units:
             self._current = unit
             yield unit

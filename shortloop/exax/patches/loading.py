@@ -31,8 +31,6 @@ _forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork mo
 
 
 class Loaded(NamedTuple):
-    """An own module that this process has loaded."""
-
     file: str
     content: str  # hexadecimal BLAKE3 of the bytes that were loaded
 
@@ -58,7 +56,6 @@ def is_noting() -> bool:
 
 
 def loaded_modules() -> dict[str, Loaded]:
-    """Return the own modules that this process has loaded from source."""
     table = _table()
     return {} if table is None else table.loaded
 

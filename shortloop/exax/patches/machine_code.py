@@ -67,7 +67,6 @@ class ByClosure(InTreeCacheLocator):
         return found
 
     def get_source_stamp(self) -> str | _Stamp:
-        """Return a hash of the code that the machine code is made of."""
         if not is_noting():  # later, the files may hold other code than was loaded
             return _code_of(self._module, self._py_file, ())
         return _Stamp(lambda: _code_of(self._module, self._py_file, tuple(loaded_modules().items())))

@@ -223,7 +223,6 @@ def _is_alive(runner: Any) -> bool:
 
 
 def _are_listed(known: Mapping[str, Any], configuration: Mapping[str, Any]) -> bool:
-    """True if the methods that there are are those that are known."""
     from accelerator.methods import read_methods_conf
 
     found = {}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jobs_project import write_configuration
-from source_tree import ROOT
+from jobs_project import fresh_python, write_configuration
 
 from shortloop.exax.patches.method_loading import LOADED, _file, _is_as_loaded, forget_what_is_read
 
@@ -66,15 +63,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def loaded(settled: int = -(10**12)) -> int:
     """The process that has loaded the method."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER, str(settled)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    return int(fresh_python(RUNNER, Path.cwd(), str(settled)))
 
 
 def written(name: str, text: str = "2\n") -> Callable[[], object]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
+from jobs_project import fresh_python
 
 STARTED = {
     "nothing": ("", ""),
@@ -40,16 +40,8 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("name", STARTED)
-def test_threads_are_told_by_what_has_started_them(name: str) -> None:
+def test_threads_are_told_by_what_has_started_them(name: str, tmp_path: Path) -> None:
     code, owner = STARTED[name]
-    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", FORKED.format(code=code)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
-    assert owner in done.stdout
-    assert bool(owner) == bool(done.stdout.strip())
+    said = fresh_python(FORKED.format(code=code), tmp_path, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    assert owner in said
+    assert bool(owner) == bool(said.strip())

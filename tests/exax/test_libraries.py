@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jobs_project import fresh_python
 
 from shortloop.exax.libraries import HERE
 
@@ -68,8 +68,7 @@ def used(tmp_path: Path) -> Used:
     def of(module: str, *loaded: str) -> dict[str, str]:
         (tmp_path / ".notes").unlink(missing_ok=True)
         path = os.pathsep.join([str(tmp_path), str(site), *sys.path])
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path), module, *loaded]
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path, check=True, timeout=60)
+        fresh_python(PROGRAM, tmp_path, str(tmp_path), module, *loaded, PYTHONPATH=path)
         found: dict[str, str] = {}
         if (tmp_path / ".notes").exists():
             for line in map(json.loads, (tmp_path / ".notes").read_text(encoding="utf-8").splitlines()):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from blake3 import blake3
-from jobs_project import ROOT, write_configuration
+from jobs_project import fresh_python, write_configuration
 
 CODE = """
 import json, sys
@@ -34,18 +34,9 @@ def helper(tmp_path: Path) -> Path:
 def run(helper: Path) -> Run:
     """What a new process gets from the helper, and what it says that it has loaded."""
 
-    def one(code: str = CODE, *flags: str) -> tuple[int, list[str]]:
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        done = subprocess.run(
-            [sys.executable, *flags, "-c", code],
-            cwd=helper.parent,
-            env={**environment, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        value, loaded = json.loads(done.stdout)
+    def one(code: str = CODE, **environment: str) -> tuple[int, list[str]]:
+        environment["PYTHONDONTWRITEBYTECODE"] = ""
+        value, loaded = json.loads(fresh_python(code, helper.parent, **environment))
         return value, loaded
 
     return one
@@ -107,7 +98,7 @@ def test_damage_to_what_is_kept_is_noticed(helper: Path, run: Run, place: int) -
 
 def test_another_level_of_optimisation_is_other_code(helper: Path, run: Run) -> None:
     helper.write_text("def value():\n    return 1 if __debug__ else 2\n", encoding="utf-8")
-    assert [run()[0], run(CODE, "-O")[0], run()[0]] == [1, 2, 1]
+    assert [run()[0], run(PYTHONOPTIMIZE="1")[0], run()[0]] == [1, 2, 1]
 
 
 def test_a_folder_that_cannot_be_written_changes_nothing(helper: Path, run: Run) -> None:

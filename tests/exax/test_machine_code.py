@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from jobs_project import ROOT, write_configuration
+from jobs_project import fresh_python, write_configuration
 
 OUTER = """
 import numba
@@ -49,19 +46,7 @@ def write(project: Path, more: int, factor: int) -> None:
 
 def ask(project: Path, first: str, cache: Path | None, then: str = ASK) -> list[int]:
     """What it computes in a new process, and how much of that was kept; or what else is printed."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
-    if cache is not None:
-        environment["NUMBA_CACHE_DIR"] = str(cache)
-    done = subprocess.run(
-        [sys.executable, "-c", first + then],
-        cwd=project,
-        env={**environment, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: list[int] = json.loads(done.stdout)
+    found: list[int] = json.loads(fresh_python(first + then, project, NUMBA_CACHE_DIR=str(cache or "")))
     return found
 
 
@@ -118,21 +103,12 @@ print(json.dumps(sum(f.stats.cache_hits.values())))
 
 
 def test_code_of_shortloop_is_compiled_once_for_all_projects(tmp_path: Path) -> None:
-    environment = {name: each for name, each in os.environ.items() if not name.startswith("NUMBA_CACHE")}
     hits = []
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         write_configuration(tmp_path / name)
-        done = subprocess.run(
-            [sys.executable, "-c", KERNEL],
-            cwd=tmp_path / name,
-            env={**environment, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        hits.append(json.loads(done.stdout))
+        cache = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        hits.append(json.loads(fresh_python(KERNEL, tmp_path / name, **cache)))
     assert hits == [0, 1]
     assert not list(tmp_path.glob("*/workdirs/.cache/numba/shortloop*"))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jobs_project import write_configuration
+from jobs_project import fresh_python, write_configuration
 
 CODE = """
 import json, os, sys
@@ -72,14 +72,7 @@ def imported(tmp_path: Path) -> Callable[..., list[str]]:
         (tmp_path / "methods" / f"a_{method}.py").write_text(text, encoding="utf-8")
 
     def run(*arguments: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", CODE, *arguments],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        return done.stdout.splitlines()
+        return fresh_python(CODE, tmp_path, *arguments).splitlines()
 
     return run
 
@@ -141,17 +134,14 @@ def test_modules_of_ones_own_are_left_to_each_job_and_what_they_import_is_not(tm
     (tmp_path / "methods").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", OWN], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
-    )
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+    assert [*map(json.loads, fresh_python(OWN, tmp_path).splitlines())] == [
         ["colorsys", "shortloop.base.mapped_array"],
         ["shortloop.base", "shortloop.base.mapped_array"],
     ]
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
-def test_forks_keep_memory_that_they_free() -> None:
+def test_forks_keep_memory_that_they_free(tmp_path: Path) -> None:
     code = """
 import resource
 from shortloop.exax.patches.preload import import_all
@@ -162,5 +152,4 @@ for _ in range(20):
     bytearray(b"x") * (16 << 20)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(found.stdout.split()[-1]) < 1000  # of 81920 pages
+    assert int(fresh_python(code, tmp_path).split()[-1]) < 1000  # of 81920 pages

@@ -78,10 +78,10 @@ def make_job(
     return folder
 
 
-def fresh_python(code: str, cwd: Path, **environment: str) -> str:
+def fresh_python(code: str, cwd: Path, *arguments: str, **environment: str) -> str:
     """What a new process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from jobs_project import fresh_python
+
+from shortloop.units.unit_output import printed_units
 
 CODE = """
 import ctypes, os, subprocess, sys
@@ -40,16 +41,8 @@ print("after")
 
 
 def units(folder: Path, names: object, fails: bool) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-c", CODE.format(names=names, fails=fails)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == ("" if fails else "after\n")
-    from shortloop.units.unit_output import printed_units
-
+    said = fresh_python(CODE.format(names=names, fails=fails), folder)
+    assert said == ("" if fails else "after\n")
     text = (folder / "OUTPUT/0").read_bytes()
     return {each.unit: text[each.begin : each.end].decode() for each in printed_units(folder / "OUTPUT/0")}
 
@@ -65,13 +58,11 @@ def test_each_unit_has_its_own(tmp_path: Path, names: list[str] | None, fails: b
 
 def test_silent_units_leave_no_file(tmp_path: Path) -> None:
     code = CODE.format(names=None, fails=False).replace("range(6)", "range(1)")
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    fresh_python(code, tmp_path)
     assert os.listdir(tmp_path / "OUTPUT") == []
 
 
 def test_an_index_that_was_cut_short_is_read(tmp_path: Path) -> None:
-    from shortloop.units.unit_output import printed_units
-
     (tmp_path / "0.units").write_text('["a", 0, 3]\n["b", 3', encoding="utf-8")
     assert [*map(tuple, printed_units(tmp_path / "0"))] == [("a", 0, 3)]
     assert printed_units(tmp_path / "1") == []

@@ -34,7 +34,7 @@ class RunningEngine:
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self.settings = settings
         self._workers = workers
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[str] | None = None
 
     @property
     def is_apart(self) -> bool:
@@ -71,11 +71,8 @@ class RunningEngine:
         with contextlib.suppress(OSError):
             note_file().unlink(missing_ok=True)
             self._here.unlink(missing_ok=True)
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(PATIENCE)
+            self._process.communicate(timeout=PATIENCE)  # its standard input ends
         with contextlib.suppress(ProcessLookupError):  # what is left of its session
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -105,14 +102,13 @@ class RunningEngine:
                 start_new_session=True,
                 preexec_fn=ends_with_this(),
                 pass_fds=[say],
+                text=True,
             )
         os.close(say)
         # The output of exax while it builds a job is captured; this is shown.
         threading.Thread(target=_pass_on, args=(heard, sys.stdout), daemon=True).start()
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: the job will say so
-            self._process.stdin.write(json.dumps(order).encode() + b"\n")
-            self._process.stdin.flush()
+            print(json.dumps(order), file=self._process.stdin, flush=True)
         self._note: EngineNote = {
             "pid": os.getpid(),
             "process": self._process.pid,

@@ -22,7 +22,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from shortloop.keys.own_code import ROOT
@@ -45,7 +45,7 @@ def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
     try:
         connection = _processes.take(work)
     except NodeLacksFiles as error:
-        return Reply(0.0, b"", missing=error.missing)
+        return Reply(0.0, b"", missing=error.args[0])
     try:
         connection.send_bytes(pickle.dumps(list(units)))
         seconds, failed = pickle.loads(connection.recv_bytes())
@@ -177,8 +177,7 @@ class _Forkserver:
             stderr=self._log.open("wb"),
             pass_fds=place.holds[:1],
         )
-        assert self._process.stdout is not None
-        self._process.stdout.readline()  # it is ready, or has ended
+        cast("IO[bytes]", self._process.stdout).readline()  # it is ready, or has ended
         self.used, self.asked = 0.0, 0  # when it was last, and how many wait for a fork
         # To processes that compute, or wait for a batch.
         self.forks: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()
@@ -214,11 +213,7 @@ _processes = _Processes()
 
 
 class NodeLacksFiles(Exception):
-    """This node must be sent something before a job can be computed here."""
-
-    def __init__(self, missing: Missing) -> None:
-        super().__init__(missing)
-        self.missing = missing
+    """This node must be sent something before a job can be computed here: a `Missing`."""
 
 
 class Placed(NamedTuple):

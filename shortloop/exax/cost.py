@@ -85,10 +85,9 @@ class Meter:
         bytes read and written by calls, and those of the disk, by calls and memory maps.
         """
         cost: dict[str, float] = {}
-        file = folder / COSTS
         with contextlib.suppress(OSError, ValueError):
-            cost = json.loads(file.read_text(encoding="ascii"))
-            file.unlink()
+            cost = json.loads((folder / COSTS).read_text(encoding="ascii"))
+            (folder / COSTS).unlink()
         if "cpu_seconds" in cost:
             cost["cpu_seconds"] = round(cost["cpu_seconds"], 2)
             if seconds >= 20 / TICKS:
@@ -184,13 +183,13 @@ def limited(what: str, folder: Callable[[], Path | None], needs: Needs) -> Itera
 
 def _first_process(folder: Path | None) -> tuple[int, float]:
     """Return the first process of the job in a folder, and its age in seconds; zeros if there is none."""
-    found = runner()
-    for process in _processes() if found and folder else ():
-        stat = process_of(process)
-        with contextlib.suppress(OSError):
-            is_job = found is not None and stat.parent == found[0] and stat.group == process
-            if is_job and os.readlink(f"/proc/{process}/cwd") == str(folder and folder.resolve()):
-                return process, time.clock_gettime(time.CLOCK_BOOTTIME) - stat.started / TICKS
+    if folder is not None and (found := runner()) is not None:
+        for process in _processes():
+            stat = process_of(process)
+            with contextlib.suppress(OSError):
+                is_job = (stat.parent, stat.group) == (found[0], process)
+                if is_job and os.readlink(f"/proc/{process}/cwd") == str(folder.resolve()):
+                    return process, time.clock_gettime(time.CLOCK_BOOTTIME) - stat.started / TICKS
     return 0, 0.0
 
 
@@ -234,9 +233,6 @@ def _processes() -> set[int]:
 
 def _fields(file: str) -> dict[str, int]:
     """Lines such as ``VmHWM:  1234 kB``, the unit left out."""
-    with open(file, "rb") as stream:
-        lines = stream.read().decode("ascii", "replace").splitlines()
-    pairs = (line.partition(":") for line in lines)
-    return {
-        name: int(words[0]) for name, _, value in pairs if (words := value.split()) and words[0].isdecimal()
-    }
+    with open(file, encoding="ascii", errors="replace") as stream:
+        pairs = [line.replace(":", " ").split()[:2] for line in stream]
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}

@@ -1,4 +1,4 @@
-"""Ask the exax server if its process can answer, and watch that it and its jobs go on.
+"""Ask the exax server, and watch that its processes go on.
 
 Processes of jobs say which units they compute, and where they are when they are asked. Those that can only
 wait forever are ended.
@@ -31,8 +31,7 @@ from shortloop.units.messages import engine_of_run
 PATIENCE = 60.0  # seconds that a server which is still starting may need
 WORTH_A_WORD = 2.0
 LOOK_EVERY = 0.5
-BEGUN = ".begun"
-"""File in the folder of a job: the units that its only process computes."""
+BEGUN = ".begun"  # file in the folder of a job: the units that its only process computes
 WHERE, UNITS = "shortloop-where", "shortloop-units"  # files in memory that processes of a job have
 ASK = signal.SIGRTMIN + 7
 SAY_AFTER, END_AFTER = 60.0, 8.0  # s
@@ -72,29 +71,32 @@ def answers() -> bool:
 
 def ask(what: str) -> bytes | None:
     """Return the reply of the exax server; None if there is no server."""
-    if _is_alone:
+    try:
+        with _connection() as probe:
+            probe.sendall(f"GET /{what} HTTP/1.0\r\n\r\n".encode())
+            reply = _received(probe, peer(probe)[0])
+    except PermissionError:
+        raise InputError(
+            "the exax server of this project belongs to another user",
+            file=socket_file(),
+            hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+        ) from None
+    except BlockingIOError:  # more wait for it than the system lets
+        raise _silent("many processes wait for it already") from None
+    except OSError:  # there is none, or it ended
         return None
+    return reply.partition(b"\r\n\r\n")[2] if reply else None
+
+
+@contextmanager
+def _connection() -> Iterator[socket.socket]:
+    """Connect to the server; raise OSError if there is none."""
+    if _is_alone:
+        raise ConnectionRefusedError
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(LOOK_EVERY)
-        try:
-            probe.connect(str(socket_file()))
-        except PermissionError:
-            raise InputError(
-                "the exax server of this project belongs to another user",
-                file=socket_file(),
-                hint="work on a copy of the project that is yours: whoever asks a server can run anything",
-            ) from None
-        except BlockingIOError:  # more wait for it than the system lets
-            raise _silent("many processes wait for it already") from None
-        except OSError:
-            return None
-        process, _ = peer(probe)
-        try:
-            probe.sendall(f"GET /{what} HTTP/1.0\r\n\r\n".encode())
-            reply = _received(probe, process)
-        except OSError:  # it ended
-            return None
-    return reply.partition(b"\r\n\r\n")[2] if reply else None
+        probe.connect(str(socket_file()))
+        yield probe
 
 
 def slices_now() -> int:
@@ -111,15 +113,9 @@ def peer(connection: socket.socket) -> tuple[int, int]:
 
 def server_process() -> int | None:
     """Return the process of the server that listens here, whether it answers or not."""
-    if _is_alone:
-        return None
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(LOOK_EVERY)
-        try:
-            probe.connect(str(socket_file()))
-        except OSError:
-            return None
+    with suppress(OSError), _connection() as probe:
         return peer(probe)[0]
+    return None
 
 
 @contextmanager
@@ -152,8 +148,9 @@ def _received(probe: socket.socket, process: int) -> bytes:
                 raise _silent(f"{_named(process)}, for {waited:.0f} s") from None
             if waited > WORTH_A_WORD and not told:
                 told = True
-                text = f"waiting for the exax server, {_named(process)}, to answer"
-                print(text, file=sys.stderr, flush=True)
+                print(
+                    f"waiting for the exax server, {_named(process)}, to answer", file=sys.stderr, flush=True
+                )
             continue
         if not part:
             return reply
@@ -194,12 +191,11 @@ def _below(server: int) -> dict[int, Process]:
 
 
 def _named(process: int) -> str:
-    try:
+    with suppress(OSError):
         words = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        words = ""
-    command = shorten(words, 120, placeholder=" …")
-    return f"process {process} ({command})" if command else f"process {process}"
+        if command := shorten(words, 120, placeholder=" …"):
+            return f"process {process} ({command})"
+    return f"process {process}"
 
 
 def _way_out(process: int) -> str:
@@ -233,10 +229,8 @@ def process_of(number: int) -> Process:
             fields = stream.read().rpartition(b")")[2].split()
     except OSError:  # it ended
         return Process()
-    ticks = int(fields[11]) + int(fields[12])
-    return Process(
-        int(fields[1]), int(fields[2]), fields[0].decode(), ticks, int(fields[17]), int(fields[19])
-    )
+    parent, group, user, system, threads, started = (int(fields[place]) for place in (1, 2, 11, 12, 17, 19))
+    return Process(parent, group, fields[0].decode(), user + system, threads, started)
 
 
 def enable_tracebacks() -> None:

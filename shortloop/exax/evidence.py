@@ -178,12 +178,12 @@ def watchers() -> set[str]:
 
 def _is_known(file: str, known: set[str]) -> bool:
     """True for a known file, and for a folder with known files only."""
+    real = os.path.realpath(file)
     if not file.endswith("/"):
-        return os.path.realpath(file) in known
-    folder = os.path.realpath(file)
+        return real in known
     with contextlib.suppress(OSError):
-        inside = [each for each in os.listdir(folder) if not each.startswith((".", "__pycache__"))]
-        return all(os.path.isdir(f"{folder}/{each}") or f"{folder}/{each}" in known for each in inside)
+        inside = [each for each in os.listdir(real) if not each.startswith((".", "__pycache__"))]
+        return all(os.path.isdir(f"{real}/{each}") or f"{real}/{each}" in known for each in inside)
     return False
 
 

@@ -20,6 +20,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -207,45 +208,42 @@ def threads_lost_by_fork() -> list[str]:
     python = {each.native_id: each.name for each in threading.enumerate()}
     lost = {f"the thread {python[task]}" for task in tasks & python.keys()}
     others = [task for task in tasks - python.keys() if not _name(task).startswith(RESTARTED)]
-    code = _Code() if others else None
-    lost |= {code.owner(task) for task in others if code}
+    code = _code_of_libraries() if others else []
+    lost |= {_owner(task, code) for task in others}
     return sorted(each for each in lost if not each.startswith(RESTARTED))
 
 
-class _Code:
-    """Places of the libraries' code in memory."""
+def _code_of_libraries() -> list[tuple[int, int, str]]:
+    """List where code lies in memory, and whose it is."""
+    ranges = []
+    for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
+        place, rights, _, _, _, *path = line.split(maxsplit=5)
+        if "x" in rights and path and not (name := os.path.basename(path[0])).startswith(COMMON):
+            first, end = (int(each, 16) for each in place.split("-"))
+            ranges.append((first, end, name))
+    return sorted(ranges)
 
-    def __init__(self) -> None:
-        ranges = []
-        for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
-            place, rights, _, _, _, *path = line.split(maxsplit=5)
-            if "x" in rights and path and not (name := os.path.basename(path[0])).startswith(COMMON):
-                first, end = (int(each, 16) for each in place.split("-"))
-                ranges.append((first, end, name))
-        self._ranges = sorted(ranges)
-        self._starts = [first for first, _, _ in self._ranges]
-        self._first = self._starts[0] if self._starts else 2**64
 
-    def owner(self, task: int) -> str:
-        """Return the library that started a thread, by the outermost return address on its stack."""
-        try:
-            state = TASKS / f"{task}/syscall"
-            for _ in range(TRIES):
-                if (call := state.read_text(encoding="ascii")) != "running\n":
-                    break
-                time.sleep(MOMENT)
-            stack = int(call.split()[-2], 16)
-            with open("/proc/self/mem", "rb", buffering=0) as memory:
-                memory.seek(stack)
-                words = array("Q", memory.read(STACK))
-        except (OSError, ValueError, IndexError):  # it still runs, or has ended
-            return _name(task)
-        for word in reversed(words):
-            if word >= self._first:  # few are, and this is fast
-                place = bisect_right(self._starts, word) - 1
-                if word < self._ranges[place][1]:
-                    return self._ranges[place][2]
+def _owner(task: int, code: list[tuple[int, int, str]]) -> str:
+    """Return the library that started a thread, by the outermost return address on its stack."""
+    try:
+        state = TASKS / f"{task}/syscall"
+        for _ in range(TRIES):
+            if (call := state.read_text(encoding="ascii")) != "running\n":
+                break
+            time.sleep(MOMENT)
+        stack = int(call.split()[-2], 16)
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            memory.seek(stack)
+            words = array("Q", memory.read(STACK))
+    except (OSError, ValueError, IndexError):  # it still runs, or has ended
         return _name(task)
+    for word in reversed(words):
+        if code and word >= code[0][0]:  # few are, and this is fast
+            _, end, name = code[bisect_right(code, word, key=itemgetter(0)) - 1]
+            if word < end:
+                return name
+    return _name(task)
 
 
 def _name(task: int) -> str:

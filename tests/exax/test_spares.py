@@ -52,9 +52,9 @@ def end(found: Spares) -> None:
 def spare(found: Spares) -> None:
     """Have a spare forked, as the process does that forks jobs."""
     assert found.start(LANE, True, {}) is None
-    assert found.are_wanted
+    assert found.wanted
     found.fork()
-    assert not found.are_wanted
+    assert not found.wanted
 
 
 def wait_until_readable(descriptor: int) -> None:
@@ -88,7 +88,7 @@ def test_is_of_one_method_and_its_modules(made: Spares) -> None:
     assert made.start(("methods.a_other", ("extra",)), False, {}) is None
     assert len(made.connections) == 1
     assert said_by(made.start(LANE, True, {}))[1] == {}
-    assert made.are_wanted
+    assert made.wanted
 
 
 @pytest.mark.parametrize("code", CODE)
@@ -101,7 +101,7 @@ def test_none_waits_that_is_not_alone_or_could_not_begin(made: Spares, code: str
     assert not made.connections
     assert made.start(LANE, True, {}) is None
     ended_itself = code.endswith(("_exit(0)", "Exit(1)")) and "fork" not in code
-    assert made.are_wanted is ended_itself, "one that was not alone is not forked again"
+    assert bool(made.wanted) is ended_itself, "one that was not alone is not forked again"
 
 
 def test_one_that_was_killed_is_not_missed(made: Spares) -> None:
@@ -120,4 +120,4 @@ def test_ends_when_no_job_comes(made: Spares, monkeypatch: pytest.MonkeyPatch) -
     wait_until_readable(connection)
     assert made.ended(connection)
     assert made.start(LANE, True, {}) is None
-    assert made.are_wanted
+    assert made.wanted

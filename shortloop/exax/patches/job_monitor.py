@@ -177,7 +177,7 @@ def _first_to_speak(
     waiting = spares.connections
     for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
         poll.register(descriptor, select.POLLIN)
-    ready = {descriptor for descriptor, _ in poll.poll(0 if spares.are_wanted else None)}
+    ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
     if not ready:
         spares.fork()
         return spares

@@ -88,7 +88,7 @@ def build_side_by_side() -> None:
         reserved[workspace.name] = first + int(args["count"])
         handler.do_response(200, "text/json", {"first": first})
 
-    send_lanes(lambda: getattr(_chosen, "is_followed", False))
+    _send_lanes()
 
 
 class _Lanes(dict[Any, Any]):
@@ -96,55 +96,41 @@ class _Lanes(dict[Any, Any]):
 
     def __init__(self, tracking: Any) -> None:
         super().__init__(tracking)
-        self._shared = _Shared(self[None].lock)
+        # The lock of clients without a lane is held while any lane is busy.
+        self.shared, self.guard, self.busy = self[None].lock, Lock(), 0
 
     def get(self, cookie: Any, default: Any = None) -> Any:
         if cookie is not None and cookie not in self and str(cookie).startswith(CLIENT):
-            lock = _LaneLock(self._shared)
+            lock = _LaneLock(self)
             self[cookie] = type(self[None])(self[None], lock=lock, last_error=None, last_time=0)
         return super().get(cookie, default)
 
     def __len__(self) -> int:
         """As many as exax would have for the mean depth of builds within jobs, which it limits."""
         lanes = sum(str(cookie).startswith(CLIENT) for cookie in tuple(self.keys()))
-        return 1 + (super().__len__() - 1 - lanes) // max(self._shared.busy, 1)
-
-
-class _Shared:
-    """The lock of clients without a lane, held while any lane is busy."""
-
-    def __init__(self, lock: Any) -> None:
-        self.lock, self.guard, self.busy = lock, Lock(), 0
-
-    def enter(self) -> bool:
-        with self.guard:
-            if not self.busy and not self.lock.acquire(timeout=MOMENT):
-                return False
-            self.busy += 1
-            return True
-
-    def leave(self) -> None:
-        with self.guard:
-            self.busy -= 1
-            if not self.busy:
-                self.lock.release()
+        return 1 + (super().__len__() - 1 - lanes) // max(self.busy, 1)
 
 
 class _LaneLock:
-    def __init__(self, shared: _Shared) -> None:
-        self._shared, self._own = shared, Lock()
+    def __init__(self, lanes: _Lanes) -> None:
+        self._lanes, self._own = lanes, Lock()
 
     def acquire(self, blocking: bool = True) -> bool:
         if not self._own.acquire(blocking):
             return False
-        if self._shared.enter():
-            return True
+        with self._lanes.guard:
+            if self._lanes.busy or self._lanes.shared.acquire(timeout=MOMENT):
+                self._lanes.busy += 1
+                return True
         self._own.release()
         return False
 
     def release(self) -> None:
         self._own.release()
-        self._shared.leave()
+        with self._lanes.guard:
+            self._lanes.busy -= 1
+            if not self._lanes.busy:
+                self._lanes.shared.release()
 
 
 class _JobThread(Thread):
@@ -171,31 +157,26 @@ class _Spare(NamedTuple):
 class Spares:
     """The spares of the process that forks jobs, one of each lane."""
 
-    prepare: Callable[[Lane], None]
-    """What a spare does before it waits."""
+    prepare: Callable[[Lane], None]  # done by a spare before it waits
 
     def __init__(self) -> None:
         self._waiting: dict[Lane, _Spare] = {}
-        self._wanted: list[Lane] = []
+        self.wanted: list[Lane] = []  # spares that are to be forked
         self._unfit: set[Lane] = set()
         os.register_at_fork(after_in_child=self._let_go)
 
     def __bool__(self) -> bool:
-        return bool(self._waiting or self._wanted)
+        return bool(self._waiting or self.wanted)
 
     @property
     def connections(self) -> list[int]:
         """Return file descriptors that become readable when a spare ends."""
         return [each.connection.fileno() for each in self._waiting.values()]
 
-    @property
-    def are_wanted(self) -> bool:
-        return bool(self._wanted)
-
     def start(self, lane: Lane, follows: bool, data: Mapping[str, object]) -> tuple[int, int] | None:
         """Have a spare run a job; return its process and pipe, as exax's ``launch_start`` does."""
-        if follows and lane not in (*self._wanted, *self._unfit):
-            self._wanted.append(lane)
+        if follows and lane not in (*self.wanted, *self._unfit):
+            self.wanted.append(lane)
         spare = self._waiting.pop(lane, None)
         if spare is None:
             return None
@@ -206,7 +187,7 @@ class Spares:
         return None
 
     def fork(self) -> None:
-        lane = self._wanted.pop()
+        lane = self.wanted.pop()
         if lane in self._waiting:
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -241,7 +222,7 @@ class Spares:
         for spare in self._waiting.values():  # else they would not know that this process has ended
             spare.connection.close()
             os.close(spare.pipe)
-        self._waiting, self._wanted = {}, []
+        self._waiting, self.wanted = {}, []
 
     def _wait(self, lane: Lane, connection: socket.socket, pipe: int) -> NoReturn:
         try:
@@ -276,7 +257,7 @@ def keep_spares() -> Spares:
     return spares
 
 
-def send_lanes(follows: Callable[[], bool]) -> None:
+def _send_lanes() -> None:
     """Let the server send the method of each job that starts, and whether more follow."""
     from accelerator import dispatch
     from accelerator.runner import Runner
@@ -287,7 +268,11 @@ def send_lanes(follows: Callable[[], bool]) -> None:
     def launched(launch: Any, workdir: str, setup: Any, *more: Any) -> Any:
         named = setup.options.get("modules") or ()
         named = [*named] if isinstance(named, Sequence) and not isinstance(named, str) else []
-        lanes[setup.jobid] = f"{setup.package}.a_{setup.method}", named, follows()
+        lanes[setup.jobid] = (
+            f"{setup.package}.a_{setup.method}",
+            named,
+            getattr(_chosen, "is_followed", False),
+        )
         try:
             return launch(workdir, setup, *more)
         finally:

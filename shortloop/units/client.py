@@ -16,7 +16,6 @@ from typing import Any, Literal, cast
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.keys.code import Code
-from shortloop.keys.hashing import digest
 from shortloop.stages.threads import Pool
 from shortloop.store.notes import write_notes
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
@@ -91,9 +90,8 @@ class Computing:
     ) -> Iterator[tuple[bytes, object]]:
         """Ask the engine once for all units that are left, and remove those that it returns."""
         with _connect(engine) as host:
-            what = digest(cast("Plain", work))
-            key, (file, text) = f"{what} {secrets.token_hex(8)}", engine["here"]
-            sent = Work(key, pickle.dumps(work), what, (file, text))
+            file, text = engine["here"]
+            sent = Work(secrets.token_hex(8), pickle.dumps(work), (file, text))
             host.send_bytes(pickle.dumps((sent, left, self._of_run("asked") or {})))
             while (said := self._heard(host, engine)) is not None:
                 if "failed" in said:

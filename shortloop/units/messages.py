@@ -47,7 +47,6 @@ class Work(NamedTuple):
 
     key: str  # tells it from that of other jobs, of other runs too
     data: bytes  # a pickled `JobWork`
-    what: str = ""  # hash of what is computed, and by which code
     here: tuple[str, str] = ("", "")
     listed: str = ""  # hash of the listing of its needs; empty until a node has asked for it
 

@@ -150,7 +150,7 @@ class Node:
         listing, sources = list_needs(said, Code({}, {}, {}, modules, [], []))
         listed = blake3(listing).hexdigest()
         here = (str(self.project / "here"), "as the run has it")
-        return Work(f"job {options}", pickle.dumps(said), "", here, listed), {
+        return Work(f"job {options}", pickle.dumps(said), here, listed), {
             **sources,
             listed: (listing, len(listing)),
         }

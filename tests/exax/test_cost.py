@@ -108,15 +108,6 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
     runner.process.communicate()
 
 
-def test_processor_time_of_a_job_its_slices_and_their_programs(runner: Runner) -> None:
-    program = "[sys.executable, '-c', 'import time\\nwhile time.process_time() < 0.3: pass']"
-    a_slice = f"burn(0.2); subprocess.run({program})"
-    cost = runner.cost(f"burn(0.2); [os.waitpid(c, 0) for c in [fork({a_slice!r}), fork({a_slice!r})]]")
-    assert 1.2 <= cost["cpu_seconds"] < 1.6
-    again = runner.cost("burn(0.1)")  # another one's are its own
-    assert 0.09 <= again["cpu_seconds"] < 0.2
-
-
 def test_jobs_at_the_same_time_are_told_apart(runner: Runner) -> None:
     fill = "kept = bytearray(b'x') * {}; burn({}); time.sleep(1.5)"
     small, large = runner.costs(fill.format(30 * MB, 0.1), fill.format(90 * MB, 0.4))
@@ -132,13 +123,6 @@ def test_utilisation_is_of_the_cores_that_a_job_may_use(
     assert 0 < cost["utilisation"] < 0.2 / 0.5 / 4 * 1.5
     monkeypatch.setattr(room, "TICKS", 0.1)  # a job too short for what the system counts in
     assert "utilisation" not in runner.cost("pass")
-
-
-def test_memory_that_processes_share_counts_once(runner: Runner) -> None:
-    fill = f"kept = bytearray(b'x') * {60 * MB}"
-    own = f"own = bytearray(b'x') * {20 * MB}; time.sleep(1.5)"
-    cost = runner.cost(f"{fill}; [os.waitpid(c, 0) for c in [fork({own!r}), fork({own!r})]]")
-    assert 100 * MB < cost["peak_bytes"] < 150 * MB
 
 
 def test_memory_that_was_given_back_between_two_looks(runner: Runner) -> None:

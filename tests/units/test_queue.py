@@ -35,16 +35,6 @@ def test_one_process_draws_all_largest_first(costs: list[float]) -> None:
     assert all(a < b for a, b in pairwise(drawn) if costs[a] == costs[b])
 
 
-def test_nothing_is_drawn_twice() -> None:
-    units = Units(5)
-    first = iter(units)
-    assert [next(first), next(first)] == [0, 1]
-    assert list(units) == [2, 3, 4]
-    assert list(first) == []
-    assert list(units) == []
-    assert len(units) == 5
-
-
 @pytest.mark.parametrize("seconds", [0.0, 0.0005, 0.02])
 def test_short_units_are_drawn_several_at_a_time(seconds: float) -> None:
     units = Units(200)
@@ -151,11 +141,6 @@ def test_a_job_with_nothing_to_weigh(job: Path, costs: int | list[float]) -> Non
     assert float((job / PROGRESS).read_text(encoding="ascii").split()[0]) == (1 if len(units) else 0)
 
 
-def test_work_goes_on_where_nothing_can_be_told(job: Path) -> None:
-    job.rmdir()
-    assert list(Units(3)) == [0, 1, 2]
-
-
 def test_outside_a_job_nothing_is_written(job: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     sys.modules["accelerator.g"].running = "build"  # type: ignore[attr-defined]
@@ -163,6 +148,11 @@ def test_outside_a_job_nothing_is_written(job: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delitem(sys.modules, "accelerator.g")
     assert list(Units(3)) == [0, 1, 2]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_work_goes_on_where_nothing_can_be_told(job: Path) -> None:
+    job.rmdir()
+    assert list(Units(3)) == [0, 1, 2]
 
 
 Seconds = Callable[[int], float]

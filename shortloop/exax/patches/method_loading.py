@@ -36,7 +36,6 @@ from shortloop.exax.patches.loading import own_modules
 from shortloop.keys.file_state import CHANGED, SETTLED_NS, states_of_files
 from shortloop.keys.own_code import PACKAGE, is_own
 from shortloop.project.project import cache_directory, configuration, write_atomically
-from shortloop.units.process_ends import forked
 
 # What exax looks for in a method when it loads it.
 ASKED = ("depend_extra", "description", "options", "datasets", "jobs", "equivalent_hashes")
@@ -276,7 +275,8 @@ def _imported_in_fork(
     runner: Any, original: Callable[[str], Mod], methods: list[str], reading: Reading
 ) -> dict[str, bytes]:
     """Return what a fork of this process finds in each method, pickled; else the text of its error."""
-    from shortloop.exax.patches.preload import import_all  # a run that builds nothing has no need of it
+    from shortloop.exax.patches.preload import import_all  # a run that builds nothing has no need of these
+    from shortloop.units.process_ends import forked
 
     import_all(_libraries())
     reader, writer = os.pipe()

@@ -19,6 +19,7 @@ from typing import Any
 from blake3 import blake3
 
 from shortloop.base.errors import TransientError
+from shortloop.base.text import counted, duration
 from shortloop.store.manifest import MANIFEST
 from shortloop.units.listing import SETUP
 from shortloop.units.messages import Needs, Parcel, Reply, Work
@@ -223,10 +224,9 @@ class Supplies:
         size, expected, here = sum(sizes), max(sizes) / self._sent.rate, self._needs["seconds"]
         if here is not None and expected > here:
             amount = f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
-            where = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
             self._say(
-                f"{self._needs['what']}: sending what it needs to {where}, {amount} in all, takes about "
-                f"{_in_words(expected)}; computing it on this machine took {_in_words(here)}"
+                f"{self._needs['what']}: sending what it needs to {counted(len(nodes), 'node')}, {amount} in "
+                f"all, takes about {duration(expected)}; computing it on this machine took {duration(here)}"
             )
 
     def _cuts(self, contents: Iterable[str]) -> Iterator[Cut]:
@@ -271,9 +271,3 @@ def _other(source: Path | bytes) -> TransientError:
         said = "a file of a job is not what the job left there"
         hint = "`shortloop verify --set-aside`, then run again: the job is built again"
     return TransientError(said, file=source, hint=hint)
-
-
-def _in_words(seconds: float) -> str:
-    if seconds >= 100:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds:.1f} s" if seconds >= 0.1 else "less than 0.1 s"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.exax.libraries import HERE
 from shortloop.keys.closure import SETTING_UP, closure_of
 from shortloop.keys.code import Code
@@ -59,11 +60,10 @@ class Evidence:
                 hint="give the stage a parameter of type `File`, and `run.file(path)` in the build script",
             )
         if self.unseen:
-            found = [f"{name} ({file})" for name, file in self.unseen[:SHOWN]]
             raise InputError(
                 "a method loaded code that is not in its key, so edits of it would go unnoticed",
                 field=f"method {method}",
-                found=", ".join(found) + (", …" if len(self.unseen) > SHOWN else ""),
+                found=short_list([f"{name} ({file})" for name, file in self.unseen], SHOWN),
                 expected="modules that its code imports by name",
                 hint="write `import NAME` into the method, be it below `if TYPE_CHECKING:`, or give "
                 "`modules=[NAME]` where it is built",
@@ -78,8 +78,8 @@ class Evidence:
 
 def _listed(files: Sequence[str]) -> str:
     """List paths relative to the project; a folder has a slash at its end."""
-    shown = [os.path.relpath(file, project_directory()) + "/" * file.endswith("/") for file in files[:SHOWN]]
-    return ", ".join(shown) + (f" and {len(files) - SHOWN} more" if len(files) > SHOWN else "")
+    project = project_directory()
+    return short_list([os.path.relpath(file, project) + "/" * file.endswith("/") for file in files], SHOWN)
 
 
 def given_files(paths: Mapping[str, str]) -> list[Located]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shortloop.base.text import one_line
+from shortloop.base.text import counted, one_line
 from shortloop.store.integrity import LOGS
 
 VERBOSE = "SHORTLOOP_VERBOSE"  # environment variable: show log records below WARNING as well
@@ -120,8 +120,8 @@ class LiveOutput:
     def _say_left_out(self, job: _Job) -> None:
         if job.left_out:
             count, job.left_out = job.left_out, 0
-            lines = "line" if count == 1 else "lines"
-            self._show(f"{job.prefix}… {count:,} {lines} left out: shortloop logs {job.folder.name}")
+            left_out = counted(count, "line")
+            self._show(f"{job.prefix}… {left_out} left out: shortloop logs {job.folder.name}")
 
 
 @dataclass

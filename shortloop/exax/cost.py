@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortloop.exax.listener import process_of, server_process
+from shortloop.exax.listener import server_process
 from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
+from shortloop.units.process_ends import process_of
 from shortloop.units.queue import PROGRESS
 
 COSTS = ".cost"  # file in the folder of a job that has ended: what its processes used

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
@@ -27,6 +27,7 @@ from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import configuration, project_directory
 from shortloop.store.setup import slices_configured
 from shortloop.units.messages import engine_of_run
+from shortloop.units.process_ends import Process, process_of
 
 PATIENCE = 60.0  # seconds that a server which is still starting may need
 WORTH_A_WORD = 2.0
@@ -209,28 +210,6 @@ def _silent(found: str) -> InputError:
         found=found,
         hint="end that process with `kill -KILL` and run again: finished jobs are kept",
     )
-
-
-class Process(NamedTuple):
-    """A process as /proc/PID/stat describes it; zeros of one that has ended."""
-
-    parent: int = 0
-    group: int = 0
-    state: str = ""
-    ticks: int = 0
-    threads: int = 0
-    started: int = 0  # ticks since the machine started
-
-
-def process_of(number: int) -> Process:
-    """Read /proc/PID/stat after the name, which may have blanks and brackets."""
-    try:
-        with open(f"/proc/{number}/stat", "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
-    except OSError:  # it ended
-        return Process()
-    parent, group, user, system, threads, started = (int(fields[place]) for place in (1, 2, 11, 12, 17, 19))
-    return Process(parent, group, fields[0].decode(), user + system, threads, started)
 
 
 def enable_tracebacks() -> None:

@@ -209,8 +209,13 @@ class _Work:
             lost = computing.lost(unit, how)
             return self.failures.given_up(numbers[unit], how, lost, again=engine is None)
 
+        work = work_of_job(self.task, self.file, self.code, self.modules, self.slices)
+        left = {*units.left()}
+        costs = {each: units.costs[number] for each, number in numbers.items() if number in left}
         computing = client().Computing(
             engine,
+            work,
+            costs,
             self.what,
             lambda unit: stage.unit_name(numbers[unit]),
             is_of,
@@ -218,14 +223,11 @@ class _Work:
             self.code,
             partial(keep_printed, stage, numbers),
         )
-        work = work_of_job(self.task, self.file, self.code, self.modules, self.slices)
-        left = {*units.left()}
-        costs = {each: units.costs[number] for each, number in numbers.items() if number in left}
         if engine is None:
             batches = computed_in_processes(work, costs, self.slices, computing.given_up)
-            given = computing.done(batches, costs, work)
+            given = computing.done(batches)
         else:
-            given = computing.units(costs, work)
+            given = computing.units()
         for each, values in given:
             self._keep({numbers[each]: values})
             units.mark(numbers[each], failed=numbers[each] in self.failures.errors)

@@ -20,7 +20,7 @@ from shortloop.stages.threads import Pool
 from shortloop.store.notes import write_notes
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
-from shortloop.units.process_ends import unit_lost
+from shortloop.units.process_ends import process_of, unit_lost
 
 PATIENCE = 30.0  # s until the process of the engine listens
 LOOK_EVERY = 0.02  # s
@@ -32,9 +32,13 @@ class UnitFailed(RuntimeError):
 
 
 class Computing:
+    """Units of a job that are computed elsewhere: by an engine, or by other processes of the job."""
+
     def __init__(
         self,
         engine: EngineNote | None,
+        work: JobWork,
+        costs: Mapping[bytes, float],
         what: str,  # name of the job in messages
         unit_name: Callable[[bytes], str],
         is_of: Callable[[bytes, object], bool],  # whether a worker computed from the same data
@@ -42,7 +46,8 @@ class Computing:
         code: Code,  # for nodes without the project
         keep_printed: Callable[[Printed], None],
     ) -> None:
-        self._engine, self._what, self._code = engine, what, code
+        self._engine: Any = engine
+        self._work, self._left, self._what, self._code = work, dict(costs), what, code
         self._unit_name, self._is_of, self.given_up = unit_name, is_of, given_up
         self._keep_printed = keep_printed
         self._description: dict[str, Plain] = {"name": SLICES if engine is None else engine["name"]}
@@ -62,89 +67,79 @@ class Computing:
             "cpu_seconds": round(self._cpu_seconds, 2),
         }
 
-    def units(self, costs: Mapping[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
-        """Have the engine compute units; yield the values of each."""
-        engine, left = self._engine, dict(costs)
-        assert engine is not None
+    def units(self) -> Iterator[tuple[bytes, object]]:
+        """Have the engine compute the units; yield the values of each."""
         vain = 0
-        while left:
-            before = len(left)
-            yield from self._asked(engine, left, work)
-            vain = vain + 1 if len(left) == before else 0  # once, if all that was there was of no use
+        while self._left:
+            before = len(self._left)
+            yield from self._asked()
+            vain = vain + 1 if len(self._left) == before else 0  # once, if all that was there was of no use
             if vain == 2:
-                raise TransientError("the engine has left out units", hint=_hint_of(engine))
+                raise TransientError("the engine has left out units", hint=_hint_of(self._engine))
 
-    def done(
-        self, batches: Iterable[bytes], costs: Mapping[bytes, float], work: JobWork
-    ) -> Iterator[tuple[bytes, object]]:
-        """Like `units`, of batches that other processes of this job have computed."""
-        left = dict(costs)
+    def done(self, batches: Iterable[bytes]) -> Iterator[tuple[bytes, object]]:
+        """Yield the values of units in batches, as other processes of this job have computed them."""
         for data in batches:
-            yield from self._taken(data, left, work)
+            for done in self._received.add(pickle.loads(data)):
+                self._check(done)
+                for unit, given in zip(done["units"], done["values"], strict=True):
+                    if unit in self._left:  # the job may have others from elsewhere
+                        if not self._is_of(unit, given):
+                            raise self._differs(unit, "reads something else")
+                        del self._left[unit]
+                        yield unit, given
+                self._raise_failure(done)
 
     def lost(self, unit: bytes, found: str) -> TransientError:
         return unit_lost(self._unit_name(unit), found, self._what)
 
-    def _asked(
-        self, engine: EngineNote, left: dict[bytes, float], work: JobWork
-    ) -> Iterator[tuple[bytes, object]]:
+    def _asked(self) -> Iterator[tuple[bytes, object]]:
         """Ask the engine once for all units that are left, and remove those that it returns."""
-        with _connect(engine) as host:
-            file, text = engine["here"]
-            sent = Work(secrets.token_hex(8), pickle.dumps(work), (file, text))
-            host.send_bytes(pickle.dumps((sent, left, self._of_run("asked") or {})))
-            while (said := self._heard(host, engine)) is not None:
+        with _connect(self._engine) as host:
+            file, text = self._engine["here"]
+            sent = Work(secrets.token_hex(8), pickle.dumps(self._work), (file, text))
+            host.send_bytes(pickle.dumps((sent, self._left, self._of_run("asked") or {})))
+            while (said := self._heard(host)) is not None:
                 if "failed" in said:
                     unit = said["failed"][0]
                     given = self.given_up(unit, f"{said['how']}, each time that it was tried")
-                    del left[unit]
+                    del self._left[unit]
                     yield unit, given
                     return
                 if "needs" in said:
-                    host.send_bytes(pickle.dumps(self._needs(work, engine)))
+                    host.send_bytes(pickle.dumps(self._needs()))
                 if "computed" in said:
-                    yield from self._taken(_received_bytes(host, engine), left, work)
-
-    def _taken(self, data: bytes, left: dict[bytes, float], work: JobWork) -> Iterator[tuple[bytes, object]]:
-        """Values of units of a batch that are left: the job may have others from elsewhere."""
-        for done in self._received.add(pickle.loads(data)):
-            self._check(done, cast("dict[str, str]", work["task"]["versions"]))
-            for unit, given in zip(done["units"], done["values"], strict=True):
-                if unit in left:
-                    if not self._is_of(unit, given):
-                        raise self._differs(unit, "reads something else")
-                    del left[unit]
-                    yield unit, given
-            self._raise_failure(done)
+                    yield from self.done([_received_bytes(host, self._engine)])
 
     def _of_run(self, name: Literal["asked", "seconds"]) -> Any:
-        said = None if self._engine is None else self._engine["jobs"].get(self._what)
-        return None if said is None else said[name]
+        return self._engine["jobs"].get(self._what, {}).get(name)
 
-    def _needs(self, work: JobWork, engine: EngineNote) -> Needs:
+    def _needs(self) -> Needs:
         """List code and data for nodes without the project."""
         from shortloop.units.listing import list_needs
 
-        listing, sources = list_needs(work, self._code)
+        listing, sources = list_needs(self._work, self._code)
         seconds = self._of_run("seconds")
         return {"what": self._what, "listing": listing, "sources": sources, "seconds": seconds}
 
-    def _heard(self, host: Connection, engine: EngineNote) -> dict[str, Any] | None:
-        said: dict[str, Any] = pickle.loads(_received_bytes(host, engine))
+    def _heard(self, host: Connection) -> dict[str, Any] | None:
+        said: dict[str, Any] = pickle.loads(_received_bytes(host, self._engine))
         if "wrong" in said:
             raise TransientError(said["wrong"])
         if "broken" in said:
-            raise TransientError("the engine has failed", found=said["broken"].strip(), hint=_hint_of(engine))
+            hint = _hint_of(self._engine)
+            raise TransientError("the engine has failed", found=said["broken"].strip(), hint=hint)
         if "engine" in said:
             self._description |= {**said["engine"], "workers": said["workers"]}
         if said.get("sent"):
             self._description["sent_bytes"] = said["sent"]
         return None if "end" in said else said
 
-    def _check(self, done: UnitsDone, versions: Mapping[str, str]) -> None:
+    def _check(self, done: UnitsDone) -> None:
         """Check that a worker is like this machine, and take over its notes."""
         if (facts := done.get("facts")) is not None:
             if self._here is None:
+                versions = cast("dict[str, str]", self._work["task"]["versions"])
                 self._here = facts_here(versions, versions)
             check_alike(self._here, facts, self._engine is not None and self._engine["other_kernels"])
             check_same_code(self._code.modules, done.get("notes", b""), facts["host"])
@@ -206,7 +201,7 @@ def _connect(engine: EngineNote) -> Connection:
         try:
             return Client(engine["address"], "AF_UNIX", bytes.fromhex(engine["secret"]))
         except (OSError, EOFError, AuthenticationError) as error:
-            if not _is_alive(engine["process"]) or time.monotonic() > deadline:
+            if process_of(engine["process"]).state in ("", "Z") or time.monotonic() > deadline:
                 raise _gone(engine) from error
             time.sleep(LOOK_EVERY)
 
@@ -224,11 +219,3 @@ def _gone(engine: EngineNote) -> TransientError:
 
 def _hint_of(engine: EngineNote) -> str:
     return f"run again: units that are done are kept. See the engine's log, {engine['log']}"
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return fields.rpartition(")")[2].split()[0] != "Z"

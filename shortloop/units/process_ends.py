@@ -1,8 +1,7 @@
-"""Ends of processes: with their parent, or before their work, with cause and remedy."""
+"""Processes as the system describes them, and their ends: with their parent, or before their work."""
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import multiprocessing
 import os
@@ -11,6 +10,7 @@ import signal
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from shortloop.base.errors import TransientError
 
@@ -20,12 +20,33 @@ CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 MEMORY = "if memory ran out, which `dmesg` would say: use less of it, or fewer slices or workers"
 CRASHED = "compiled code crashed: on slices, the log of the job has the line that called it"
 EXIT = "have code raise an exception, and end no process"
-_libc = ctypes.CDLL(None)  # loaded before forks
+
+
+class Process(NamedTuple):
+    """A process as /proc/PID/stat describes it; zeros of one that has ended."""
+
+    parent: int = 0
+    group: int = 0
+    state: str = ""
+    ticks: int = 0
+    threads: int = 0
+    started: int = 0  # ticks since the machine started
+
+
+def process_of(number: int) -> Process:
+    """Read /proc/PID/stat after the name, which may have blanks and brackets."""
+    try:
+        with open(f"/proc/{number}/stat", "rb") as stream:
+            fields = stream.read().rpartition(b")")[2].split()
+    except OSError:  # it ended
+        return Process()
+    parent, group, user, system, threads, started = (int(fields[place]) for place in (1, 2, 11, 12, 17, 19))
+    return Process(parent, group, fields[0].decode(), user + system, threads, started)
 
 
 def ends_with_this() -> Callable[[], None]:
     """For ``preexec_fn``: have the new process end when this one does."""
-    return functools.partial(_follow, os.getpid())
+    return functools.partial(_follower(), os.getpid())
 
 
 def forks_end_with_this() -> None:
@@ -34,12 +55,12 @@ def forks_end_with_this() -> None:
     A server that is killed thus ends the process that loads methods, and so a job and its slices, which would
     otherwise go on and write for nobody.
     """
-    parent = [os.getpid()]
+    follow, parent = _follower(), [os.getpid()]
 
     def note_parent() -> None:
         parent[0] = os.getpid()
 
-    os.register_at_fork(before=note_parent, after_in_child=lambda: _follow(parent[0]))
+    os.register_at_fork(before=note_parent, after_in_child=lambda: follow(parent[0]))
 
 
 def forked(work: Callable[[], None], quiet: tuple[type[Exception], ...] = ()) -> int:
@@ -62,11 +83,18 @@ def forked(work: Callable[[], None], quiet: tuple[type[Exception], ...] = ()) ->
         os._exit(status)
 
 
-def _follow(parent: int) -> None:
-    # Not SIGKILL: exax's process that keeps what a job prints outlives it a moment, and ignores this.
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before the call
-        os._exit(1)
+def _follower() -> Callable[[int], None]:
+    import ctypes  # which a run that builds nothing has no need of
+
+    prctl = ctypes.CDLL(None).prctl
+
+    def follow(parent: int) -> None:
+        # Not SIGKILL: exax's process that keeps what a job prints outlives it a moment, and ignores this.
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it ended before the call
+            os._exit(1)
+
+    return follow
 
 
 class Computed:

@@ -17,7 +17,7 @@ from jobs_project import empty_project
 
 from shortloop.exax import cost as room
 from shortloop.exax.cost import COSTS, Meter, progress_of
-from shortloop.exax.listener import process_of
+from shortloop.units.process_ends import process_of
 from shortloop.units.queue import PROGRESS, Units
 
 project = pytest.fixture(empty_project)

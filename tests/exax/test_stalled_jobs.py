@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from shortloop.exax import listener
-from shortloop.exax.listener import StallDetector, process_of
+from shortloop.exax.listener import StallDetector
+from shortloop.units.process_ends import process_of
 
 JOB = """
 import sys, threading, time

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # who asks when it has ended is not to start another one
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -33,12 +33,7 @@ HINT = (
 )
 NOWHERE = "nowhere"
 MOMENT = 0.02  # s
-
-
-class _Out(NamedTuple):
-    units: list[bytes]
-    since: float
-    node: str  # empty: any
+Out = tuple[list[bytes], float, str]  # a batch that is handed out, since when, and to which node; empty: any
 
 
 class RayEngine(Engine):
@@ -65,7 +60,7 @@ class RayEngine(Engine):
     ) -> Iterator[Computed]:
         most = AHEAD * max(self.workers(asked), 1)
         work, put = supplies.work, ray.put(supplies.work)
-        out: dict[Any, _Out] = {}
+        out: dict[Any, Out] = {}
         sending: dict[Any, str] = {}  # parcels, to which cache
         again: list[list[bytes]] = []  # batches that came to a node that lacked something
         try:
@@ -82,7 +77,7 @@ class RayEngine(Engine):
                         break
                     compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT")
                     since = time.monotonic()
-                    out[compute.remote(put, units)] = _Out(units, since, node)
+                    out[compute.remote(put, units)] = units, since, node
                 if not out and not again and not (supplies.under_way and batches.has_next()):
                     return
                 if not out and not sending:
@@ -114,12 +109,12 @@ class RayEngine(Engine):
             sending[keep.remote(parcel)] = cache
         return sending
 
-    def _where_to(self, supplies: Supplies, out: Mapping[Any, _Out]) -> str:
+    def _where_to(self, supplies: Supplies, out: Mapping[Any, Out]) -> str:
         """Return the node that may get a batch now; empty: any."""
         waiting = supplies.waiting()
         if not waiting:
             return ""
-        there = Counter(each.node for each in out.values())
+        there = Counter(node for _, _, node in out.values())
         ready = {
             each["NodeID"]: int(each["Resources"].get("CPU", 0))
             for each in ray.nodes()

@@ -33,13 +33,9 @@ class RunningEngine:
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self.settings = settings
+        self.is_apart = settings.name != SLICES  # units are not computed by processes of their job
         self._workers = workers
         self._process: subprocess.Popen[str] | None = None
-
-    @property
-    def is_apart(self) -> bool:
-        """True if units are not computed by processes of their job."""
-        return self.settings.name != SLICES
 
     def start(self) -> None:
         if self._process is None:

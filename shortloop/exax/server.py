@@ -37,12 +37,9 @@ class Server:
 
     def __init__(self, started: Forked | None) -> None:
         self._started = started
-        self._answers = started is None
+        self.is_fresh = started is not None
+        self._answers = not self.is_fresh
         self.is_needed = True  # it may have been asked for anything
-
-    @property
-    def is_fresh(self) -> bool:
-        return self._started is not None
 
     def wait(self) -> None:
         deadline = time.monotonic() + PATIENCE

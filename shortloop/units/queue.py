@@ -47,9 +47,6 @@ class Units:
         self._file = _progress_file()
         self._tell()
 
-    def __len__(self) -> int:
-        return len(self._order)
-
     def finished(self, unit: int) -> None:
         """Count a unit that was not drawn here, but computed elsewhere."""
         with self._next.get_lock():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import socket
 import subprocess
@@ -19,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
-from typing import Any, NotRequired, Protocol, TypedDict, Unpack, cast
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack
 from urllib.parse import urlencode
 
 from shortloop.base.errors import InputError
@@ -58,17 +57,11 @@ class Request(TypedDict):
     number: NotRequired[int | None]  # which the job gets if no other job has it
 
 
-class ExaxJob(Protocol):
-    """A job as exax gives it, with its folder."""
-
-    path: str
-
-
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
-    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
-        """Build or find a job."""
+    def build(self, method: str, **request: Unpack[Request]) -> Any:
+        """Build or find a job; return exax's object of it, with its folder as `path`."""
 
 
 class Exax:
@@ -115,7 +108,7 @@ class Exax:
     def _reservation(self, count: int) -> str:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
-    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Request]) -> Any:
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job
@@ -157,7 +150,7 @@ class Exax:
             self._lists.joblist.append(made)
             self._lists.joblist_all.append(made)
             self._lists._all_record.setdefault(made, bool(found["make"]))
-        return cast("ExaxJob", made)
+        return made
 
 
 def of_server(urd: Urd) -> Urd:
@@ -290,9 +283,11 @@ def is_loaded_as_now(method: str) -> bool:
         return False
     watched = [*code_state(file).watched, *environment()]
     if watched not in _older:
-        since = _started()
-        if any(state[CHANGED] > since for _, state in watched):
-            return False
+        if (found := runner()) is not None:  # else they are yet to be loaded
+            age = time.clock_gettime(time.CLOCK_BOOTTIME) - found[1] / TICKS
+            since = time.time_ns() - 1e9 * age
+            if any(state[CHANGED] > since for _, state in watched):
+                return False
         _older.append(watched)
     return True
 
@@ -328,14 +323,6 @@ def _was_cut_off(error: Any, since: float) -> bool:
         return False
     found = runner()  # killed with its job, it is another one now
     return found is None or found[1] / TICKS > since
-
-
-def _started() -> float:
-    """Return when the methods were loaded, nanoseconds since 1970; infinity if they were not."""
-    found = runner()
-    if found is None:
-        return math.inf
-    return time.time_ns() - 1e9 * (time.clock_gettime(time.CLOCK_BOOTTIME) - found[1] / TICKS)
 
 
 def _wait_until_idle() -> None:

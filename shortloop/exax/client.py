@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
-from typing import Any, NotRequired, Protocol, TypedDict, Unpack
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack, cast
 from urllib.parse import urlencode
 
 from shortloop.base.errors import InputError
@@ -57,11 +57,17 @@ class Request(TypedDict):
     number: NotRequired[int | None]  # which the job gets if no other job has it
 
 
+class ExaxJob(Protocol):
+    """A job as exax gives it, with its folder."""
+
+    path: str
+
+
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
-    def build(self, method: str, **request: Unpack[Request]) -> Any:
-        """Build or find a job; return exax's object of it, with its folder as `path`."""
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
+        """Build or find a job."""
 
 
 class Exax:
@@ -108,7 +114,7 @@ class Exax:
     def _reservation(self, count: int) -> str:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
-    def build(self, method: str, **request: Unpack[Request]) -> Any:
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job
@@ -150,7 +156,7 @@ class Exax:
             self._lists.joblist.append(made)
             self._lists.joblist_all.append(made)
             self._lists._all_record.setdefault(made, bool(found["make"]))
-        return made
+        return cast("ExaxJob", made)
 
 
 def of_server(urd: Urd) -> Urd:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, cast
 
 from shortloop.base.plain import Plain
 from shortloop.project.project import cache_directory
@@ -138,11 +138,11 @@ def engine_of_run() -> EngineNote | None:
     return cast("EngineNote | None", living_note(note_file()))
 
 
-def living_note(file: Path) -> dict[str, Any] | None:
+def living_note(file: Path) -> Mapping[str, object] | None:
     """Read the note of a process; None if there is none, or if it was left behind by one that was killed."""
     try:
-        note: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        os.kill(note["pid"], 0)
+        note: dict[str, object] = json.loads(file.read_text(encoding="utf-8"))
+        os.kill(cast("int", note["pid"]), 0)
     except (OSError, ValueError, KeyError):
         return None
     return note

@@ -48,10 +48,10 @@ Mod = tuple[object, str, str]  # as exax's `get_mod` gives it
 Reads = tuple[set[str], set[str]]  # files that were read, and folders in which modules were looked for
 
 
-def note_what_is_read() -> Reading:
+def note_what_is_read() -> _Reading:
     """Note what this process, which loads methods, reads from now on, for the server."""
     runner: Any = sys.modules["__main__"]
-    reading = Reading()
+    reading = _Reading()
     sys.addaudithook(reading.heard)
     os.register_at_fork(after_in_child=reading.stop)
 
@@ -124,7 +124,7 @@ def do_without_broken_methods() -> None:
         return {name: each for name, each in read(folder, discover).items() if count[name] < 2}
 
 
-def import_methods_apart(reading: Reading) -> None:
+def import_methods_apart(reading: _Reading) -> None:
     """Import methods of the user's own in a fork, which tells what exax asks of them, from now on."""
     runner: Any = sys.modules["__main__"]
     methods: list[str] = []
@@ -155,9 +155,7 @@ def import_methods_apart(reading: Reading) -> None:
     runner.get_mod = get_mod
 
 
-class Reading:
-    """What a process has read so far."""
-
+class _Reading:
     def __init__(self) -> None:
         self._process = os.getpid()
         self._since = time.time_ns()
@@ -272,7 +270,7 @@ def _is_of_user(name: str) -> bool:
 
 
 def _imported_in_fork(
-    runner: Any, original: Callable[[str], Mod], methods: list[str], reading: Reading
+    runner: Any, original: Callable[[str], Mod], methods: list[str], reading: _Reading
 ) -> dict[str, bytes]:
     """Return what a fork of this process finds in each method, pickled; else the text of its error."""
     from shortloop.exax.patches.preload import import_all  # a run that builds nothing has no need of these

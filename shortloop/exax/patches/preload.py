@@ -115,7 +115,8 @@ def import_before_forks() -> None:
         nonlocal seen
         if os.getpid() != forks_jobs or seen == (seen := states_of_files([str(file)])):
             return
-        for note in (living_note(file) or {}).get("jobs", ()):
+        announced: Any = living_note(file) or {}
+        for note in announced.get("jobs", ()):
             if (of := (note["method"], tuple(note["named"]))) not in _beside:
                 import_all(note["modules"])
                 _beside[of] = note["beside"]

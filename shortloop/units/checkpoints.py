@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.stage import Stage
 
-
 FILES = "files"
 FAILED = b"\2"
 HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the bytes
@@ -146,17 +145,12 @@ class Checkpoint:
         assert all(self._done[: len(self.costs)])
         above = self._folder / FILES
         files = [str(file.relative_to(above)) for file in sorted(above.rglob("*")) if file.is_file()]
-        for name in self._arrays:
-            _link(self._folder / f"{name}.npy", Path(f"{name}.npy"))
-        for file in files:
-            Path(file).parent.mkdir(parents=True, exist_ok=True)
-            _link(above / file, Path(file))
+        links = {Path(f"{name}.npy"): self._folder / f"{name}.npy" for name in self._arrays}
+        for here, file in (links | {Path(file): above / file for file in files}).items():
+            here.parent.mkdir(parents=True, exist_ok=True)
+            here.unlink(missing_ok=True)
+            here.hardlink_to(file)
         return files
-
-
-def _link(file: Path, here: Path) -> None:
-    here.unlink(missing_ok=True)
-    here.hardlink_to(file)
 
 
 def clear_checkpoint(job: Path) -> None:

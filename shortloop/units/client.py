@@ -75,7 +75,7 @@ class Computing:
             yield from self._asked()
             vain = vain + 1 if len(self._left) == before else 0  # once, if all that was there was of no use
             if vain == 2:
-                raise TransientError("the engine has left out units", hint=_hint_of(self._engine))
+                raise TransientError("the engine did not compute all units", hint=_hint_of(self._engine))
 
     def done(self, batches: Iterable[bytes]) -> Iterator[tuple[bytes, object]]:
         """Yield the values of units in batches, as other processes of this job have computed them."""
@@ -162,12 +162,12 @@ class Computing:
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
         """The error for a unit that differs in a worker."""
-        only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process looks for units"
+        only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process lists units"
         return TransientError(
-            "the units of a stage are not the same in each process that looks for them",
+            "the units of a stage differ between processes",
             found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
             expected="the same units, and the same data for each, whenever the job's inputs are the same",
-            hint="sort what has no order of its own, such as a set or a folder, and seed what is random"
+            hint="sort collections without an order, such as sets or folders, and seed random numbers"
             + ("" if self._engine is None else only_one),
         )
 

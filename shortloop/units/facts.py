@@ -59,14 +59,14 @@ def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
     table = "".join(f"\n    {line}" for line in lines)
     if differ:
         raise TransientError(
-            "a worker has other versions than this machine, so its results could be others",
+            "a worker has different versions from this machine, so its results could differ",
             found=table,
-            hint="install the same on both; requirements.txt has versions that go together",
+            hint="install the same versions on both; requirements.txt has versions that go together",
         )
     raise TransientError(
-        "a worker has another kind of processor, for which libraries compute differently in the last digits",
+        "a worker has a different processor, on which results of libraries differ in the last digits",
         found=table,
-        hint=f"even it out with {EVENED_OUT}, set for this machine and the workers alike, or allow it with "
+        hint=f"set {EVENED_OUT} alike for this machine and the workers, or allow it with "
         "`other_kernels = true` below [engine]",
     )
 
@@ -80,10 +80,10 @@ def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> Non
             continue  # where it is the same file, it is seen elsewhere that it changed
         if hash_file(here) != content:
             raise TransientError(
-                f"a worker has another copy of {name} than this machine, so its results could be others",
+                f"a worker has a different copy of {name}, so its results could differ",
                 found=f"{file}, on {host}",
                 expected=f"what is in {here}",
-                hint="install the same for both, or have workers find it where it is here (PYTHONPATH)",
+                hint="install the same copy on both, or have workers import this file (PYTHONPATH)",
             )
 
 

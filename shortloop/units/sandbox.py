@@ -25,13 +25,13 @@ from shortloop.store.lookup import here
 from shortloop.units.messages import JobWork, Mirrored
 from shortloop.units.node_cache import INSIDE, OUTSIDE
 
-ABSENT = "the node of this worker has not the project, but only what the job's key knows of"
+ABSENT = "this worker's node does not have the project, only the files that the job's key covers"
 HINT = "give the file as an input, as `run.file(…)` does, or declare it in `depend_extra` of the method"
-STAYS = "what is changed on the node of this worker stays there, where other jobs would find it"
-OUTPUTS = "give it as an output of the stage; what only this unit needs, write into a temporary folder"
+STAYS = "changes would stay on this worker's node, where other jobs would find them"
+OUTPUTS = "return it as an output of the stage, or write temporary files into a temporary folder"
 READS = "a unit reads a file that is not on this node"
 LOOKS = "a unit looks for a file that is not on this node"
-LISTS = "a unit lists a folder of which this node has a part at most"
+LISTS = "a unit lists a folder that is not complete on this node"
 CHANGES = "a unit changes a file of the project"
 # Audit events, and which of their arguments are paths that change.
 CHANGING = {

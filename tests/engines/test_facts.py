@@ -1,4 +1,4 @@
-"""Workers whose results could be others are refused, with a table of what differs."""
+"""Workers whose results could differ are refused, with a table of what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that has not the project, and a stage whose units do there what a test says."""
+"""A node without the project, and a stage whose units do there what a test says."""
 
 from __future__ import annotations
 

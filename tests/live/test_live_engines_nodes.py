@@ -160,7 +160,7 @@ def test_a_file_that_nobody_declared_is_named(project: NodesProject, nodes: Node
     said = done.stdout + done.stderr
     assert done.returncode == 1
     assert str(secret) in said
-    assert "the node of this worker has not the project" in said
+    assert "this worker's node does not have the project" in said
 
 
 @pytest.mark.slow

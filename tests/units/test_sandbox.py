@@ -1,4 +1,4 @@
-"""What a unit looks for on a node that has not the project, or changes there, is refused by name."""
+"""What a unit looks for on a node without the project, or changes there, is refused by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_file_that_nobody_declared_is_named(node: Node, top: str, does: str) -
     """Where the project's folder would be, that of another one may be: as in these tests."""
     said = refused(node, top=top or str(node.project), read="secret.txt", does=does)
     assert str(node.project / "secret.txt") in said
-    assert "the node of this worker has not the project" in said
+    assert "this worker's node does not have the project" in said
 
 
 @WAYS
@@ -30,7 +30,7 @@ def test_a_folder_of_which_there_is_a_part_is_named(node: Node, top: str, does: 
     (node.project / "data/second.txt").write_text("not declared", encoding="utf-8")
     said = refused(node, top=top or str(node.project), read="data", does=does)
     assert f"{node.project}/data\n" in said
-    assert "has a part at most" in said
+    assert "is not complete on this node" in said
 
 
 @pytest.mark.parametrize("top", ["here", ""])
@@ -77,7 +77,7 @@ def test_what_is_read_while_modules_are_imported(node: Node) -> None:
 def test_what_a_unit_adds_to_the_project_is_refused(node: Node, top: str, does: str) -> None:
     said = refused(node, top=top or str(node.project), read="new", does=does)
     assert str(node.project / "new") in said
-    assert "give it as an output of the stage" in said
+    assert "return it as an output of the stage" in said
 
 
 @pytest.mark.parametrize("does", ["write", "add", "remove", "rename"])

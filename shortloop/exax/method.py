@@ -54,7 +54,7 @@ from shortloop.store.lookup import here
 from shortloop.store.notes import in_job_process
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.messages import SLICES, EngineNote, engine_of_run
-from shortloop.units.process_ends import Computed
+from shortloop.units.process_ends import CurrentUnits
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
 STAGE = "STAGE"  # name of the class of a method's stage in its module
@@ -150,7 +150,7 @@ class _Work:
                 take_good_units(stage, self.retried, self.known, self.arrays, self.units)
             self.at_once = len(self.units.left()) <= 1 or stage.is_small()
             self.units.start()
-            self.now = Computed(self.what, stage.unit_name, self.slices)
+            self.now = CurrentUnits(self.what, stage.unit_name, self.slices)
         else:
             self.arrays = lay_out(stage, self.task, create_array)
             self.failures = Failures(stage, 0)

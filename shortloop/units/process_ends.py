@@ -97,7 +97,7 @@ def _follower() -> Callable[[int], None]:
     return follow
 
 
-class Computed:
+class CurrentUnits:
     """The unit that each slice of a job computes, to be named if the slice ends; made before slices fork."""
 
     def __init__(self, what: str, name: Callable[[int], str], slices: int) -> None:

@@ -30,7 +30,7 @@ from shortloop.exax.listener import BEGUN
 from shortloop.exax.patches import patch
 from shortloop.exax.patches.parallel_jobs import Spares
 from shortloop.exax.unit_processes import UnitForks
-from shortloop.units.process_ends import Computed, forked, how_ended, job_lost
+from shortloop.units.process_ends import CurrentUnits, forked, how_ended, job_lost
 
 MESSAGE, MOST_FILES = 2**16, 250  # bytes and open files of one message; the system takes no more than 253
 PIPE = 65536  # bytes that are read at once
@@ -109,7 +109,7 @@ def name_lost_units() -> None:
             return original(*arguments)
         except AcceleratorError as error:
             now = getattr(arguments[3].get("prepare_res"), "now", None)
-            if not isinstance(now, Computed):  # of a method that is made of no stage
+            if not isinstance(now, CurrentUnits):  # of a method that is made of no stage
                 raise
             ended = SLICE_ENDED.match(str(error))
             raise (now.lost(int(ended[2]), int(ended[1])) if ended else now.lost(0)) from None

@@ -96,7 +96,7 @@ def _fork(asking: Connection, work: JobWork, loaded: dict[str, State], forks: di
         follow()
         os.dup2(os.open(os.devnull, os.O_RDONLY), LIFE)
         if (mirrored := work.get("mirrored")) is not None:  # its mirror is kept as long as this process runs
-            fcntl.flock(os.open(mirrored["lock"], os.O_RDWR), fcntl.LOCK_SH)
+            fcntl.flock(os.open(f"{mirrored['data']}.lock", os.O_RDWR), fcntl.LOCK_SH)
         asking.send_bytes(b"%d" % os.getpid())
         serve(asking, work)
 

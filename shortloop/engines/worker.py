@@ -168,10 +168,11 @@ class _Forkserver:
         self.address = os.path.join(self._folder, "forks")
         self._log = Path(self._folder, "log")
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        one_thread = dict.fromkeys(VARIABLES, "1")
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self.address],
-            cwd=place.project,
-            env=with_surroundings(place.surroundings) | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path},
+            cwd=place.job["project"],
+            env=with_surroundings(place.job["surroundings"]) | one_thread | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
@@ -220,15 +221,14 @@ class Placed(NamedTuple):
     """The work of a job, with paths as they are on this node."""
 
     work: Work
-    project: str
-    path: tuple[str, ...]  # folders that modules are looked for in
-    surroundings: dict[str, str]
-    holds: tuple[int, ...] = ()  # open files; while the first is open, the mirror of the code is kept
+    job: JobWork
+    holds: tuple[int, ...]  # open files; while the first is open, the mirror of the code is kept
 
     @property
     def key(self) -> tuple[str, ...]:
         """Modules of two projects, paths or environments may have the same names."""
-        return self.project, *self.path, *(f"{name}={each}" for name, each in self.surroundings.items())
+        surroundings = self.job["surroundings"].items()
+        return self.job["project"], *self.job["path"], *(f"{name}={each}" for name, each in surroundings)
 
 
 def placed(work: Work) -> Placed:
@@ -246,7 +246,7 @@ def placed(work: Work) -> Placed:
             job = _moved(job, listing, code.folder, data.folder)
             fails.pop_all()
         work, holds = work._replace(data=pickle.dumps(job)), (code.hold, data.hold)
-    return Placed(work, job["project"], tuple(job["path"]), job["surroundings"], holds)
+    return Placed(work, job, holds)
 
 
 def keep_parcel(parcel: Parcel) -> tuple[str, str]:
@@ -302,7 +302,6 @@ def _moved(job: JobWork, listing: Listing, code: Path, data: Path) -> JobWork:
         "project": listing["project"],
         "code": str(code),
         "data": str(data),
-        "lock": f"{data}.lock",
         "inputs": {content: str(data / place) for content, place in listing["inputs"].items()},
         "whole": [str(data / place) for place in listing["whole"]],
         "absent": listing["absent"],

@@ -121,8 +121,7 @@ class Mirrored(TypedDict):
 
     project: str  # its folder on the machine of the run
     code: str  # mirror of what the job imports
-    data: str  # mirror of what it reads
-    lock: str  # file that is locked while the data is used
+    data: str  # mirror of what it reads; beside it, with `.lock`, a file that is locked while it is used
     inputs: dict[str, str]  # where input files are, by their content
     whole: list[str]  # folders in mirrors with all that a job left
     absent: list[str]  # folders that count as missing here, whatever there is of their names

@@ -97,6 +97,11 @@ class Meter:
             cost["peak_bytes"] = peak
         return cost
 
+    def fraction(self, folder: Path) -> float | None:
+        """Return the finished share of a running job's units, from 0 to 1; None if it is not known."""
+        progress = progress_of(folder)
+        return None if progress is None else progress.share
+
     def _watch(self) -> None:
         pause, look, since, long, due = FIRST_LOOK, 1, time.monotonic(), 0.0, 0.0
         while True:

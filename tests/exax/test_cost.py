@@ -169,6 +169,7 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     assert progress_of(tmp_path) == (0.667, 1, 2)
     assert [*drawn] == []
     assert progress_of(tmp_path) == (0.833, 1, 1)
+    assert Meter().fraction(tmp_path) == 0.833
 
 
 def test_a_job_that_was_killed_leaves_no_cost(runner: Runner) -> None:

@@ -104,5 +104,5 @@ def _refuse(what: str, job: str, found: int | None) -> None:
             f"{what} was written with another number of slices, so only a part of it would be read",
             found=f"{found} slices",
             expected=f"{now}, as jobs have now",
-            hint=f"have {job} built again, or start the server with SHORTLOOP_SLICES={found}",
+            hint=f"rebuild {job}, or start the server with SHORTLOOP_SLICES={found}",
         )

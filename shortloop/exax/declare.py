@@ -100,7 +100,7 @@ def _declared(
     if inspect.isclass(decorated) and issubclass(decorated, Stage):
         if any(needs[name] != usual for name, usual in vars(Needs()).items() if name in needs):
             raise InputError(
-                "a stage that is a class says itself how it is computed",
+                "a stage that is a class sets how it is computed in its body",
                 stage=decorated.__name__,
                 found=", ".join(f"{name}={each!r}" for name, each in needs.items()),
                 hint="write e.g. `retries = 2` in the class, and `@stage` above it",

@@ -41,6 +41,7 @@ FUTEX, PRIVATE = {"202", "98"}, 128  # of x86-64 and ARM; futex(2) between threa
 ANSWER = 2.0  # s that an answer may take
 NAMES, LINES = 400, 6  # bytes, and lines of an answer
 NOT_SHOWN = (f"{ROOT}/{PACKAGE}/", "/site-packages/accelerator/", "<frozen runpy>")
+OWN_COPY = "use your own copy of the project: anyone who can reach a server can run any code"
 HINT = (
     "  what to do:   start threads and pools in the function of the stage or of its units, "
     "not where a module is imported"
@@ -80,7 +81,7 @@ def ask(what: str) -> bytes | None:
         raise InputError(
             "the exax server of this project belongs to another user",
             file=socket_file(),
-            hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+            hint=OWN_COPY,
         ) from None
     except BlockingIOError:  # more wait for it than the system lets
         raise _silent("many processes wait for it already") from None

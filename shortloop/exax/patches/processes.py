@@ -29,7 +29,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.exax.listener import peer
+from shortloop.exax.listener import OWN_COPY, peer
 from shortloop.exax.patches import patch
 from shortloop.project.project import project_directory, running_configuration, runs_jobs
 
@@ -248,7 +248,7 @@ def private_folder() -> Path:
             file=folder,
             found=f"user {folder.stat().st_uid}",
             expected=f"user {os.geteuid()}",
-            hint="work on a copy of the project that is yours: whoever asks a server can run anything",
+            hint=OWN_COPY,
         )
     return folder
 

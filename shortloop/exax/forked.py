@@ -84,14 +84,10 @@ class Forked:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def signal(self, number: int) -> None:
+    def signal(self, number: int, group: bool = False) -> None:
+        """Send a signal to it, or to its process group, of which it must be the leader."""
         if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def signal_group(self, number: int) -> None:
-        """Send a signal to its process group, of which it must be the leader."""
-        if self.poll() is None:
-            os.killpg(self.pid, number)
+            (os.killpg if group else os.kill)(self.pid, number)
 
     def _wait(self, options: int) -> int | None:
         if self._status is None:

@@ -55,12 +55,12 @@ class Server:
             return
         if not self.is_needed or (self._answers and _is_idle()):  # it has none that are worth waiting for
             with contextlib.suppress(ProcessLookupError):  # it is only beginning, and has no group yet
-                self._started.signal_group(signal.SIGKILL)
+                self._started.signal(signal.SIGKILL, group=True)
             self._started.signal(signal.SIGKILL)
         else:
             self._started.signal(signal.SIGTERM)
             if not self._started.ends_within(10):
-                self._started.signal_group(signal.SIGKILL)
+                self._started.signal(signal.SIGKILL, group=True)
         self._started.wait()
 
 

@@ -100,7 +100,10 @@ class _Work:
         modules, earlier = options.pop("modules"), options.pop(EARLIER, None)
         retried = options.pop(RETRIED, None)
         if modules is None:  # a run gives all options; others leave out some
-            options |= {name: each for name, each in _defaults(kind).items() if options[name] is None}
+            hints = annotations_of(kind)
+            for name, each in fields_of(kind).options.items():
+                if options[name] is None and each is not REQUIRED:
+                    options[name] = plain_of(hints.get(name, Any), each)
         self.modules = modules or []
         self.code = code_state(method, self.modules)
         package, _, stem = module_of(method).rpartition(".")
@@ -313,12 +316,6 @@ def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:
             _register(job, work.finish([]))
 
     return synthesis
-
-
-def _defaults(kind: type[Stage]) -> dict[str, Plain]:
-    hints = annotations_of(kind)
-    defaults = {name: each for name, each in fields_of(kind).options.items() if each is not REQUIRED}
-    return {name: plain_of(hints.get(name, Any), each) for name, each in defaults.items()}
 
 
 def _has_units(stage: type[Stage]) -> bool:

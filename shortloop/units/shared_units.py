@@ -58,11 +58,10 @@ _places: list[Path] = []
 def open_shared(task: Task, work: JobWork, folder: Path) -> Stage:
     """Open a stage of a job in a process that computes some of its units."""
     kind = kind_of(task)
-    if not issubclass(kind, UnitsStage) or _bytes_read(task) < WORTH:
-        return open_stage(task)
     found = None
-    with contextlib.suppress(OSError):
-        found = _shared(task, _name(work), folder / ".units")
+    if issubclass(kind, UnitsStage) and _bytes_read(task) >= WORTH:
+        with contextlib.suppress(OSError):
+            found = _shared(task, _name(work), folder / ".units")
     if found is None:
         return open_stage(task)
     for module in found.about.modules:

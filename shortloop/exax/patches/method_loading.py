@@ -78,7 +78,7 @@ def keep_methods_as_loaded() -> None:
         if (
             any(arguments)
             or self.broken
-            or not all(map(_is_alive, runners.values()))
+            or not all(each._thread.is_alive() for each in runners.values())  # as it hears from it
             or any(each.broken for each in runners.values())
             or not _are_listed(self.Methods.db, self.config)
             or not _is_as_loaded([*runners])
@@ -211,12 +211,6 @@ class _Reading:
             "folders": folders,
         }
         write_atomically(_file(LOADED), json.dumps(note))
-
-
-def _is_alive(runner: Any) -> bool:
-    """True if the server still hears from a process that has loaded methods."""
-    hears = getattr(runner, "_thread", None)  # another version of exax may not have it
-    return hears is not None and bool(hears.is_alive())
 
 
 def _are_listed(known: Mapping[str, Any], configuration: Mapping[str, Any]) -> bool:

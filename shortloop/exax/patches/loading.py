@@ -15,11 +15,12 @@ import sys
 from importlib import machinery
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from zipimport import zipimporter
 
 from blake3 import blake3
 
+from shortloop.exax.patches import patch
 from shortloop.keys.own_code import is_own
 from shortloop.project.project import cache_directory, runs_jobs
 from shortloop.store.notes import note
@@ -37,14 +38,17 @@ class Loaded(NamedTuple):
 
 def load_from_source(anew: bool = False) -> None:
     """Load own code from source in this process and its forks, and record loaded modules."""
-    first = _table() is None
-    if first:
-        cache = None
-        with contextlib.suppress(OSError, ValueError):
-            cache = cache_directory("bytecode")
-        machinery.SourceFileLoader.get_code = _Table({}, cache)  # type: ignore[method-assign,assignment]
-        _note_others()
-    if first and (anew or runs_jobs()):
+    if _table() is not None:
+        return
+    cache = None
+    with contextlib.suppress(OSError, ValueError):
+        cache = cache_directory("bytecode")
+    machinery.SourceFileLoader.get_code = _Table(cache)  # type: ignore[method-assign,assignment]
+    # Compiled modules, bytecode without a source, and archives are loaded as they are.
+    patch(machinery.ExtensionFileLoader, "create_module")(_note_as_it_is)
+    for kind in (machinery.SourcelessFileLoader, zipimporter):
+        patch(kind, "get_code")(_note_as_it_is)
+    if anew or runs_jobs():
         # What is being imported goes on; others get what their sources say.
         specs = {name: getattr(module, "__spec__", None) for name, module in sys.modules.items()}
         running = {name for name, spec in specs.items() if getattr(spec, "_initializing", False)}
@@ -82,8 +86,8 @@ def forget_modules(names: set[str]) -> None:
 class _Table:
     """Replaces ``SourceFileLoader.get_code``, where it is found again however often this is imported."""
 
-    def __init__(self, loaded: dict[str, Loaded], cache: Path | None) -> None:
-        self.loaded = loaded
+    def __init__(self, cache: Path | None) -> None:
+        self.loaded: dict[str, Loaded] = {}
         self._cache = cache
         self._last: dict[str, tuple[bytes, CodeType]] = {}  # of each file; jobs are forks that import it anew
         self._original = machinery.SourceFileLoader.get_code
@@ -121,9 +125,7 @@ class _Table:
         with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
             data = kept.read_bytes()
             if data[:CHECK] == key and blake3(data[2 * CHECK :]).digest() == data[CHECK : 2 * CHECK]:
-                code = marshal.loads(data[2 * CHECK :])
-                if isinstance(code, CodeType):
-                    return code
+                return cast("CodeType", marshal.loads(data[2 * CHECK :]))
         return None
 
     def _compile(self, source: bytes, file: str, kept: Path, key: bytes) -> CodeType:
@@ -141,22 +143,9 @@ def _table() -> _Table | None:
     return found if hasattr(found, "loaded") else None
 
 
-def _note_others() -> None:
-    """Record compiled modules, bytecode without a source, and archives, which are loaded as they are."""
-    for kind, method in (
-        (machinery.ExtensionFileLoader, "create_module"),
-        (machinery.SourcelessFileLoader, "get_code"),
-        (zipimporter, "get_code"),
-    ):
-        setattr(kind, method, _noting(getattr(kind, method)))
-
-
-def _noting(original: Any) -> Any:
-    def noted(loader: Any, what: Any) -> Any:
-        table, file = _table(), getattr(loader, "path", None) or loader.archive
-        if table is not None and is_own(file):
-            content = blake3(Path(file).read_bytes()).hexdigest()
-            table.note(getattr(loader, "name", str(what)), file, content)
-        return original(loader, what)
-
-    return noted
+def _note_as_it_is(original: Any, loader: Any, what: Any) -> Any:
+    table, file = _table(), getattr(loader, "path", None) or loader.archive
+    if table is not None and is_own(file):
+        content = blake3(Path(file).read_bytes()).hexdigest()
+        table.note(getattr(loader, "name", str(what)), file, content)
+    return original(loader, what)

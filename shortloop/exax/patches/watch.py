@@ -347,9 +347,9 @@ def _wrap_all(module: ModuleType) -> None:
         found = getattr(module, name)
         if isinstance(found, type):
             with contextlib.suppress(TypeError):  # of a compiled class
-                found.__init__ = _telling(found.__init__)  # type: ignore[misc]
+                patch(found, "__init__")(_tell_and_call)
         elif callable(found):
-            setattr(module, name, _telling(found))
+            patch(module, name)(_tell_and_call)
     if module.__name__ == "duckdb":
         duckdb: Any = module
         for place, is_method in ((duckdb, False), (duckdb.DuckDBPyConnection, True)):
@@ -369,13 +369,9 @@ def _asking(_original: Callable[..., Any], _sql: Callable[..., Any], _is_method:
     return asking
 
 
-def _telling(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def telling(*arguments: Any, **more: Any) -> Any:
-        _tell(arguments, more)
-        return original(*arguments, **more)
-
-    return telling
+def _tell_and_call(original: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
+    _tell(arguments, more)
+    return original(*arguments, **more)
 
 
 def _tell(arguments: tuple[Any, ...], more: dict[str, Any]) -> None:

@@ -75,13 +75,9 @@ class _Needs:
         self._where = here()
 
     def said(self) -> bytes:
-        absent = {
-            self._project,
-            str(project_directory()),
-            *filter(None, [configuration().get("input_directory")]),
-        }
+        absent = {self._project, str(project_directory()), configuration().get("input_directory") or ""}
         shown = os.environ.get("PWD", "")  # shells say there how they came here, be it through links
-        if shown and os.path.realpath(shown) == self._project:
+        if os.path.realpath(shown) == self._project:
             absent.add(shown)
         listing: Listing = {
             "project": self._project,
@@ -90,7 +86,7 @@ class _Needs:
             "inputs": self._inputs,
             "folders": self.folders,
             "whole": sorted(self._whole),
-            "absent": sorted(absent),
+            "absent": sorted(absent - {""}),
         }
         return json.dumps(listing, sort_keys=True).encode()
 
@@ -134,7 +130,8 @@ class _Needs:
                 if (each / SETUP).is_file():
                     seen.add(each)
                     waiting.append(each)
-                    self._add_files(each, [name for name in (SETUP, RECORD) if (each / name).is_file()])
+                    files = [each / name for name in (SETUP, RECORD)]
+                    self._add_files(each, {file.name: hash_file(file) for file in files if file.is_file()})
 
     def add_input(self, option: str) -> None:
         content = option.partition(" ")[0]
@@ -178,16 +175,13 @@ class _Needs:
         manifest = read_manifest(folder)
         files = hash_outputs(folder, output_files(folder)) if manifest is None else manifest.files
         self._whole.add(self.place_of_folder(folder))
-        self._add_files(folder, [name for name in files if name != CODE_COPY], files)
+        self._add_files(folder, {name: content for name, (_, content) in files.items() if name != CODE_COPY})
         for content in _outside(folder):
             self.add_input(content)
 
-    def _add_files(
-        self, folder: Path, names: Iterable[str], known: Mapping[str, tuple[int, str]] | None = None
-    ) -> None:
+    def _add_files(self, folder: Path, contents: Mapping[str, str]) -> None:
         place = self.place_of_folder(folder)
-        for name in names:
-            content = known[name][1] if known is not None else hash_file(folder / name)
+        for name, content in contents.items():
             self.add(self.data, f"{place}/{name}", folder / name, content)
 
 

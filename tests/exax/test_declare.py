@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from jobs_project import empty_project
+from jobs_project import empty_project, own_methods
+
+from shortloop.base.errors import InputError
 
 project = pytest.fixture(empty_project)
+
+
+@pytest.fixture(autouse=True)
+def methods(project: Path) -> Iterator[None]:
+    Path("methods").mkdir(exist_ok=True)
+    with own_methods(project / "methods"):
+        yield
+
 
 FUNCTION = '''\
 """A method."""
@@ -51,47 +62,35 @@ class Double(Stage):
 '''
 
 
-def said(project: Path, text: str, code: str, file: str = "methods/a_double.py") -> str:
-    path = project / file
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    module = file.removesuffix(".py").replace("/", ".")
-    done = subprocess.run(
-        [sys.executable, "-c", f"import {module} as m\n{code}"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return (done.stdout + done.stderr).strip()
+def loaded(text: str, file: str = "methods/a_double.py") -> Any:
+    Path(file).write_text(text, encoding="utf-8")
+    return importlib.import_module(file.removesuffix(".py").replace("/", "."))
 
 
 @pytest.mark.parametrize(
-    ("text", "has"),
+    ("text", "description", "has"),
     [
-        (FUNCTION, "['numbers'] None Doubles. ['synthesis']"),
-        (UNITS, "['numbers'] None double ['analysis', 'prepare', 'synthesis']"),
-        (CLASS, "['numbers'] None Doubles. ['synthesis']"),
+        (FUNCTION, "Doubles.", ["synthesis"]),
+        (UNITS, "double", ["analysis", "prepare", "synthesis"]),
+        (CLASS, "Doubles.", ["synthesis"]),
     ],
 )
-def test_a_file_becomes_a_method(project: Path, text: str, has: str) -> None:
-    code = (
-        "names = [name for name in ('analysis', 'prepare', 'synthesis') if hasattr(m, name)]\n"
-        "print([*m.jobs], m.options['factor'], m.description, names)"
-    )
-    assert said(project, text, code) == has
+def test_a_file_becomes_a_method(text: str, description: str, has: list[str]) -> None:
+    made = loaded(text)
+    assert (made.jobs, made.options["factor"], made.description) == (("numbers",), None, description)
+    assert [name for name in ("analysis", "prepare", "synthesis") if hasattr(made, name)] == has
 
 
-def test_the_function_can_be_called(project: Path) -> None:
-    assert said(project, FUNCTION, "print(m.double(None, 3))") == "{'doubled': 3}"
-    assert said(project, UNITS, "print(m.double(2, 3))") == "{'doubled': 6}"
+@pytest.mark.parametrize(("text", "given", "doubled"), [(FUNCTION, None, 3), (UNITS, 2, 6)])
+def test_the_function_can_be_called(text: str, given: object, doubled: int) -> None:
+    assert loaded(text).double(given, 3) == {"doubled": doubled}
 
 
-def test_a_file_of_another_name_is_no_method(project: Path) -> None:
-    assert said(project, FUNCTION, "print(hasattr(m, 'synthesis'))", "methods/steps.py") == "False"
+def test_a_file_of_another_name_is_no_method() -> None:
+    assert not hasattr(loaded(FUNCTION, "methods/steps.py"), "synthesis")
 
 
-def test_two_stages_in_a_file_are_refused(project: Path) -> None:
-    found = said(project, FUNCTION + FUNCTION.replace("double", "triple"), "")
-    assert "a method is made of one stage" in found
-    assert "double and triple" in found
+def test_two_stages_in_a_file_are_refused() -> None:
+    with pytest.raises(InputError, match="a method is made of one stage") as caught:
+        loaded(FUNCTION + FUNCTION.replace("double", "triple"))
+    assert "double and triple" in caught.value.message

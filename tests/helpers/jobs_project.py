@@ -110,12 +110,12 @@ def own_package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     monkeypatch.setattr(methods, "packages", lambda: [("methods", project / "methods")])
     forget_sources(monkeypatch)
     write(project, "shortloop/__init__.py", "")
-    with _own_methods(project / "methods"):
+    with own_methods(project / "methods"):
         yield project
 
 
 @contextmanager
-def _own_methods(folder: Path) -> Iterator[None]:
+def own_methods(folder: Path) -> Iterator[None]:
     """Import methods from a folder, which needs no `__init__.py`, and forget them after that."""
     real = _pop_methods()
     spec = ModuleSpec("methods", None, is_package=True)

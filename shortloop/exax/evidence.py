@@ -138,8 +138,8 @@ def evidence_of(
             _check_library(evidence, name, versions[name], line.get("where", ""), parts.versions)
     package, _, name = parts.method.rpartition(".")
     method = str(before.modules.get(f"{package}.a_{name}", ""))
-    is_seen = method in seen or os.path.realpath(method) in map(os.path.realpath, seen)
-    if method and is_own(method) and not is_seen:
+    is_missing = method and method not in seen and is_own(method)
+    if is_missing and os.path.realpath(method) not in map(os.path.realpath, seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     _note_opened(evidence, notes, known | seen)
     states = states_of_files([file for file, _ in before.watched])

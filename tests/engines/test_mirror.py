@@ -18,7 +18,7 @@ from shortloop.engines import worker
 from shortloop.engines.worker import compute_batch
 from shortloop.keys.code import Code
 from shortloop.units.listing import list_needs
-from shortloop.units.messages import JobWork, Mirrored
+from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import Files, Mirror, Piece
 from shortloop.units.sandbox import translated
 
@@ -142,8 +142,8 @@ def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
 
 
 def test_paths_are_those_of_the_project() -> None:
-    empty: Any = {"inputs": {}, "whole": [], "absent": []}
-    where: Mirrored = {"project": "/p r", "code": "/c/1", "data": "/c/2", **empty}
+    empty = {"inputs": {}, "whole": [], "absent": []}
+    where: Any = {"project": "/p r", "code": "/c/1", "data": "/c/2", **empty}
     loaded = {"a": ["/c/1/in/a.py", "hash"], "b": ["/lib/b.py", "hash"], "c": ["/c/22/in/a", "hash"]}
     opened = [{"opened": name} for name in ("/c/2/in/x", "/c/2/out/data/x", "/c/2/in")]
     located = {"located": "/c/2/in/y", "content": "z", "state": [], "settled": True}

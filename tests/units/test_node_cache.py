@@ -24,6 +24,7 @@ from shortloop.units.node_cache import (
     FOLDER_VARIABLE,
     LIMIT_VARIABLE,
     Files,
+    Mirror,
     NodeCache,
     Piece,
     check_place,
@@ -52,6 +53,12 @@ def put(cache: NodeCache, *contents: bytes, size: int = 10) -> list[str]:
     return [hash_of(data) for data in contents]
 
 
+def mirror(cache: NodeCache, files: Files) -> Mirror:
+    made = cache.mirror(files)
+    assert made is not None
+    return made
+
+
 def place_of(cache: NodeCache, content: str) -> Path:
     return cache._folder / "contents" / content[:2] / content
 
@@ -73,8 +80,7 @@ def test_damage_is_seen_and_mended(cache: NodeCache, damage: str, monkeypatch: p
     data = b"x" * 100
     (content,) = put(cache, data)
     files: Files = {"in/a": (content, len(data))}
-    before = cache.mirror(files)
-    assert before is not None
+    before = mirror(cache, files)
     place, state = place_of(cache, content), place_of(cache, content).stat()
     place.chmod(0o600)
     if damage == "gone":
@@ -89,8 +95,7 @@ def test_damage_is_seen_and_mended(cache: NodeCache, damage: str, monkeypatch: p
     assert cache.lacking({content: len(data)}) == [content]
     assert cache.mirror(files) is None or damage == "gone"
     put(cache, data)
-    after = cache.mirror(files)
-    assert after is not None
+    after = mirror(cache, files)
     assert after.folder == before.folder
     assert (after.folder / "in/a").read_bytes() == data
 
@@ -98,12 +103,10 @@ def test_damage_is_seen_and_mended(cache: NodeCache, damage: str, monkeypatch: p
 def test_what_comes_again_changes_no_mirror_in_use(cache: NodeCache) -> None:
     (content,) = put(cache, b"one")
     files: Files = {"in/a": (content, 3)}
-    made = cache.mirror(files)
-    assert made is not None
+    made = mirror(cache, files)
     before = (made.folder / "in/a").stat().st_ino, made.folder.stat().st_ino
     put(cache, b"one")
-    again = cache.mirror(files)
-    assert again is not None
+    again = mirror(cache, files)
     assert ((made.folder / "in/a").stat().st_ino, again.folder.stat().st_ino) == before
     assert [*(cache._folder / "parts").iterdir()] == []
 
@@ -122,11 +125,9 @@ def test_machines_that_share_a_home_share_no_file(tmp_path: Path, monkeypatch: p
 def test_a_mirror_that_was_damaged_is_made_again(cache: NodeCache) -> None:
     contents = put(cache, b"one", b"two")
     files: Files = {"in/a": (contents[0], 3), "in/b/c": (contents[1], 3)}
-    made = cache.mirror(files)
-    assert made is not None
+    made = mirror(cache, files)
     shutil.rmtree(made.folder / "in/b")
-    again = cache.mirror(files)
-    assert again is not None
+    again = mirror(cache, files)
     assert (again.folder / "in/b/c").read_bytes() == b"two"
 
 
@@ -181,8 +182,7 @@ def test_several_at_once(tmp_path: Path) -> None:
         for data in contents:
             piece = Piece(hash_of(data), 1000, 0, data)
             assert caches[number].put([piece], f"{number:02x}") == ""
-        made = caches[number].mirror(files)
-        assert made is not None
+        made = mirror(caches[number], files)
         return made.folder
 
     with ThreadPoolExecutor(8) as pool:
@@ -206,8 +206,7 @@ def test_names_of_any_kind(names: list[tuple[str, list[str], str]]) -> None:
         files: Files = {
             place: (content, len(repr(place).encode())) for place, content in zip(places, contents)
         }
-        made = cache.mirror(files)
-        assert made is not None
+        made = mirror(cache, files)
         found = {
             str(file.relative_to(made.folder)): file.read_bytes()
             for file in made.folder.rglob("*")
@@ -244,12 +243,10 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, monkeypatch: p
     contents = [bytes([number]) * 400 for number in range(4)]
     hashes = [*map(hash_of, contents)]
     put(cache, *contents[:2], size=400)
-    made = [cache.mirror({"in/a": (each, 400)}) for each in hashes[:2]]
-    assert made[0] is not None
-    assert made[1] is not None
+    made = [mirror(cache, {"in/a": (each, 400)}) for each in hashes[:2]]
     os.utime(cache._folder / "mirrors" / f"{made[1].folder.name}.lock", (1, 1))
     for each in made:
-        os.close(each.hold)  # type: ignore[union-attr]
+        os.close(each.hold)
     put(cache, contents[2], size=400)
     assert cache.lacking(dict.fromkeys(hashes[:3], 400)) == [hashes[1]]
     put(cache, contents[3], size=400)  # what no job has goes before what one had
@@ -261,8 +258,7 @@ def test_what_a_job_uses_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(node_cache, "GRACE", -1e9)
     cache = NodeCache(tmp_path / "cache", 1000)
     (used,) = put(cache, b"u" * 900, size=900)
-    made = cache.mirror({"in/a": (used, 900)})
-    assert made is not None
+    made = mirror(cache, {"in/a": (used, 900)})
     put(cache, b"v" * 900, size=900)
     assert (made.folder / "in/a").read_bytes() == b"u" * 900
     assert cache.lacking({used: 900}) == []

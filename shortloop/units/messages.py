@@ -78,7 +78,7 @@ class UnitsDone(TypedDict):
     units: list[bytes]  # those that were computed, in their order
     values: list[Mapping[str, object] | bytes]  # of each: outputs and files by name, or a row
     cpu_seconds: NotRequired[float]
-    facts: NotRequired[Facts | None]  # of this process, the first time
+    facts: NotRequired[Facts]  # of this process, the first time
     threads: NotRequired[list[Pool]]  # its thread pools, each brought down to one thread
     notes: NotRequired[bytes]  # that it took since it said so last
     printed: NotRequired[Printed]  # by each unit since then, in their order; None: beside the units

@@ -91,14 +91,18 @@ class Cluster:
         return self.caches[node]._folder / "contents"
 
 
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supply, "PARCEL", 10_000)
     monkeypatch.setattr(supply, "GATHER", 0.01)
 
 
-def test_each_content_goes_once_to_each_node(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_each_content_goes_once_to_each_node(cluster: Cluster) -> None:
     job = cluster.job()
     for worker in ("a", "b", "c"):  # of two nodes; they ask before anything came
         assert cluster.ask(job, 0, worker)
@@ -148,8 +152,7 @@ def test_what_two_nodes_lack_is_shared_once(tmp_path: Path) -> None:
     assert not any(cluster.ask(job, node) for node in range(3))
 
 
-def test_who_has_not_seen_yet_that_it_came_is_sent_nothing(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_who_has_not_seen_yet_that_it_came_is_sent_nothing(cluster: Cluster) -> None:
     job = cluster.job()
     before = time.monotonic()
     cluster.ask(job, 0)
@@ -161,8 +164,7 @@ def test_who_has_not_seen_yet_that_it_came_is_sent_nothing(tmp_path: Path) -> No
     assert cluster.bytes == cluster.size()
 
 
-def test_two_jobs_at_once_send_once(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_two_jobs_at_once_send_once(cluster: Cluster) -> None:
     first, second = cluster.two_under_way()
     assert not [*second.parcels(same)]
     assert second.waiting()
@@ -172,8 +174,7 @@ def test_two_jobs_at_once_send_once(tmp_path: Path) -> None:
     assert cluster.bytes == cluster.size()
 
 
-def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(cluster: Cluster) -> None:
     first, second = cluster.two_under_way()
     first.close()
     cluster.deliver(second)
@@ -182,8 +183,7 @@ def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(tmp_path: Path) ->
     assert not cluster.ask(second, 0)
 
 
-def test_a_damaged_cache_is_sent_again_and_only_that(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_damaged_cache_is_sent_again_and_only_that(cluster: Cluster) -> None:
     job = cluster.asking()
     cluster.deliver(job)
     (file,) = cluster.contents(0).glob(f"*/{hash_of(b'A' * 1000)}")
@@ -193,8 +193,7 @@ def test_a_damaged_cache_is_sent_again_and_only_that(tmp_path: Path) -> None:
     assert cluster.bytes == cluster.size() + 1000
 
 
-def test_a_worker_that_ends_meanwhile(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_worker_that_ends_meanwhile(cluster: Cluster) -> None:
     job = cluster.asking()
     time.sleep(0.02)
     (cache, _, _), *_ = job.parcels(same)
@@ -205,8 +204,7 @@ def test_a_worker_that_ends_meanwhile(tmp_path: Path) -> None:
     assert not cluster.ask(job, 0)
 
 
-def test_a_node_that_keeps_nothing_is_named(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_node_that_keeps_nothing_is_named(cluster: Cluster) -> None:
     job = cluster.job()
     cluster.ask(job, 0)
 
@@ -221,8 +219,7 @@ def test_a_node_that_keeps_nothing_is_named(tmp_path: Path) -> None:
         ask_again()
 
 
-def test_a_node_may_be_lost_often_but_not_for_ever(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_node_may_be_lost_often_but_not_for_ever(cluster: Cluster) -> None:
     job = cluster.asking()
 
     def lose() -> None:
@@ -237,8 +234,7 @@ def test_a_node_may_be_lost_often_but_not_for_ever(tmp_path: Path) -> None:
         lose()
 
 
-def test_a_node_that_never_says_what_it_lacks_is_named(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_node_that_never_says_what_it_lacks_is_named(cluster: Cluster) -> None:
     job = cluster.job()
     before = time.monotonic()
     missing = Reply(0.0, b"", missing=Missing(cluster.caches[0].name, []), worker="w")
@@ -250,8 +246,7 @@ def test_a_node_that_never_says_what_it_lacks_is_named(tmp_path: Path) -> None:
         job.lacks(missing, time.monotonic())
 
 
-def test_a_node_without_room_is_named(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+def test_a_node_without_room_is_named(cluster: Cluster) -> None:
     job = cluster.asking()
     time.sleep(0.02)
     (cache, _, _), *_ = job.parcels(same)
@@ -268,10 +263,11 @@ def test_a_node_without_room_is_named(tmp_path: Path) -> None:
         ("of a job", "not what the job left there"),
     ],
 )
-def test_a_file_that_changes_is_not_sent(tmp_path: Path, change: int | str | None, said: str) -> None:
+def test_a_file_that_changes_is_not_sent(
+    cluster: Cluster, tmp_path: Path, change: int | str | None, said: str
+) -> None:
     for name in ("setup.json", "manifest.json") if change == "of a job" else ():
         (tmp_path / name).touch()
-    cluster = Cluster(tmp_path)
     job = cluster.asking()
     if change is None:
         (tmp_path / "file1").unlink()

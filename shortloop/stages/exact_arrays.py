@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,8 +10,7 @@ if TYPE_CHECKING:
 
 NUMBERS = {bool, int, float, complex}
 SCALARS = {*NUMBERS, str, bytes}
-CUT_OFF = methodcaller("endswith", "\0")  # NumPy drops such ends
-COMPARED = {str, bytes, list, tuple}  # NumPy may change what they hold
+EXACT = {bool: "b", int: "iu", float: "fc"}  # kinds of arrays that hold all values of a type
 
 
 def exact_array(value: object, name: str) -> np.ndarray:
@@ -25,9 +22,9 @@ def exact_array(value: object, name: str) -> np.ndarray:
         array: np.ndarray = value  # type: ignore[assignment]
     elif kind in NUMBERS or isinstance(value, np.generic):
         array = np.asarray(value)
-    elif kind in COMPARED:
+    elif kind in (str, bytes, list, tuple):
         array = np.asarray(value)
-        if not array.dtype.hasobject and not _is_same(value, array):
+        if not array.dtype.hasobject and not _is_same(value, array if array.ndim else array[()]):
             raise ValueError(
                 f"{name} has values that an array of {array.dtype} would change: give each type its own"
             )
@@ -50,38 +47,16 @@ def is_exact(value: object) -> bool:
     return True
 
 
-def _is_same(given: Any, array: np.ndarray) -> bool:
+def _is_same(given: Any, kept: Any) -> bool:
     """True if an array that NumPy made of values holds these."""
-    if not isinstance(given, list | tuple):
-        return _is_same_element(given, array[()])
-    kinds = set(map(type, given))
-    if kinds <= {list, tuple} and array.ndim == 2:
-        inner = chain.from_iterable(given)
-        return _is_same([*inner], array.reshape(-1))
-    if len(kinds) == 1 and array.ndim == 1:
-        (kind,) = kinds
-        if kind in (bool, float):
-            return True
-        if kind is int:
-            return array.dtype.kind in "iu"
-        if kind is str:
-            return not any(map(CUT_OFF, given))
-    return all(map(_is_same_part, given, array))
-
-
-def _is_same_part(given: Any, part: Any) -> bool:
     import numpy as np
 
     if isinstance(given, list | tuple):
-        return _is_same(given, part)
-    if type(given) is np.ndarray or type(given) is np.memmap:
-        return given.dtype == part.dtype or all(map(_is_same_element, given.ravel(), part.ravel()))
-    return _is_same_element(given, part)
-
-
-def _is_same_element(given: Any, kept: Any) -> bool:
-    import numpy as np
-
+        kinds = set(map(type, given))
+        is_exact = len(kinds) == 1 and kept.dtype.kind in EXACT.get(*kinds, "")
+        return is_exact or all(map(_is_same, given, kept))
+    if type(given) in (np.ndarray, np.memmap):
+        return given.dtype == kept.dtype or all(map(_is_same, given.ravel(), kept.ravel()))
     if not isinstance(given, np.generic) and type(given) not in SCALARS:
         return False
     if isinstance(given, str) or isinstance(kept, np.str_):

@@ -23,7 +23,6 @@ MAPPINGS = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 SETS = {"set": set, "frozenset": frozenset}
 PAIRS = " of pairs"  # follows the name of a mapping whose keys are no texts
 MOST = 1000  # bytes that a record holds as text
-NUMPY_KINDS = "biufU"
 FLOAT_BYTES = 8  # of the widest that JSON can hold
 
 
@@ -41,29 +40,30 @@ def with_types(value: object) -> tuple[Plain, Plain]:
 
 def as_given(plain: Plain, types: Plain) -> object:
     """Restore a fact from JSON and its types; a copy of its own."""
+    given: Any = plain
     if types is None:
-        return copied(plain) if isinstance(plain, list | dict) else plain
-    name, below = cast("tuple[str, dict[str, Plain]]", types)
+        if type(given) is list and AS_THEY_ARE.issuperset(map(type, given)):
+            return given.copy()  # many units may ask for the same thousands of names
+        return copied(given) if isinstance(given, list | dict) else given
+    name, below = cast("tuple[str, Any]", types)
     if name in SEQUENCES:
-        parts = cast("list[Plain]", plain)
+        if not below:
+            return SEQUENCES[name](as_given(given, None))
         every = below.get("")  # if all have the same type
-        return SEQUENCES[name](
-            as_given(each, every or below.get(str(number))) for number, each in enumerate(parts)
-        )
-    if name in SETS:
-        return SETS[name](cast("list[Any]", as_given(plain, cast("Plain", below))))
-    if name.endswith(PAIRS):
-        return MAPPINGS[name.removesuffix(PAIRS)](cast("Any", as_given(plain, cast("Plain", below))))
-    if name in _readers():
-        return _readers()[name](plain)
+        return SEQUENCES[name](as_given(each, every or below.get(str(at))) for at, each in enumerate(given))
     if name in MAPPINGS:
-        items = cast("dict[str, Plain]", plain).items()
-        return MAPPINGS[name]({key: as_given(each, below.get(key)) for key, each in items})
+        return MAPPINGS[name]({key: as_given(each, below.get(key)) for key, each in given.items()})
+    if name in SETS:
+        return SETS[name](as_given(given, below))
+    if name.endswith(PAIRS):
+        return MAPPINGS[name.removesuffix(PAIRS)](as_given(given, below))
+    if name in _readers():
+        return _readers()[name](given)
     if name == "float":
-        return float(cast("str", below))
+        return float(below)
     import numpy as np
 
-    return np.dtype(name).type(as_given(plain, cast("Plain", below)))
+    return np.dtype(name).type(as_given(given, below))
 
 
 def _with_types(value: Any) -> tuple[Plain, Plain]:
@@ -77,13 +77,14 @@ def _with_types(value: Any) -> tuple[Plain, Plain]:
     if MAPPINGS.get(kind.__name__) is kind:
         return _mapping(value)
     if SETS.get(kind.__name__) is kind:  # their order differs between processes
-        members = sorted(value, key=lambda each: json.dumps(_with_types(each)))
-        plain, types = _sequence(members)
+        plain, types = _sequence(sorted(value, key=lambda each: json.dumps(_with_types(each))))
         return plain, [kind.__name__, types]
     numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.generic) and _fits(value):
-        plain, types = _with_types(value.item())
-        return plain, [value.dtype.str, types]
+    if numpy is not None and isinstance(value, numpy.generic):
+        code = value.dtype.kind
+        if code == "U" or (code in "biuf" and value.dtype.itemsize <= FLOAT_BYTES):
+            plain, types = _with_types(value.item())
+            return plain, [value.dtype.str, types]
     name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}".removeprefix("builtins.")
     if name in _readers() and (text := _text_of(name, value)) is not None:
         return text, [name, None]
@@ -125,22 +126,13 @@ def _readers() -> dict[str, Callable[[Any], object]]:
     }
 
 
-def _fits(value: Any) -> bool:
-    """True if JSON can hold a scalar of NumPy."""
-    return value.dtype.kind == "U" or (
-        value.dtype.kind in NUMPY_KINDS and value.dtype.itemsize <= FLOAT_BYTES
-    )
-
-
 def _sequence(value: Any) -> tuple[Plain, Plain]:
     name, kinds = type(value).__name__, set(map(type, value))
-    if kinds <= AS_THEY_ARE or (kinds <= {*AS_THEY_ARE, float} and _are_finite(value)):
+    if kinds <= {*AS_THEY_ARE, float} and all(math.isfinite(each) for each in value if type(each) is float):
         return [*value], None if name == "list" else [name, {}]
     found = [_with_types(each) for each in value]
     plain = [each for each, _ in found]
-    below: dict[str, Plain] = {
-        str(number): types for number, (_, types) in enumerate(found) if types is not None
-    }
+    below: dict[str, Plain] = {str(at): types for at, (_, types) in enumerate(found) if types is not None}
     if len(below) == len(found) and all(types == found[0][1] for _, types in found):
         below = {"": found[0][1]}
     return plain, cast("Plain", [name, below]) if below or name != "list" else None
@@ -155,7 +147,3 @@ def _mapping(value: Mapping[Any, Any]) -> tuple[Plain, Plain]:
     below = {key: types for key, (_, types) in found.items() if types is not None}
     types = cast("Plain", [name, below]) if below or name != "dict" else None
     return {key: each for key, (each, _) in found.items()}, types
-
-
-def _are_finite(values: Any) -> bool:
-    return all(math.isfinite(each) for each in values if type(each) is float)

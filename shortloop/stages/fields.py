@@ -45,8 +45,6 @@ QUALIFIED = re.compile(r"\b(?:\w+\.)+(Job|Dataset)\b")
 
 PLAIN = {each.__name__: each for each in (bool, int, float, str)}
 
-_ready: dict[type[Stage], dict[str, TypeAdapter[object]]] = {}  # validators of options, by name
-
 
 @dataclass(frozen=True)
 class Fields:
@@ -115,10 +113,10 @@ def typed_options(
         )
     if all(_is_plain(stage, name, value) for name, value in options.items()):
         return dict(options)
-    typed, adapters = dict[str, object](), _adapters(stage)
+    typed, validators = dict[str, object](), validators_of(stage)
     for name, value in options.items():
         try:
-            typed[name] = _validated(adapters[name], value, files)
+            typed[name] = _validated(validators[name], value, files)
         except ValidationError as error:
             first = error.errors()[0]
             if isinstance(cause := first.get("ctx", {}).get("error"), InputError):
@@ -163,11 +161,6 @@ def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, P
         raise
 
 
-def make_ready(stage: type[Stage]) -> None:
-    """Make the validators of a stage's options, so that processes forked later share them."""
-    _adapters(stage)
-
-
 def warm_up() -> None:
     """Import pydantic as all stages need it, so that processes forked later share it."""
     from pydantic import TypeAdapter
@@ -180,26 +173,25 @@ def hints_of(stage: type[Stage]) -> dict[str, object]:
     return typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
 
 
-def _adapters(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
-    """Validators of options, by name."""
+@functools.cache
+def validators_of(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
+    """Validators of a stage's options, by name; processes forked later share them."""
     from pydantic import PydanticUserError, TypeAdapter
 
-    if stage not in _ready:
-        hints: dict[str, Any] = hints_of(stage)
-        made: dict[str, TypeAdapter[object]] = {}
-        for name in fields_of(stage).options:
-            try:
-                made[name] = TypeAdapter(hints[name])
-            except PydanticUserError:
-                raise InputError(
-                    f"an option of {stage.__name__} cannot have this type",
-                    field=f"option {name}",
-                    found=str(hints[name]),
-                    expected="plain data, a dataclass, a record of pydantic, or what is made of these",
-                    hint="give plain data, e.g. `list[float]`, and make of it what the function needs",
-                ) from None
-        _ready[stage] = made
-    return _ready[stage]
+    hints: dict[str, Any] = hints_of(stage)
+    made: dict[str, TypeAdapter[object]] = {}
+    for name in fields_of(stage).options:
+        try:
+            made[name] = TypeAdapter(hints[name])
+        except PydanticUserError:
+            raise InputError(
+                f"an option of {stage.__name__} cannot have this type",
+                field=f"option {name}",
+                found=str(hints[name]),
+                expected="plain data, a dataclass, a record of pydantic, or what is made of these",
+                hint="give plain data, e.g. `list[float]`, and make of it what the function needs",
+            ) from None
+    return made
 
 
 class _Deferred(dict[str, object]):

@@ -72,9 +72,6 @@ class _StateHasher(Hasher):
         self._own = own  # package of the stage, whose objects are looked into
         self._inside: set[int] = set()
 
-    def part(self) -> Hasher:
-        return _StateHasher(self._files, self._own)
-
     def add(self, given: object) -> None:
         if isinstance(given, str | PurePath):
             self.add_text(str(given))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.text import one_line
-from shortloop.stages.records import Described, DescribedOutside
-from shortloop.stages.tables import POLARS, load, read_table
+from shortloop.stages.records import Described
+from shortloop.stages.tables import PANDAS, POLARS, load, read_table
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
@@ -22,9 +22,7 @@ if TYPE_CHECKING:  # build scripts look jobs up; most need no array
 
 
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
-MASKED = ("Int", "UInt", "Float", "boolean")
 
-Seen = list[tuple[Callable[[], object], object]]
 Value = TypeVar("Value")
 
 
@@ -105,7 +103,7 @@ def _mapped(file: str, *version: int) -> np.ndarray:  # noqa: ARG001  the cache 
     return array
 
 
-def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]) -> np.ndarray:
+def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path]) -> np.ndarray:
     from shortloop.base.mapped_array import Span
 
     try:
@@ -119,73 +117,36 @@ def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]
             expected=f"{outside['name']}, content {outside['content']}",
             hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
         ) from None
-    span = outside["span"]
-    return Span(span["offset"], tuple(span["shape"]), tuple(span["strides"]), span["dtype"]).map(file)
+    return Span(**outside["span"]).map(file)
 
 
 class KeptFrames:
     """Frames by the version of their file; each unit is given a frame that no other unit can change.
 
-    Copies of pandas and of Polars share their data until somebody writes. What could be written past that, as
-    by ``frame["x"].array[0] = 1``, is read-only here, or is noticed before the frame is given again.
+    Clones of Polars share their data until somebody writes. A frame of pandas is unpickled for each unit:
+    these share the large buffers alone, which are read-only.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[Any, int, Seen]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Callable[[], Table], int]] = OrderedDict()
 
     def get(self, key: Hashable, library: str, read: Callable[[], Table]) -> Table:
         """Copy a frame, which is read if it is not kept."""
-        frame, size, seen = self._kept.pop(key, (None, 0, []))
-        if frame is None or any(now() is not held for now, held in seen):
-            given: Any = read()
-            made = given if library == POLARS else _read_only(given)
-            if made is None:
-                return given  # type: ignore[no-any-return]
-            frame, seen = made, [] if library == POLARS else _replaceable_parts(made)
-            size = frame.estimated_size() if library == POLARS else int(frame.memory_usage().sum())
-        self._kept[key] = frame, size, seen
+        self._kept[key] = self._kept.pop(key, None) or _copies_of(read(), library)
+        copy, size = self._kept[key]
         while len(self._kept) > 1 and sum(each[1] for each in self._kept.values()) - size > KEPT:
             self._kept.popitem(last=False)
-        return frame.clone() if library == POLARS else frame.copy(deep=False)  # type: ignore[no-any-return]
+        return copy()
 
 
-def _read_only(frame: Any) -> Any:
-    """The frame with read-only memory; None if parts of it could still be changed."""
-    pandas = load("pandas")
-    if int(pandas.__version__.partition(".")[0]) < 3:  # copies share nothing before
-        return None
-    levels = [frame.index.get_level_values(level).dtype for level in range(frame.index.nlevels)]
-    if not all(map(_can_be_read_only, [*frame.dtypes, *levels])):
-        return None
+def _copies_of(frame: Any, library: str) -> tuple[Callable[[], Table], int]:
+    """A function that copies a frame, and the size of the frame in bytes."""
+    if library == POLARS:
+        return frame.clone, frame.estimated_size()
     buffers: list[pickle.PickleBuffer] = []
-    data = pickle.dumps(frame, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(data, buffers=[memoryview(each).toreadonly() for each in buffers])
-
-
-def _can_be_read_only(kind: Any) -> bool:
-    if hasattr(kind, "categories"):
-        return _can_be_read_only(kind.categories.dtype)
-    if hasattr(kind, "hasobject"):  # of NumPy
-        return not kind.hasobject
-    name = str(kind)
-    return (
-        getattr(kind, "storage", None) == "pyarrow"
-        or name.startswith((*MASKED, "datetime64["))
-        or name.endswith("[pyarrow]")
-    )
-
-
-def _replaceable_parts(frame: Any) -> Seen:
-    """Parts that copies share and that can be replaced, with their values now; times become read-only."""
-    seen: Seen = []
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place].array
-        if hasattr(column, "categories"):
-            seen.append((partial(getattr, column.categories, "name"), column.categories.name))
-        elif hasattr(column, "__arrow_array__") and "Arrow" in type(column).__name__:
-            seen.append((column.__arrow_array__, column.__arrow_array__()))
-        held: Any = getattr(column, "asi8", None)  # of times; they have been copied on the way
-        while hasattr(held, "flags"):
-            held.flags.writeable = False
-            held = held.base
-    return seen
+    # Before pandas 3, nothing is copied on write, and all would be read-only.
+    share = buffers.append if int(load(PANDAS).__version__.partition(".")[0]) >= 3 else None
+    data = pickle.dumps(frame, protocol=5, buffer_callback=share)
+    shared = [memoryview(each).toreadonly() for each in buffers]
+    size = len(data) + sum(each.nbytes for each in shared)
+    return partial(pickle.loads, data, buffers=shared), size

@@ -72,10 +72,6 @@ class References:
             return found
         return None if any(mark in text for mark in marks) else []
 
-    def named_by_path(self, path: str) -> list[File] | None:
-        """Files that a path names; None if none is known, as a path names a file in any case."""
-        return self.named_by(path, True) or self.named_by(os.path.realpath(path), True) or None
-
     def read(self, path: str) -> None:
         """Note that a library reads a file, a folder with all that is in it, or the files of a pattern."""
         if self.files:
@@ -243,15 +239,12 @@ def _is_same_object(before: object, now: object) -> bool:
     if not (isinstance(before, bytes) and isinstance(now, bytes)):
         return False
     try:
-        return _pickled_again(before) == _pickled_again(now)
+        objects = pickle.loads(before), pickle.loads(now)
+        for _ in range(2):
+            again = [pickle.dumps(each, protocol=5) for each in objects]
     except Exception:  # whatever the type says
         return False
-
-
-def _pickled_again(pickled: bytes) -> bytes:
-    found = pickle.loads(pickled)
-    pickle.dumps(found, protocol=5)
-    return pickle.dumps(found, protocol=5)
+    return again[0] == again[1]
 
 
 def _users_modules() -> list[tuple[str, types.ModuleType]]:

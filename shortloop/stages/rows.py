@@ -8,7 +8,6 @@ import json
 import os
 import struct
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,31 +69,16 @@ def pack(values: object, what: str) -> bytes:
             data = array.astype(little).tobytes()
             head.append((name, little.str, array.shape, len(data)))
         parts.append(data)
-    is_plain = all(type(each[0]) is str and not isinstance(each[1], dict) for each in head)
-    first = _encoded(tuple(head)) if is_plain else _encode(head)
+    first = json.dumps(head).encode()
     return b"".join([LENGTH.pack(len(first)), first, *parts])
-
-
-def _encode(head: Sequence[Head]) -> bytes:
-    return json.dumps(head).encode()
-
-
-_encoded = lru_cache(maxsize=256)(_encode)  # units of a stage give the same names, types and shapes
-
-
-@lru_cache(maxsize=256)
-def _decoded(head: bytes) -> list[Head]:
-    found: list[Head] = json.loads(head)
-    return found
 
 
 def _array(value: object) -> np.ndarray | None:
     """Numbers, texts or times as an array; None for other values."""
-    try:
+    with contextlib.suppress(ValueError):
         array = exact_array(value, "")
-    except ValueError:
-        return None
-    return array if array.dtype.kind in KINDS else None
+        return array if array.dtype.kind in KINDS else None
+    return None
 
 
 def unpack(row: bytes) -> Row:
@@ -103,7 +87,7 @@ def unpack(row: bytes) -> Row:
 
     end = LENGTH.size + LENGTH.unpack_from(row)[0]
     values: dict[str, np.ndarray | Table | Pickled] = {}
-    for name, kind, shape, length in _decoded(row[LENGTH.size : end]):
+    for name, kind, shape, length in json.loads(row[LENGTH.size : end]):
         data = row[end : end + length]
         end += length
         if isinstance(kind, dict):
@@ -151,16 +135,12 @@ def _stacked(name: str, names: Sequence[object], column: list[np.ndarray], what:
     _check_alike(what, f"{name} of other types", names, types, key=lambda kind: kind.kind.strip(ALIKE))
     whole = np.stack(column)
     for unit, each, kept in zip(names, column, whole):
-        if each.dtype != whole.dtype and each.dtype.kind in "iumM" and not _is_same(each, kept):
+        kind = each.dtype.kind
+        if each.dtype == whole.dtype or kind not in "iumM":
+            continue
+        if not np.array_equal(kept.astype(each.dtype), each, equal_nan=kind in "mM"):
             raise _differ(what, f"{name} too large for {whole.dtype}", ("all", whole.dtype), (unit, each))
     return whole
-
-
-def _is_same(given: np.ndarray, kept: np.ndarray) -> bool:
-    """True if numbers or times of another type are the same ones."""
-    import numpy as np
-
-    return np.array_equal(kept.astype(given.dtype), given, equal_nan=given.dtype.kind in "mM")
 
 
 def write_rows(file: Path, rows: Sequence[bytes]) -> None:

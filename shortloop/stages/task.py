@@ -10,14 +10,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from shortloop.base.plain import Plain
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.fields import MANY, ONE, fields_of, typed_options
 from shortloop.stages.references import References, changed, files_in, refer_to, state_of_process
 from shortloop.stages.results import Where, open_result
-from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
+from shortloop.stages.stage import STAGE_OF, CollectingStage, Stage
 
 Folders = str | list[str] | None
 """Folder of a job, or of each of a list; None of an optional one that is not given."""
@@ -60,11 +60,17 @@ def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: No
     stage.partition = task.partition
     fields = fields_of(kind)
     values = typed_options(kind, task.options, task.where.files)
-    values |= {name: _given(number, _jobs(task, name)) for name, number in fields.jobs.items()}
-    values |= {name: _given(number, _datasets(task, name)) for name, number in fields.datasets.items()}
+    for name, number in fields.jobs.items():
+        jobs = [open_result(each, task.where) for each in _single(task.jobs.get(name))]
+        values[name] = _as_field(number, jobs)
+    for name, number in fields.datasets.items():
+        datasets = [cast("Any", task.open_dataset)(each) for each in _single(task.datasets.get(name))]
+        values[name] = _as_field(number, datasets)
     for name, value in values.items():
         setattr(stage, name, value)
-    stage.have = _rows_before(stage, task)
+    if task.before is not None and stage.grows:
+        before = open_result(task.before, task.where).facts[stage.grows]
+        stage.have = min(cast("int", task.options[stage.grows]), int(before))
     if not isinstance(stage, CollectingStage):
         with folder_kept():
             stage.open()
@@ -102,36 +108,14 @@ def folder_kept() -> Iterator[None]:
 def costs_of(stage: Stage) -> list[float]:
     """Cost of each unit of a stage, in any measure."""
     with folder_kept():
-        units = stage.units()
-    if hasattr(units, "__len__"):  # to ask for `Sized` costs a fork more
-        costs = [float(each) for each in cast("Sequence[float]", units)]
-        count = len(costs)
-    else:
-        count = operator.index(units)
-        costs = [1.0] * count
-    if count < 0 or not all(0 <= cost < math.inf for cost in costs):
+        units: Any = stage.units()
+    is_list = hasattr(units, "__len__")  # to ask for `Sized` costs a fork more
+    costs = [float(each) for each in units] if is_list else [1.0] * operator.index(units)
+    if not all(0 <= cost < math.inf for cost in (costs if is_list else [units])):
         raise ValueError(f"{type(stage).__name__} says of its units: {units}")
     return costs
 
 
-def _jobs(task: Task, name: str) -> list[Job]:
-    return [open_result(each, task.where) for each in _single(task.jobs.get(name))]
-
-
-def _datasets(task: Task, name: str) -> list[Dataset]:
-    named = _single(task.datasets.get(name))
-    assert task.open_dataset is not None or not named
-    return [task.open_dataset(each) for each in named]  # type: ignore[misc]
-
-
-def _given(number: str, values: Sequence[object]) -> object:
+def _as_field(number: str, values: Sequence[object]) -> object:
     """The value of a field that takes one, many or optionally one."""
     return values if number == MANY else values[0] if values or number == ONE else None
-
-
-def _rows_before(stage: Stage, task: Task) -> int:
-    """Number of rows that the job before has left, of a stage that grows."""
-    if task.before is None or not stage.grows:
-        return 0
-    before = open_result(task.before, task.where)
-    return min(cast("int", task.options[stage.grows]), int(before.facts[stage.grows]))

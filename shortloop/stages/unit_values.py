@@ -76,14 +76,28 @@ def keep_unit(
     keep_file: Callable[[str, bytes], None],
 ) -> None:
     """Write the values of a unit into the arrays, and keep its files."""
+    import numpy as np
+
     indices = indices_of(stage, unit, arrays)
-    if values.keys() != indices.keys() or not values:
-        _keep_files(stage, unit, values, arrays, indices, keep_file)
+    files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
+    if values.keys() - files.keys() != indices.keys() or not values:
+        found, wanted = (", ".join(names) or "nothing" for names in (sorted(values.keys() - files), indices))
+        raise ValueError(f"{stage.unit_name(unit)} gives {found}; it is to fill {wanted}")
+    if files and stage.grows:
+        raise ValueError(f"{stage.unit_name(unit)} gives files; those of a job before are not taken over")
+    for name, content in files.items():
+        check_file_name(name)
+        keep_file(name, content)
     for name, where in indices.items():
         value, array = exact_array(values[name], name), arrays[name]
         shape = array.shape[1:] if isinstance(where, int) else array[where].shape
-        if value.shape != shape or value.dtype is not array.dtype:
-            _check_fit(stage, unit, name, value, array.dtype, shape)
+        if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
+            found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
+            raise ValueError(f"{stage.unit_name(unit)} gives {name} as {found}; its output is {wanted}")
+        if not _can_hold(array.dtype, value):
+            raise ValueError(
+                f"{stage.unit_name(unit)} gives {name} with values that {array.dtype} cannot hold"
+            )
         array[where] = value
 
 
@@ -91,41 +105,6 @@ def keep_nothing(stage: Stage, unit: int, arrays: Mapping[str, np.ndarray]) -> N
     """Write missing values in place of those of a unit that failed."""
     for name, where in indices_of(stage, unit, arrays).items():
         arrays[name][where] = missing(arrays[name])
-
-
-def _keep_files(
-    stage: Stage,
-    unit: int,
-    values: Mapping[str, ArrayLike | bytes],
-    arrays: Mapping[str, np.ndarray],
-    indices: Mapping[str, Index],
-    keep_file: Callable[[str, bytes], None],
-) -> None:
-    """Keep the files of a unit; refuse other values beside those of its outputs."""
-    files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
-    if values.keys() - files.keys() != indices.keys() or not values:
-        found = ", ".join(sorted(values.keys() - files.keys())) or "nothing"
-        raise ValueError(
-            f"{stage.unit_name(unit)} gives {found}; it is to fill {', '.join(indices) or 'nothing'}"
-        )
-    if stage.grows:
-        raise ValueError(f"{stage.unit_name(unit)} gives files; those of a job before are not taken over")
-    for name, content in files.items():
-        check_file_name(name)
-        keep_file(name, content)
-
-
-def _check_fit(
-    stage: Stage, unit: int, name: str, value: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]
-) -> None:
-    """Refuse values that would be repeated, cut off or changed in the output."""
-    import numpy as np
-
-    if value.shape != shape or not np.can_cast(value.dtype, dtype, "same_kind"):
-        found, wanted = f"{value.dtype} {value.shape}", f"{dtype} {shape}"
-        raise ValueError(f"{stage.unit_name(unit)} gives {name} as {found}; its output is {wanted}")
-    if not _can_hold(dtype, value):
-        raise ValueError(f"{stage.unit_name(unit)} gives {name} with values that {dtype} cannot hold")
 
 
 def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:

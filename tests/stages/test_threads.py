@@ -67,9 +67,9 @@ def test_libraries_that_came_with_more_are_brought_down(tmp_path: Path) -> None:
 
 LATER = """
 import json
-from shortloop.stages.threads import check_single_thread, warm_up
+from shortloop.stages.threads import check_single_thread, found_pools
 import numpy
-warm_up()
+found_pools()
 before = check_single_thread()
 import scipy.linalg  # has a library of its own, that was not there before
 after = check_single_thread()

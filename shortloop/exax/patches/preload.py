@@ -77,7 +77,7 @@ def import_all(names: Iterable[str]) -> None:
     with contextlib.suppress(Exception):
         _load_compiled(sys.modules.keys() - before)
     if new:
-        threads.warm_up()  # after all, as it looks through the libraries that are loaded
+        threads.found_pools()  # after all, because it looks through the libraries that are loaded
         _keep_freed_memory()
 
 
@@ -160,7 +160,7 @@ def client() -> Any:
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:
     """Cache once what each job of a method asks for."""
-    from shortloop.stages.fields import make_ready
+    from shortloop.stages.fields import validators_of
     from shortloop.stages.stage import Stage
 
     package, file = find_method(method)
@@ -170,7 +170,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
         module, _, last = name.rpartition(".")
         stage = getattr(sys.modules.get(module), last, None)
         if isinstance(stage, type) and issubclass(stage, Stage):
-            make_ready(stage)
+            validators_of(stage)
 
 
 def _import(name: str) -> None:

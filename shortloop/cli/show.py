@@ -19,7 +19,7 @@ from shortloop.stages.records import EARLIER, RETRIED
 from shortloop.stages.results import Result, Setup
 from shortloop.stages.rows import number_of_rows
 from shortloop.store.inputs import last_place
-from shortloop.store.lookup import look_up
+from shortloop.store.loaded import look_up
 from shortloop.store.manifest import Manifest, read_manifest
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store

@@ -22,7 +22,7 @@ from shortloop.stages.fields import REQUIRED, hints_of
 from shortloop.stages.inputs import File, renamed
 from shortloop.stages.tables import libraries_of_tables
 from shortloop.store.index import Place
-from shortloop.store.lookup import open_any
+from shortloop.store.loaded import open_any
 
 if TYPE_CHECKING:
     from shortloop.exax.submission import JobIds

@@ -29,9 +29,8 @@ from shortloop.stages.fields import BEFORE
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RECORD, RETRIED
 from shortloop.stages.results import Setup
 from shortloop.store.integrity import LOGS, content_of_job, hash_outputs, output_files
-from shortloop.store.manifest import MANIFEST, Cost, Manifest, is_outdated
+from shortloop.store.manifest import MANIFEST, Cost, Manifest, StoredJob, is_outdated
 from shortloop.store.store import Store
-from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint
 from shortloop.units.queue import PROGRESS
 

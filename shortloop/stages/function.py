@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
-from shortloop.stages.exact_arrays import is_exact
+from shortloop.stages.exact_values import is_exact
 from shortloop.stages.failures import objects_with_failed, with_failed
 from shortloop.stages.fields import fields_of
 from shortloop.stages.lazy_results import KeptFrames

@@ -104,7 +104,7 @@ def _mapped(file: str, *version: int) -> np.ndarray:  # noqa: ARG001  the cache 
 
 
 def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path]) -> np.ndarray:
-    from shortloop.base.mapped_array import Span
+    from shortloop.base.types import Span
 
     try:
         file = files[outside["content"]]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.plain import Plain
-from shortloop.stages.exact_arrays import exact_array
+from shortloop.stages.exact_values import exact_array
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, DTypeLike
 
-    from shortloop.base.mapped_array import Span
+    from shortloop.base.types import Span
     from shortloop.stages.tables import DescribedTable
     from shortloop.stages.threads import Pool
 
@@ -75,7 +75,7 @@ class Described(TypedDict):
     unit: str
     shape: list[int]
     dtype: str
-    outside: NotRequired[dict[str, Any]]  # the fields of `Outside`
+    outside: NotRequired[dict[str, object]]  # the fields of `Outside`
 
 
 class DescribedObject(TypedDict):

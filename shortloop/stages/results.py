@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.plain import Plain, copied
 from shortloop.base.text import one_line
-from shortloop.stages.fact_types import ARRAY, as_given
+from shortloop.stages.exact_values import ARRAY, as_given
 from shortloop.stages.lazy_results import Arrays, Tables
 from shortloop.stages.records import EARLIER, FORMAT, RECORD, RETRIED, ROWS, Record
 from shortloop.stages.tables import unit_frame

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.exact_arrays import exact_array
+from shortloop.stages.exact_values import exact_array
 from shortloop.stages.records import ROWS, Pickled
 from shortloop.stages.stage import CollectingStage, Values
 from shortloop.stages.tables import from_bytes, is_table, joined, library_of, to_bytes

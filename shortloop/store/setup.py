@@ -54,13 +54,10 @@ def _of_files(setup: Setup) -> dict[str, str | list[str]]:
 
 
 def _jobs_in(value: Plain) -> Iterator[str]:
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from _jobs_in(each)
-    elif isinstance(value, list) and value and isinstance(value[0], str):
+    if isinstance(value, list) and value and isinstance(value[0], str):
         yield value[0]
-    elif isinstance(value, list):
-        for each in value:
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
             yield from _jobs_in(each)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
-from shortloop.store.job_logs import WARNED, is_first_warning
+from shortloop.store.notes import WARNED, is_first_warning
 
 if TYPE_CHECKING:
     from shortloop.stages.stage import Stage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.stages.exact_arrays import exact_array
+from shortloop.stages.exact_values import exact_array
 
 SCALARS = st.one_of(
     st.booleans(),

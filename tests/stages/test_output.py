@@ -15,14 +15,13 @@ from in_process import do_job, files_of, keep_file
 from matplotlib.figure import Figure
 from toy_stages import Growing, Numbers, Powers, task_of
 
-from shortloop.base.mapped_array import Span
-from shortloop.stages.output import compute_unit, lay_out, write_output
+from shortloop.base.types import Span
+from shortloop.stages.output import compute_unit, keep_unit, lay_out, write_output
 from shortloop.stages.records import Outside, create_array
 from shortloop.stages.results import Result, Where, open_result
 from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
 from shortloop.stages.task import Task, open_stage
 from shortloop.stages.threads import Pool
-from shortloop.stages.unit_values import keep_unit
 
 
 @pytest.fixture

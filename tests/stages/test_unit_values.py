@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from shortloop.stages.output import check_coverage
 from shortloop.stages.stage import Out, Stage
-from shortloop.stages.unit_values import check_coverage
 
 OUTS = {"a": Out((4, 3), "f8", "x × y", ""), "b": Out((4,), "f8", "x", "")}
 

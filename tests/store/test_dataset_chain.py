@@ -8,9 +8,8 @@ import pytest
 from jobs_project import empty_project
 from jobs_recorded import parts_with
 
-from shortloop.store.manifest import Manifest, write_manifest
-from shortloop.store.store import Dependencies
-from shortloop.store.stored_job import StoredJob
+from shortloop.store.integrity import Dependencies
+from shortloop.store.manifest import Manifest, StoredJob, write_manifest
 
 project = pytest.fixture(empty_project)
 DESCRIPTION = "DS/default.p"

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.store import hidden_changes
-from shortloop.store.hidden_changes import mapped_for_writing
+from shortloop.store import inputs
+from shortloop.store.inputs import mapped_for_writing
 
 
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One element for each search of all processes."""
     found: list[int] = []
-    search = hidden_changes._all_mapped
+    search = inputs._all_mapped
 
     def noted() -> Iterator[int]:
         found.append(1)
         return search()
 
-    monkeypatch.setattr(hidden_changes, "_all_mapped", noted)
-    monkeypatch.setattr(hidden_changes, "SCAN_EVERY", 0.0)
+    monkeypatch.setattr(inputs, "_all_mapped", noted)
+    monkeypatch.setattr(inputs, "SCAN_EVERY", 0.0)
     return found
 
 
@@ -32,7 +32,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def file(tmp_path: Path) -> Path:
     made = tmp_path / "a.npz"
     made.write_bytes(b"1" * 1000)
-    if made.stat().st_dev not in hidden_changes._local_disks():
+    if made.stat().st_dev not in inputs._local_disks():
         pytest.skip("this file system does not say who writes")
     return made
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_written_as_ever(file: Path, searched: list[int]) -> None
 def test_on_other_disks_all_processes_are_searched(
     file: Path, searched: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hidden_changes, "_local_disks", set[int])
+    monkeypatch.setattr(inputs, "_local_disks", set[int])
     assert mapped_for_writing({file.stat().st_ino: file}) == set()
     assert searched
 

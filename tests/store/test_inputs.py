@@ -20,7 +20,7 @@ from jobs_project import empty_project, files_read
 from shortloop.base.errors import InputError, TransientError
 from shortloop.keys import file_state as filestate
 from shortloop.keys import hashing
-from shortloop.store import hidden_changes, inputs
+from shortloop.store import inputs
 from shortloop.store.inputs import (
     content_of,
     is_unchanged,
@@ -46,7 +46,7 @@ def hashes_file(project: Path) -> Path:
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files count as old, as if these tests took seconds."""
     monkeypatch.setattr(filestate, "SETTLED_NS", -1)
-    monkeypatch.setattr(hidden_changes, "SCAN_EVERY", 0.0)  # which counts on what is young
+    monkeypatch.setattr(inputs, "SCAN_EVERY", 0.0)  # which counts on what is young
 
 
 def rewrite(file: Path, content: bytes) -> None:

@@ -16,7 +16,6 @@ from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.store import store as room
-from shortloop.store import stored_job
 from shortloop.store.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from shortloop.store.store import Store
 
@@ -222,7 +221,7 @@ def test_several_are_put_on_disk_at_a_time_and_the_index_has_them_in_their_order
         if folder.name == "main-2":
             second_is_written.set()
 
-    monkeypatch.setattr(stored_job, "write_manifest", write)
+    monkeypatch.setattr(room, "write_manifest", write)
     with Store() as store:
         for folder in folders:
             store.add(folder, manifest_for(folder, ONE))
@@ -262,7 +261,7 @@ def test_jobs_alike_are_found_before_they_are_on_disk(project: Path, monkeypatch
         assert go_on.wait(10)
         write_manifest(folder, manifest)
 
-    monkeypatch.setattr(stored_job, "write_manifest", write)
+    monkeypatch.setattr(room, "write_manifest", write)
     base = ONE.key(without="number")
     with Store() as store:
         for name, parts in (("main-1", ONE), ("main-2", TWO), ("main-3", parts_with())):

@@ -18,7 +18,7 @@ from shortloop.keys.hashing import digest
 from shortloop.project.project import FINISHED
 from shortloop.stages.records import FORMAT, RECORD
 from shortloop.stages.results import Result
-from shortloop.store.lookup import load
+from shortloop.store.loaded import load
 from shortloop.store.manifest import (
     MANIFEST,
     OTHER_FORMAT,

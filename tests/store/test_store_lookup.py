@@ -13,8 +13,8 @@ from jobs_project import empty_project, make_job
 import shortloop
 from shortloop.base.errors import InputError
 from shortloop.stages.records import Array, reject, save_array, write_record
-from shortloop.store.lookup import load
-from shortloop.store.lookup import open_job as open_result
+from shortloop.store.loaded import load
+from shortloop.store.loaded import open_job as open_result
 
 project = pytest.fixture(empty_project)
 

@@ -51,7 +51,7 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
     if previous is None:
         return NEW
     folder = store.folder(previous.job)
-    keys = [previous.key, *(of for of, _, _ in previous.declared())]
+    keys = [previous.key, *(each.key() for each, _, _ in previous.declared())]
     if folder is not None and key in keys and (folder / DELETED).exists():
         return f"{previous.job} was deleted"
     found = [each for each in differences(nearest(previous, parts), parts) if each.known]

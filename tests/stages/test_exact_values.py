@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.stages.fact_types import NotPlain, as_given, with_types
+from shortloop.stages.exact_values import NotPlain, as_given, with_types
 
 SCALARS = st.one_of(
     st.none(),

@@ -89,21 +89,20 @@ def compute_row(stage: CollectingStage, unit: int) -> bytes:
 
 def computed(stage: Stage, unit: int) -> Any:
     """Compute a unit of any stage, in whatever process."""
+
+    def compute() -> Mapping[str, ArrayLike | bytes] | bytes:
+        with folder_kept():
+            try:
+                is_row = isinstance(stage, CollectingStage)
+                return compute_row(stage, unit) if is_row else compute_unit(stage, unit)
+            except BaseException as error:  # also `SystemExit`, and a panic of a library written in Rust
+                name = stage.unit_name(unit)
+                if name not in message_of(error):
+                    error.add_note(f"in unit {name}")
+                raise
+
     needs = needs_of(type(stage))
-    return tried(needs, lambda: _computed(stage, unit)) if needs.guards else _computed(stage, unit)
-
-
-def _computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes:
-    with folder_kept():
-        try:
-            if isinstance(stage, CollectingStage):
-                return compute_row(stage, unit)
-            return compute_unit(stage, unit)
-        except BaseException as error:  # also `SystemExit`, and a panic of a library that is written in Rust
-            name = stage.unit_name(unit)
-            if name not in message_of(error):
-                error.add_note(f"in unit {name}")
-            raise
+    return tried(needs, compute) if needs.guards else compute()
 
 
 def write_output(
@@ -206,12 +205,8 @@ def _kept(
             try:
                 check_file_name(f"{name}{OBJECT}")
             except ValueError as error:
-                raise InputError(
-                    f"{what} gives an object under a name that no file can have",
-                    field=name,
-                    found=str(error),
-                    hint="give it another name",
-                ) from None
+                problem = f"{what} gives an object under a name that no file can have"
+                raise InputError(problem, field=name, found=str(error), hint="rename it") from None
             objects[name] = packed(fact, name, what)
         else:
             types |= {} if found is None else {name: found}
@@ -256,12 +251,11 @@ def check_coverage(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
                 raise ValueError(f"index({unit}) of {kind} names {name}; its outputs are {', '.join(outs)}")
             found[name].append(where if isinstance(where, tuple) else (where,))
     for name, out in outs.items():
-        _check_filled(f"{name} of {kind}", out.shape, found[name], stage.have)
+        if problem := _filled_otherwise(out.shape, found[name], stage.have):
+            raise ValueError(f"{name} of {kind}, of shape {out.shape}: {problem}")
 
 
-def _check_filled(
-    name: str, shape: tuple[int, ...], indices: list[tuple[int | slice, ...]], have: int
-) -> None:
+def _filled_otherwise(shape: tuple[int, ...], indices: list[tuple[int | slice, ...]], have: int) -> str:
     import numpy as np
 
     axes = max(*map(len, indices), min(1, len(shape)), 0)  # those behind are filled as a whole
@@ -272,14 +266,12 @@ def _check_filled(
         try:
             filled[where] += 1
         except IndexError as error:
-            raise ValueError(f"the index of a unit is outside of {name}: {error}") from None
+            return f"the index of a unit is outside of it: {error}"
     others = np.argwhere(filled != 1)
-    if np.prod(shape) and len(others):
-        first = others[0].tolist()
-        raise ValueError(
-            f"{filled[tuple(first)]} units fill {first} of {name}, of shape {shape}: "
-            "each element is filled by one unit"
-        )
+    if not np.prod(shape) or not len(others):
+        return ""
+    first = others[0].tolist()
+    return f"{filled[tuple(first)]} units fill {first}; each element is filled by one unit"
 
 
 def keep_unit(

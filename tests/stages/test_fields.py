@@ -78,12 +78,7 @@ def test_fields_are_inherited_and_may_get_a_default() -> None:
     assert fields.jobs == fields_of(Plain).jobs | {"second": "one"}
 
 
-def test_a_stage_of_no_fields() -> None:
-    assert fields_of(Nothing).options == {}
-    assert typed_options(Nothing, {}, {}) == {}
-
-
-@pytest.mark.parametrize("name", ["partition", "have", "modules", "units", "grows", "before", "_own"])
+@pytest.mark.parametrize("name", ["partition", "modules", "units", "grows", "before", "datasets", "_own"])
 @pytest.mark.parametrize("annotation", ["int", "Job", "list[Job]"])
 def test_names_that_mean_something_else(name: str, annotation: str) -> None:
     with pytest.raises(InputError, match="cannot have this name") as caught:
@@ -107,13 +102,13 @@ def test_jobs_may_be_named_with_their_module(before: str) -> None:
     assert not fields.options
 
 
-OTHERS = ["Optional[Job]", "None | Job", "Sequence[Job]", "dict[str, Job]", "list[Job] | None"]
+OTHERS = ["Optional[Job]", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "dict[str, Dataset]"]
 
 
 @pytest.mark.parametrize("written", OTHERS)
 @pytest.mark.parametrize("is_text", [True, False])
 def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None:
-    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job}
+    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job, "Dataset": Dataset}
     annotation = written if is_text else eval(written, known)
     other = type("Other", (Stage,), {"__annotations__": {"panel": annotation}})
     if annotation in (Job, Job | None):  # they are these
@@ -294,16 +289,3 @@ def test_datasets_are_told_from_jobs_and_options() -> None:
     fields = fields_of(Rows)
     assert fields.datasets == {"rows": "one", "many": "many", "more": "optional"}
     assert (fields.jobs, list(fields.options)) == ({"job": "one"}, ["name"])
-
-
-@pytest.mark.parametrize("annotation", ["Optional[Dataset]", "dict[str, Dataset]", dict[str, Dataset]])
-def test_datasets_in_other_words_are_refused(annotation: object) -> None:
-    kind = type("Bad", (Stage,), {"__annotations__": {"rows": annotation}})
-    with pytest.raises(InputError, match="unsupported type for a job"):
-        fields_of(kind)
-
-
-def test_no_field_has_the_name_that_a_pipeline_gives_datasets_by() -> None:
-    kind = type("Bad", (Stage,), {"__annotations__": {"datasets": "list[Dataset]"}})
-    with pytest.raises(InputError, match="cannot have this name"):
-        fields_of(kind)

@@ -96,10 +96,6 @@ def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:
     assert found.names() == ["power", "terms", "units"]
     with pytest.raises(KeyError, match="main-1 has power, terms, units"):
         found["other"]
-
-
-def test_units_stand_along_the_first_axis_of_what_they_gave(tmp_path: Path) -> None:
-    found, _ = done(opened(power, squares, count=4), tmp_path / "main-1")
     named = dimensions(found.record)
     assert named.of == {"power": ("units",), "terms": ("units", "axis_1_of_terms")}
     assert named.coordinates == {"units": "units"}

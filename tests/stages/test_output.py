@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.base.types import Span
-from shortloop.stages.output import compute_unit, keep_unit, lay_out, write_output
+from shortloop.stages.output import check_coverage, compute_unit, keep_unit, lay_out, write_output
 from shortloop.stages.records import Outside, create_array
 from shortloop.stages.results import Result, Where, open_result
 from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
@@ -178,6 +178,7 @@ def test_bytes_become_files() -> None:
         ({"b": 1}, "its output is bool"),
         ({"a": [1, 2, 40_000]}, "gives a with values that int16 cannot hold"),
         ({"a": b"abc"}, r"gives a as \|S3 \(\)"),  # the name of an output is none of a file
+        ({"a": [1, 2, 3], "c": b"x"}, "gives a; it is to fill a, b"),
     ],
 )
 def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
@@ -188,17 +189,6 @@ def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
     with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
         keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
     assert not arrays["a"].any()
-
-
-@pytest.mark.parametrize("given", ["a", "b"])
-def test_a_unit_fills_all_that_it_is_to_fill(given: str) -> None:
-    stage = Placed()
-    stage.INDEX = 0
-    stage.compute = lambda unit: {given: [1, 2, 3] if given == "a" else True}  # type: ignore[method-assign]
-    with pytest.raises(ValueError, match=f"gives {given}; it is to fill a, b"):
-        keep_unit(
-            stage, 0, compute_unit(stage, 0), {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}, keep_file
-        )
 
 
 @pytest.mark.parametrize(
@@ -283,13 +273,6 @@ def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: 
     assert result.record["arrays"]["elsewhere"]["shape"] == [2, 3]
 
 
-def test_an_array_that_nobody_made_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"made\.npy"):
-        ended(Finished(arrays={"made": Values(None, "x", "")}), tmp_path, Where())
-    assert not Path("record.json").exists()
-
-
 def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     task = Task("stage", "shortloop.stages.stage", "Stage", None, {}, {})
@@ -331,3 +314,73 @@ def test_an_end_that_nobody_could_read_is_refused(
     with pytest.raises(ValueError, match=said):
         write_output(stage, Task("ends", "", "", None, {}, {}), {}, [])
     assert not list(tmp_path.iterdir())
+
+
+OUTS = {"a": Out((4, 3), "f8", "x × y", ""), "b": Out((4,), "f8", "x", "")}
+
+
+class Units(Stage):
+    """Units whose place the test says."""
+
+    indices: Any = None
+
+    def index(self, unit: int) -> Any:
+        return self.indices[unit]
+
+
+def check_places(indices: list[Any], have: int = 0) -> None:
+    stage = Units()
+    stage.indices, stage.have = indices, have
+    check_coverage(stage, OUTS, len(indices))
+
+
+@pytest.mark.parametrize(
+    ("indices", "have"),
+    [
+        ([0, 1, 2, 3], 0),
+        ([-1, 0, 2, 1], 0),
+        ([slice(0, 3), 3], 0),
+        ([slice(None, None, 2), slice(1, None, 2)], 0),
+        ([2, 3], 2),
+        ([], 4),
+        ([{"a": (slice(None), y)} for y in range(3)] + [{"b": slice(None)}], 0),
+        ([{"a": (x, y)} for x in range(4) for y in range(3)] + [{"b": x} for x in range(4)], 0),
+        ([{"a": 0, "b": slice(None)}, {"a": (1, slice(None))}, {"a": (slice(2, 4), slice(0, 3))}], 0),
+    ],
+)
+def test_each_element_once(indices: list[Any], have: int) -> None:
+    check_places(indices, have)
+
+
+@pytest.mark.parametrize(
+    ("indices", "have", "said"),
+    [
+        ([0, 1, 2], 0, r"a of Units, of shape \(4, 3\): 0 units fill \[3\]"),
+        ([0, 1, 2, 2], 0, r"a of Units.*: 2 units fill \[2\]"),
+        ([0, 0, 0, 0], 0, r"4 units fill \[0\]"),
+        ([0, 1, 2, 3, 4], 0, "the index of a unit is outside of it: index 4 is out of bounds"),
+        ([1, 2, 3], 2, r"2 units fill \[1\]"),  # a row of the job before, computed again
+        ([3], 2, r"0 units fill \[2\]"),
+        ([], 0, r"0 units fill \[0\]"),
+        ([(0, 0), 0, 1, 2, 3], 0, r"2 units fill \[0, 0\]"),
+        ([{"a": slice(None)}], 0, r"b of Units.*: 0 units fill \[0\]"),
+        ([{"c": 0}], 0, r"index\(0\) of Units names c; its outputs are a, b"),
+    ],
+)
+def test_elements_filled_otherwise_are_named(indices: list[Any], have: int, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        check_places(indices, have)
+
+
+@pytest.mark.parametrize(("units", "is_right"), [(4, True), (3, False), (5, False), (0, False)])
+def test_without_an_index_the_first_axis_is_the_units(units: int, is_right: bool) -> None:
+    if is_right:
+        check_coverage(Stage(), OUTS, units)
+    else:
+        with pytest.raises(ValueError, match=f"Stage has {units} units, and the first axis of its output a"):
+            check_coverage(Stage(), OUTS, units)
+
+
+def test_nothing_is_to_be_filled_in_what_is_empty() -> None:
+    check_coverage(Units(), {"a": Out((3, 0), "f8", "", "")}, 0)
+    check_coverage(Stage(), {}, 5)

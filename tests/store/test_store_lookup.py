@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import shortloop
 from shortloop.base.errors import InputError
 from shortloop.stages.records import Array, reject, save_array, write_record
 from shortloop.store.loaded import load
-from shortloop.store.loaded import open_job as open_result
 
 project = pytest.fixture(empty_project)
 
@@ -74,15 +72,6 @@ def test_load_works_from_below_the_project(job: Path, monkeypatch: pytest.Monkey
     assert load("main-3").path == job
 
 
-def test_a_job_of_another_workdir_is_found(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = make_job(job.parents[2], "other-7")
-    monkeypatch.chdir(made)
-    write_record("group", None, {})
-    assert load("other-7").path == made
-    assert load("other-7").partition is None
-    assert len(load("other-7").arrays) == 0
-
-
 @pytest.mark.parametrize(
     "wrong", ["", "main", "3", "main-", "main-x", "third-3", "main-3/", "../main-3", "main-3-3", "main--3"]
 )
@@ -129,16 +118,6 @@ def test_a_record_that_is_cut_short_is_named(job: Path) -> None:
     assert caught.value.file == str(record)
 
 
-def test_an_array_that_is_not_there_is_said_so(job: Path) -> None:
-    arrays = load("main-3").arrays
-    with pytest.raises(KeyError, match="nonsense; there are weights, labels"):
-        arrays["nonsense"]
-    assert "nonsense" not in arrays
-    assert arrays.get("nonsense") is None
-    with pytest.raises(KeyError):
-        arrays["../main-3/weights"]
-
-
 def test_an_array_that_is_cut_short_is_never_returned(job: Path) -> None:
     file = job / "weights.npy"
     file.write_bytes(file.read_bytes()[:-8])
@@ -154,11 +133,6 @@ def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch)
     assert result.problem.splitlines()[0] == "no labels"
     assert "b.npz" in result.problem
     assert "nothing>" in repr(result)
-
-
-def test_open_result_takes_a_folder(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir("/")  # no project needed
-    assert open_result(job).stage == open_result(str(job)).stage == "train"
 
 
 def test_facts_and_options_are_copies(job: Path) -> None:
@@ -187,7 +161,3 @@ def test_a_configuration_that_exax_cannot_use_is_named(project: Path, text: str)
     with pytest.raises(InputError, match="cannot use its configuration") as caught:
         load("main-3")
     assert caught.value.file == str(project / "accelerator.conf")
-
-
-def test_setup_is_exax_s_own(job: Path) -> None:
-    assert load("main-3").setup == json.loads((job / "setup.json").read_text(encoding="utf-8"))

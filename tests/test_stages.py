@@ -49,11 +49,10 @@ from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
 from shortloop.frames.pipeline import FramesRun, read_frames
 from shortloop.panel.pipeline import PanelRun, read_panel
-from shortloop.stages.fields import fields_of
 from shortloop.stages.records import axes_of
 from shortloop.stages.results import open_result
 from shortloop.stages.stage import CollectingStage, Stage
-from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.stages.task import Task, costs_of, fields_of, open_stage
 from shortloop.store.loaded import LoadedJob
 
 SIMULATED = """\

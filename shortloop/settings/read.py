@@ -17,10 +17,19 @@ from pydantic import BaseModel, ValidationError
 from shortloop.base.entry_points import called, entry_points
 from shortloop.base.errors import InputError
 from shortloop.base.plain import with_tuples
-from shortloop.settings.base import NAME, has_free_keys, models_in, tag_of
+from shortloop.settings.base import (
+    NAME,
+    STRICT,
+    Tagged,
+    check_kinds,
+    has_free_keys,
+    kinds_of,
+    models_in,
+    records_of,
+    tag_of,
+)
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
-from shortloop.settings.record_by_kind import STRICT, Tagged, check_kinds, kinds_of, records_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -18,7 +18,6 @@ from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
 from shortloop.stages.exact_values import is_exact
 from shortloop.stages.failures import objects_with_failed, with_failed
-from shortloop.stages.fields import fields_of
 from shortloop.stages.lazy_results import KeptFrames
 from shortloop.stages.needs import KEEP, Needs, needs_of
 from shortloop.stages.records import check_array_name, check_file_name
@@ -26,6 +25,7 @@ from shortloop.stages.results import Result
 from shortloop.stages.rows import stacked, unpack
 from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage, Values
 from shortloop.stages.tables import is_table, numbered_anew
+from shortloop.stages.task import fields_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -13,10 +13,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from shortloop.stages.content import Hasher, content_of
-from shortloop.stages.fields import fields_of
 from shortloop.stages.references import References, files_in
 from shortloop.stages.results import Result
 from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.task import fields_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,23 +1,232 @@
-"""Plain-data description of a job's work, for any process that computes part of it."""
+"""Fields of a stage, and the plain-data task of a job that gives them values, in any process."""
 
 from __future__ import annotations
 
+import ast
+import builtins
+import functools
 import importlib
+import inspect
 import json
 import math
 import operator
 import os
+import re
+import sys
+import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from shortloop.base.plain import Plain
+from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain, with_tuples
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.fields import MANY, ONE, fields_of, typed_options
 from shortloop.stages.references import References, changed, files_in, refer_to, state_of_process
 from shortloop.stages.results import Where, open_result
-from shortloop.stages.stage import STAGE_OF, CollectingStage, Stage
+from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+BEFORE = "before"
+"""Name that methods have for the job which a job grows from."""
+REQUIRED = inspect.Parameter.empty
+"""In place of the default of an option that has none."""
+ONE, MANY, OPTIONAL = "one", "many", "optional"
+"""Number of jobs or datasets of an input: one, a list, or one or None."""
+# Annotations of inputs as they are written, and as they are without `from __future__ import annotations`.
+FORMS: tuple[tuple[str, str, str, object], ...] = (
+    ("jobs", ONE, "Job", Job),
+    ("jobs", MANY, "list[Job]", list[Job]),
+    ("jobs", OPTIONAL, "Job | None", Job | None),
+    ("datasets", ONE, "Dataset", Dataset),
+    ("datasets", MANY, "list[Dataset]", list[Dataset]),
+    ("datasets", OPTIONAL, "Dataset | None", Dataset | None),
+)
+QUALIFIED = re.compile(r"\b(?:\w+\.)+(Job|Dataset)\b")
+
+PLAIN = {each.__name__: each for each in (bool, int, float, str)}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Fields of a stage: default of each option, and number of each input (`ONE`, `MANY` or `OPTIONAL`)."""
+
+    options: dict[str, object]
+    jobs: dict[str, str]
+    datasets: dict[str, str]
+
+
+def fields_of(stage: type[Stage]) -> Fields:
+    """The fields of a stage and of its base classes, in the order in which they are written."""
+    fields = Fields({}, {}, {})
+    for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
+        for name, annotation in vars(kind).get("__annotations__", {}).items():
+            if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+                continue
+            if hasattr(Stage, name) or name in (BEFORE, "datasets") or name.startswith("_"):
+                raise InputError(
+                    "a field of a stage cannot have this name",
+                    field=f"{kind.__name__}.{name}",
+                    expected="no attribute of Stage, not `before` or `datasets`, and no _ in front",
+                )
+            plain = QUALIFIED.sub(r"\1", annotation) if isinstance(annotation, str) else annotation
+            found = next(((sort, number) for sort, number, *forms in FORMS if plain in forms), None)
+            if found is not None:
+                getattr(fields, found[0])[name] = found[1]
+            elif _names_jobs(annotation):
+                raise InputError(
+                    "unsupported type for a job or dataset",
+                    field=f"{kind.__name__}.{name}",
+                    found=str(annotation),
+                    expected=", ".join(written for _, _, written, _ in FORMS),
+                )
+            else:
+                fields.options[name] = getattr(stage, name, REQUIRED)
+    return fields
+
+
+def _names_jobs(annotation: object) -> bool:
+    """True if an annotation, as text or as type, has jobs or datasets in it."""
+    if isinstance(annotation, str):
+        parts = ast.walk(ast.parse(annotation, mode="eval"))
+        named = {getattr(each, what, "") for each in parts for what in ("id", "attr")}
+        return not named.isdisjoint(("Job", "Dataset"))
+    if typing.get_origin(annotation) is typing.Literal:
+        return False
+    said = typing.get_args(annotation)[: 1 if hasattr(annotation, "__metadata__") else None]
+    return annotation in (Job, Dataset) or any(map(_names_jobs, said))
+
+
+def typed_options(
+    stage: type[Stage], options: Mapping[str, Plain], files: Mapping[str, Path]
+) -> dict[str, object]:
+    """Convert the options of a job from plain data to the types of their annotations."""
+    from pydantic import ValidationError
+
+    expected = fields_of(stage).options
+    missing = [name for name, default in expected.items() if default is REQUIRED and name not in options]
+    unknown = sorted(options.keys() - expected.keys())
+    if missing or unknown:
+        raise InputError(
+            f"{stage.__name__} got wrong options",
+            found=", ".join([*(f"no {name}" for name in missing), *unknown]),
+            expected=", ".join(expected) or "none",
+        )
+    if all(_is_plain(stage, name, value) for name, value in options.items()):
+        return dict(options)
+    typed, validators = dict[str, object](), validators_of(stage)
+    for name, value in options.items():
+        try:
+            typed[name] = _validated(validators[name], value, files)
+        except ValidationError as error:
+            first = error.errors()[0]
+            if isinstance(cause := first.get("ctx", {}).get("error"), InputError):
+                raise cause from None  # e.g. a file that changed, which is no wrong option
+            inside = ".".join(map(str, (name, *first["loc"])))
+            raise InputError(
+                f"an option of {stage.__name__} has the wrong type or value",
+                field=f"option {inside}",
+                found=repr(first["input"])[:200],
+                expected=" or ".join(dict.fromkeys(each["msg"] for each in error.errors())),
+                hint="change the build script, or the type of the option",
+            ) from None
+    return typed
+
+
+def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
+    """True for a value of exactly its annotation's type: making a validator for it takes longer."""
+    kind = next(each for each in stage.__mro__ if name in vars(each).get("__annotations__", {}))
+    said = vars(kind)["__annotations__"][name]
+    if isinstance(said, str) and said not in vars(sys.modules[kind.__module__]):
+        said = PLAIN.get(said)
+    return type(value) is said and said in PLAIN.values()
+
+
+def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:
+    """Validate a value as it is, or as JSON has it: a set as a list, a date as a text.
+
+    No text becomes a number, and no number becomes true.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return adapter.validate_python(value, strict=True, context=files)
+    except ValidationError:
+        pass
+    try:
+        return adapter.validate_json(json.dumps(value), strict=True, context=files)
+    except ValidationError:
+        # What a validator that comes first returns counts as Python, where no list is a tuple.
+        with suppress(ValidationError):
+            return adapter.validate_python(with_tuples(value), strict=True, context=files)
+        raise
+
+
+def warm_up() -> None:
+    """Import pydantic as all stages need it, so that processes forked later share it."""
+    from pydantic import TypeAdapter
+
+    TypeAdapter(int)  # it imports most of itself when it is first used
+
+
+def hints_of(stage: type[Stage]) -> dict[str, object]:
+    """Types of the fields of a stage; modules that they are in are imported."""
+    return typing.get_type_hints(stage, localns=_Deferred(stage), include_extras=True)
+
+
+@functools.cache
+def validators_of(stage: type[Stage]) -> dict[str, TypeAdapter[object]]:
+    """Validators of a stage's options, by name; processes forked later share them."""
+    from pydantic import PydanticUserError, TypeAdapter
+
+    hints: dict[str, Any] = hints_of(stage)
+    made: dict[str, TypeAdapter[object]] = {}
+    for name in fields_of(stage).options:
+        try:
+            made[name] = TypeAdapter(hints[name])
+        except PydanticUserError:
+            raise InputError(
+                f"an option of {stage.__name__} cannot have this type",
+                field=f"option {name}",
+                found=str(hints[name]),
+                expected="plain data, a dataclass, a record of pydantic, or what is made of these",
+                hint="give plain data, e.g. `list[float]`, and make of it what the function needs",
+            ) from None
+    return made
+
+
+class _Deferred(dict[str, object]):
+    """Names for annotations that modules of a stage and its bases import below ``if TYPE_CHECKING:``.
+
+    Each is imported when it is looked up.
+    """
+
+    def __init__(self, stage: type[Stage]) -> None:
+        super().__init__()
+        self._modules = [sys.modules[each.__module__] for each in stage.__mro__[: stage.__mro__.index(Stage)]]
+
+    def __missing__(self, name: str) -> object:
+        if name in sys._getframe(1).f_globals or hasattr(builtins, name):  # of the annotation's own module
+            raise KeyError(name)  # Python looks there next
+        module, attribute = self._places[name]
+        return getattr(importlib.import_module(module), attribute)
+
+    @functools.cached_property
+    def _places(self) -> dict[str, tuple[str, str]]:
+        places = {}
+        for module in self._modules:
+            for each in ast.parse(inspect.getsource(module)).body:
+                if isinstance(each, ast.If) and ast.unparse(each.test).endswith("TYPE_CHECKING"):
+                    for line in each.body:
+                        if isinstance(line, ast.ImportFrom) and line.module:
+                            for alias in line.names:
+                                places[alias.asname or alias.name] = (line.module, alias.name)
+        return places
+
 
 Folders = str | list[str] | None
 """Folder of a job, or of each of a list; None of an optional one that is not given."""

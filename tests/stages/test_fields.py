@@ -20,11 +20,10 @@ from toy_stages import Growing, Numbers, Powers, task_of
 from shortloop.base.errors import InputError, TransientError
 from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.fields import REQUIRED, fields_of, typed_options
 from shortloop.stages.needs import Needs, bytes_of, needs_of, seconds_of
 from shortloop.stages.results import Where
 from shortloop.stages.stage import STAGE_OF, File, Job, Stage
-from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.stages.task import REQUIRED, Task, costs_of, fields_of, open_stage, typed_options
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -12,14 +12,13 @@ import pytest
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.fields import REQUIRED, fields_of
 from shortloop.stages.function import UnitsStage, sorted_out, stage_of_function
 from shortloop.stages.inputs import File
 from shortloop.stages.output import compute_row, computed, write_output
 from shortloop.stages.results import open_result
 from shortloop.stages.rows import take_rows
 from shortloop.stages.stage import Job, Values
-from shortloop.stages.task import Task
+from shortloop.stages.task import REQUIRED, Task, fields_of
 from shortloop.store.loaded import dimensions
 
 

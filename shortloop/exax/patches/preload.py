@@ -38,7 +38,7 @@ ALWAYS = (
     "multiprocessing.sharedctypes",  # of what hands out units
     "numpy",
     "shortloop.exax.declare",
-    "shortloop.stages.fields",
+    "shortloop.stages.task",
     "shortloop.stages.function",
     "shortloop.stages.output",
 )
@@ -160,8 +160,8 @@ def client() -> Any:
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:
     """Cache once what each job of a method asks for."""
-    from shortloop.stages.fields import validators_of
     from shortloop.stages.stage import Stage
+    from shortloop.stages.task import validators_of
 
     package, file = find_method(method)
     code_state(file, modules)

@@ -183,13 +183,12 @@ def exact_array(value: object, name: str) -> np.ndarray:
     return array
 
 
-def is_exact(value: object) -> bool:
-    """True if `exact_array` gives an array of it."""
+def array_or_none(value: object) -> np.ndarray | None:
+    """Make an array of values; None for those that NumPy would change for it."""
     try:
-        exact_array(value, "")
+        return exact_array(value, "")
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _is_same(given: Any, kept: Any) -> bool:

@@ -86,10 +86,7 @@ def _traceback_of(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(OURS):
         trace = trace.tb_next
-    try:
-        text = "".join(traceback.format_exception(type(error), error, trace))
-    except Exception:
-        text = text_of(error)
+    text = "".join(traceback.format_exception(type(error), error, trace))
     text = text.encode("utf-8", "backslashreplace").decode()
     half = MOST_TRACEBACK // 2
     return text if len(text) <= MOST_TRACEBACK else f"{text[:half]}\n…\n{text[-half:]}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
-from shortloop.stages.exact_values import is_exact
+from shortloop.stages.exact_values import array_or_none
 from shortloop.stages.failures import objects_with_failed, with_failed
 from shortloop.stages.lazy_results import KeptFrames
 from shortloop.stages.needs import KEEP, Needs, needs_of
@@ -75,7 +75,7 @@ def sorted_out(given: object, what: str) -> Finished:
             found["tables"][name] = value
         elif drawing is not None and isinstance(value, drawing.Figure):
             found["figures"][name] = value
-        elif isinstance(value, np.ndarray | np.generic) and is_exact(value):
+        elif isinstance(value, np.ndarray | np.generic) and array_or_none(value) is not None:
             found["arrays"][name] = Values(cast("np.ndarray", value), "", "")
         else:
             found["facts"][name] = value

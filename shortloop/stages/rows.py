@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.exact_values import exact_array
+from shortloop.stages.exact_values import array_or_none
 from shortloop.stages.records import ROWS, Pickled
 from shortloop.stages.stage import CollectingStage, Values
 from shortloop.stages.tables import from_bytes, is_table, joined, library_of, to_bytes
@@ -58,27 +58,19 @@ def pack(values: object, what: str) -> bytes:
         elif is_table(value):
             data = to_bytes(cast("Table", value), f"{name} of {what}")
             head.append((name, cast("str", library_of(value)), None, len(data)))
-        elif (array := _array(value)) is None:
+        elif (array := array_or_none(value)) is not None and array.dtype.kind in KINDS:
+            little = array.dtype.newbyteorder("<")
+            data = array.astype(little).tobytes()
+            head.append((name, little.str, array.shape, len(data)))
+        else:
             from shortloop.stages.objects import packed
 
             kept = packed(value, str(name), what)
             data = kept.data
             head.append((name, kept.described, None, len(data)))
-        else:
-            little = array.dtype.newbyteorder("<")
-            data = array.astype(little).tobytes()
-            head.append((name, little.str, array.shape, len(data)))
         parts.append(data)
     first = json.dumps(head).encode()
     return b"".join([LENGTH.pack(len(first)), first, *parts])
-
-
-def _array(value: object) -> np.ndarray | None:
-    """Numbers, texts or times as an array; None for other values."""
-    with contextlib.suppress(ValueError):
-        array = exact_array(value, "")
-        return array if array.dtype.kind in KINDS else None
-    return None
 
 
 def unpack(row: bytes) -> Row:

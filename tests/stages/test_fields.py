@@ -442,26 +442,16 @@ def test_code_of_a_stage_cannot_read_what_is_in_no_key(name: str) -> None:
         assert name not in vars(Careful)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("cores", 0),
-        ("cores", 1.5),
-        ("cores", True),
-        ("retries", -1),
-        ("retries", "2"),
-        ("timeout", 0),
-        ("timeout", "5 parsecs"),
-        ("timeout", "soon"),
-        ("timeout", float("nan")),
-        ("timeout", True),
-        ("memory", "30 gigs"),
-        ("memory", -1),
-        ("memory", 0.5),
-        ("on_error", "ignore"),
-        ("on_error", None),
-    ],
-)
+REFUSED: dict[str, list[Any]] = {
+    "cores": [0, 1.5, True],
+    "retries": [-1, "2"],
+    "timeout": [0, "5 parsecs", "soon", float("nan"), True],
+    "memory": ["30 gigs", -1, 0.5],
+    "on_error": ["ignore", None],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, each) for name in REFUSED for each in REFUSED[name]])
 def test_what_cannot_be_is_refused_where_it_is_written(name: str, value: Any) -> None:
     with pytest.raises(InputError) as error:
         type("Bad", (Stage,), {"__module__": __name__, name: value})

@@ -6,6 +6,7 @@ also find state that opening the stage, or an earlier unit, has left in the proc
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import hashlib
@@ -47,22 +48,21 @@ class References:
         self.state: State | None = None  # of the process before the first unit
         self.left_state = False
         """True if a unit has opened a file and left state behind, on which others may depend."""
-        self._ids: dict[tuple[int, int], Path] = {}
-        self._all = b""
-        self._found: tuple[_Names, _Names, str, tuple[str, ...]] | None = None
 
     def all_inputs(self) -> bytes:
         """A hash of all that the job is made from."""
         self.in_keys.update(each.path for each in self.files)
-        if not self._all:
-            self._all = hashlib.blake2b(self._described().encode(), digest_size=SIZE).digest()
-        return self._all
+        return self._hash_of_all
+
+    @functools.cached_property
+    def _hash_of_all(self) -> bytes:
+        return hashlib.blake2b(self._described().encode(), digest_size=SIZE).digest()
 
     def named_by(self, text: str, is_word: bool) -> list[File] | None:
         """Files that a text names; None if it may name any."""
         if not self.files:
             return []
-        paths, words, everything, marks = self._found or self._names()
+        paths, words, everything, marks = self._names
         found = paths.get(text) or (words.get(text) if is_word else None)
         if found is None and "/" in text:
             part = f"/{os.path.normpath(text).strip('/')}/"
@@ -80,16 +80,16 @@ class References:
 
     def open(self, path: str | bytes | os.PathLike[str]) -> None:
         """Note that a file is opened, if it is one of these by whatever path."""
-        try:
-            if not self._ids:
-                self._ids = {_id(each.path): each.path for each in self.files}
-            found = self._ids.get(_id(path))
-        except (OSError, ValueError, TypeError):
-            return
-        if found is not None:
-            self.opened.add(found)
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            self.opened.add(self._ids[_id(path)])
 
+    @functools.cached_property
+    def _ids(self) -> dict[tuple[int, int], Path]:
+        return {_id(each.path): each.path for each in self.files}
+
+    @functools.cached_property
     def _names(self) -> tuple[_Names, _Names, str, tuple[str, ...]]:
+        """Files by path and by word, all paths in one text, and marks of texts that may name a file."""
         paths: _Names = {}
         words: _Names = {}
         for file in self.files:
@@ -104,8 +104,7 @@ class References:
         telling |= {each.path.stem: words[each.path.stem] for each in self.files}
         everything = "".join(f"/{each.path}/\n" for each in self.files).replace("//", "/")
         marks = {each.path.suffix or f"/{each.path.name}" for each in self.files}
-        self._found = paths, telling, everything, tuple(marks) if len(marks) <= MOST_MARKS else ("/",)
-        return self._found
+        return paths, telling, everything, tuple(marks) if len(marks) <= MOST_MARKS else ("/",)
 
 
 def _id(path: str | bytes | os.PathLike[str]) -> tuple[int, int]:

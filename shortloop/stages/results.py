@@ -229,20 +229,11 @@ class Result:
     @property
     def inputs(self) -> dict[str, str | list[str]]:
         """Ids of jobs that it was made from, by their name in the method; of a dataset its job's."""
-        found: dict[str, str | list[str]] = {}
-        for name, jobs in {**self.setup.get("datasets", {}), **self.setup["jobs"]}.items():
-            if jobs:  # those of datasets are followed by the name of the dataset, as in "main-12/name"
-                ids = [job.partition("/")[0] for job in ([jobs] if isinstance(jobs, str) else jobs)]
-                found[name] = ids[0] if isinstance(jobs, str) else ids
-        return found
+        return _inputs_of(self.setup)
 
     def sources(self) -> list[tuple[str, str]]:
         """List the jobs that it was made from: name in the method, and id of each."""
-        return [
-            (name, job)
-            for name, jobs in self.inputs.items()
-            for job in (jobs if isinstance(jobs, list) else [jobs])
-        ]
+        return sources_of(self.setup)
 
     def ancestor(self, job: str) -> Result | None:
         """Find a job that it was made from, directly or through others; None if its folder is gone.
@@ -272,6 +263,43 @@ class Result:
     def __repr__(self) -> str:
         who = f" of {self.partition}" if self.partition else ""
         return one_line(f"<{self.job}: {self.stage}{who}, {', '.join(self.names()) or 'nothing'}>")
+
+
+def sources_of(setup: Setup) -> list[tuple[str, str]]:
+    """List the jobs that a job was made from: name in the method, and id of each."""
+    return [
+        (name, job)
+        for name, jobs in _inputs_of(setup).items()
+        for job in (jobs if isinstance(jobs, list) else [jobs])
+    ]
+
+
+def _inputs_of(setup: Setup) -> dict[str, str | list[str]]:
+    """Ids of jobs by name: those given as jobs, as files in options, and as datasets, of the job of each."""
+    given = dict(setup.get("jobs", {}))
+    options = setup.get("options", {})
+    for path, kind in setup.get("_typing", ()):  # exax notes which options are files of jobs
+        if "JobWithFile" in kind:
+            name = path.partition("/")[0]
+            given[name] = list(_jobs_in(options.get(name)))
+    taken = {name for name, jobs in given.items() if jobs}
+    for name, datasets in setup.get("datasets", {}).items():
+        given[f"datasets.{name}" if name in taken else name] = datasets
+    found: dict[str, str | list[str]] = {}
+    for name, jobs in given.items():
+        if jobs:  # those of datasets are followed by the name of the dataset, as in "main-12/name"
+            ids = [job.partition("/")[0] for job in ([jobs] if isinstance(jobs, str) else jobs)]
+            found[name] = ids[0] if isinstance(jobs, str) else ids
+    return found
+
+
+def _jobs_in(value: Plain) -> Iterator[str]:
+    """Jobs of files in an option: each is a list that begins with the job's id."""
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        yield value[0]
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _jobs_in(each)
 
 
 def open_result(folder: str | Path, where: Where | None = None) -> Result:

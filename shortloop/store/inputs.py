@@ -165,17 +165,15 @@ def known_content(files: Sequence[Path]) -> list[str]:
     """
     known = _read(_hashes())
 
-    def entry_of(file: Path) -> list[object]:
+    def known_of(file: Path) -> str | None:
         entry = known.get(str(file))
-        if not isinstance(entry, list) or not file.exists():
-            return []
-        state = file_state(file)[0]
-        return entry[len(state) :] if entry[: len(state)] == state else []
+        is_known = isinstance(entry, list) and file.exists() and entry[:-1] == file_state(file)[0]
+        return str(entry[-1]) if is_known else None  # type: ignore[index]
 
-    entries = {file: entry_of(file) for file in files}
-    young = [file for file, entry in entries.items() if entry == [YOUNG]]
-    read = dict(zip(young, content_of(young), strict=True))
-    return [read.get(file) or str((entries[file] or [""])[0]) for file in files]
+    found = {file: known_of(file) for file in files}
+    young = [file for file, content in found.items() if content == YOUNG]
+    found.update(zip(young, content_of(young), strict=True))
+    return [found[file] or "" for file in files]
 
 
 def name_of(content: str) -> str:

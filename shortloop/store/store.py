@@ -34,9 +34,6 @@ not recorded: its manifest is not on disk  left; run ends          the next run 
 
 from __future__ import annotations
 
-import queue
-import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -294,20 +291,15 @@ class Writer:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._waiting: queue.Queue[tuple[Path, Manifest, Future[None]] | None] = queue.Queue()
         self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
         self._failed: list[Exception] = []
-        self._disk = ThreadPoolExecutor(WRITERS)  # which starts its threads when they are needed
-        self._thread: threading.Thread | None = None
+        self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
 
     def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
         """Write the manifest of a job, and index it after those that were added before."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write, daemon=True)
-            self._thread.start()
         written = self._disk.submit(write_manifest, folder, manifest)
         self._added.append((manifest.base, job))
-        self._waiting.put((folder, manifest, written))
+        self._in_order.submit(self._insert, folder, manifest, written)
 
     def added(self, base: str) -> list[StoredJob]:
         """Jobs with a base that the index does not know yet, the newest first."""
@@ -315,31 +307,25 @@ class Writer:
 
     def wait(self) -> None:
         """Wait until all manifests are written."""
-        self._waiting.join()
+        self._in_order.submit(int).result()
 
     def close(self) -> None:
         """Wait until all manifests are written, and end."""
-        if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join()
-            self._thread = None
+        self._in_order.shutdown()
         self._disk.shutdown()
         if self._failed:
             raise self._failed[0]
 
-    def _write(self) -> None:
-        while (item := self._waiting.get()) is not None:
-            folder, manifest, written = item
-            try:
-                written.result()  # the index has jobs in their order
-                self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
-            except (OSError, sqlite3.Error) as error:
-                self._failed.append(error)
-                if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
-                    (folder / FINISHED).replace(folder / SET_ASIDE)
-            finally:
-                del self._added[0]
-                self._waiting.task_done()
+    def _insert(self, folder: Path, manifest: Manifest, written: Future[None]) -> None:
+        try:
+            written.result()
+            self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        except Exception as error:  # raised by `close`
+            self._failed.append(error)
+            if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                (folder / FINISHED).replace(folder / SET_ASIDE)
+        finally:
+            del self._added[0]
 
 
 def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:

@@ -130,7 +130,7 @@ def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     text = store.read_text(encoding="utf-8")
     begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
     assert text.count(begin) == text.count(end) == 1
-    store.write_text(text.replace(begin, "Future()").replace(end, "continue"), encoding="utf-8")
+    store.write_text(text.replace(begin, "Future()").replace(end, "return"), encoding="utf-8")
     before = toy.go()
     store.write_text(text, encoding="utf-8")
     toy.kill_server()

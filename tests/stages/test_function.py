@@ -50,13 +50,6 @@ def test_parameters_are_fields() -> None:
     assert (kind.__name__, kind.__doc__, kind.__module__) == ("everything", "What it says.", __name__)
 
 
-def test_units_and_function_share_their_parameters() -> None:
-    kind = stage_of_function(power, squares)
-    assert issubclass(kind, UnitsStage)
-    assert fields_of(kind).options == {"count": REQUIRED, "twice": False, "exponent": 2.0}
-    assert kind.unit_fields == ("exponent",)
-
-
 def opened(
     function: Callable[..., Any], units: Callable[..., Any], allow_empty: bool = False, **options: Any
 ) -> UnitsStage:

@@ -76,12 +76,6 @@ def test_where_facts_are_shown_an_object_is_its_repr(tmp_path: Path) -> None:
     assert facts_as_json(found.record) == {"n": 1, "model": "LinearRegression()"}
 
 
-def test_plain_facts_are_no_objects(tmp_path: Path) -> None:
-    found = left(tmp_path / "main-1", {"n": 1, "days": {1: 0.5}, "names": {"a", "b"}})
-    assert "objects" not in found.record
-    assert [each.name for each in found.path.iterdir()] == [RECORD]
-
-
 def test_a_long_repr_is_cut_and_has_no_addresses(tmp_path: Path) -> None:
     class_of = np.array([object()] * 1000, dtype=object)
     text = left(tmp_path / "main-1", {"x": class_of}).record["objects"]["x"]["text"]

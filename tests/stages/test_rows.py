@@ -61,13 +61,6 @@ def test_all_comes_back(values: dict[str, Any]) -> None:
         np.testing.assert_array_equal(kept, wanted)
 
 
-def test_a_table_comes_back() -> None:
-    table = pd.DataFrame({"x": [1.5, 2.5], "s": ["a", "b"]})
-    found = unpack(pack({"t": table, "n": 3}, "unit"))
-    pd.testing.assert_frame_equal(found["t"], table)  # type: ignore[arg-type]
-    assert found["n"] == 3
-
-
 @pytest.mark.parametrize(
     "given_",
     [
@@ -128,10 +121,6 @@ def test_what_differs_between_units_is_refused_and_the_unit_named(
     with pytest.raises(InputError, match=f"units of fit give {said}") as caught:
         put(*units)
     assert "u1" in str(caught.value) or "unit u0" in str(caught.value)
-
-
-def test_no_units_give_nothing() -> None:
-    assert stacked([], [], "fit") == ({}, {}, {})
 
 
 def test_rows_are_found_by_their_keys(tmp_path: Path) -> None:

@@ -27,6 +27,12 @@ from shortloop.stages.tables import (
 )
 
 
+@pytest.fixture(autouse=True)
+def in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are written into the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 class Kind(enum.Enum):
     A = "a"
 
@@ -146,10 +152,7 @@ FRAMES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_frame_comes_back_as_it_was_or_is_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_frame_comes_back_as_it_was_or_is_refused(name: str, tmp_path: Path) -> None:
     was = FRAMES[name]
     is_polars = isinstance(was, pl.DataFrame)
     for again in (
@@ -188,8 +191,7 @@ OFTEN = [
 
 
 @pytest.mark.parametrize("name", OFTEN)
-def test_what_frames_often_hold_is_kept(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_frames_often_hold_is_kept(name: str) -> None:
     described = save_table("t", FRAMES[name])
     assert (described["rows"], [*described["columns"]]) == (len(FRAMES[name]), [*FRAMES[name].columns])
 
@@ -200,10 +202,7 @@ def test_an_index_of_a_unit_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize("values", [[1, "a"], [{1}, {2}], [[1], [2]], [object(), object()]])
-def test_what_parquet_cannot_hold_is_refused(
-    values: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_parquet_cannot_hold_is_refused(values: list[Any]) -> None:
     table = pd.DataFrame({"x": pd.Series(values, dtype=object)})
     with pytest.raises(InputError, match="cannot be kept as a Parquet file") as caught:
         save_table("odd", table)
@@ -212,8 +211,7 @@ def test_what_parquet_cannot_hold_is_refused(
         to_bytes(table, "odd")
 
 
-def test_the_same_table_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
     for table in (FRAMES["texts"], pl.DataFrame({"x": [1.0], "s": ["a"]})):
         save_table("a", table)
         save_table("b", table)

@@ -11,7 +11,8 @@ from jobs_project import empty_project
 
 from shortloop.exax import listener
 from shortloop.exax.listener import slices_now
-from shortloop.store.setup import Slices, holds_slices, setup_of, sources_of, wanted
+from shortloop.stages.results import sources_of
+from shortloop.store.setup import Slices, holds_slices, setup_of, wanted
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{", "\0"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -83,13 +82,6 @@ def test_what_is_no_job_id_is_said_so(job: Path, wrong: str) -> None:
     assert caught.value.expected == "main-NUMBER or other-NUMBER"
 
 
-@pytest.mark.parametrize("wrong", ["main-4", "main-03", "other-3", "main-99999999999999999999"])
-def test_a_job_that_is_not_there_is_said_so(job: Path, wrong: str) -> None:
-    with pytest.raises(InputError, match="no such job") as caught:
-        load(wrong)
-    assert caught.value.found == wrong
-
-
 @pytest.mark.parametrize("left", [(), ("record.json",)])
 def test_a_job_that_did_not_finish_is_refused(
     job: Path, monkeypatch: pytest.MonkeyPatch, left: tuple[str, ...]
@@ -140,19 +132,6 @@ def test_facts_and_options_are_copies(job: Path) -> None:
     result.facts["new"] = result.options["new"] = 1
     assert "new" not in result.facts
     assert "new" not in result.options
-
-
-def test_without_a_configuration_the_message_says_where_to_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from shortloop.project import project as room
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [])
-    monkeypatch.setattr(room, "__file__", str(tmp_path / "lib" / "shortloop" / "project" / "project.py"))
-    with pytest.raises(InputError, match=r"no accelerator\.conf") as caught:
-        load("main-3")
-    assert caught.value.file == str(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["slices: many\n", "slices: 2\n", "nonsense: 3\n"])

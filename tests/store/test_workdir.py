@@ -35,14 +35,6 @@ def test_a_project_has_a_name_in_its_workdir(project: Path, workdir: str, name: 
     assert project_at(folder, project_name(folder)) == project
 
 
-def test_links_make_no_other_project(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = project_name(project / "workdirs/main")
-    (tmp_path / "link").symlink_to(project)
-    monkeypatch.chdir(tmp_path / "link")
-    assert project_name(project / "workdirs/main") == name
-    assert project_name(tmp_path / "link/workdirs/main") == name
-
-
 def test_a_workdir_that_is_a_link_out_of_the_project_is_not_inside(project: Path, tmp_path: Path) -> None:
     (tmp_path / "large-disk").mkdir()
     (project / "workdirs").symlink_to(tmp_path / "large-disk")

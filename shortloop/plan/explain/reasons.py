@@ -29,8 +29,9 @@ from shortloop.plan.explain.differences import (
 )
 from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
+from shortloop.stages.results import sources_of
 from shortloop.store.manifest import Manifest
-from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
 
 NEW = "new"  # reason of a job whose place was empty before

@@ -29,7 +29,7 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo
 from pydantic_core import PydanticKnownError
 
-from shortloop.base.entry_points import called, entry_point, entry_points, load_entry_point, package_of
+from shortloop.base.entry_points import called, entry_point, entry_points, load_entry_point
 from shortloop.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,28 +158,21 @@ class Tagged(Settings):
             return None
 
         def is_right(found: object) -> bool:
-            return isinstance(found, type) and issubclass(found, cls) and tag_of(found) == name
+            is_kind = isinstance(found, type) and issubclass(found, cls) and tag_of(found) == name
+            return is_kind and not found.__abstractmethods__  # type: ignore[attr-defined]
 
-        problem = f"an entry point of {cls.group} cannot be used"
+        methods = ", ".join(sorted(cls.__abstractmethods__))
         expected = f"a class below {cls.__module__}.{cls.__name__} whose {cls.tag} is {name!r}"
+        expected += f", with the methods {methods}" if methods else ""
+        problem = f"an entry point of {cls.group} cannot be used"
         record: type[Self] = load_entry_point(point, is_right, problem, expected)
-        if record.__abstractmethods__:
-            raise InputError(
-                problem,
-                field=f"{point.name} = {point.value}",
-                found=f"{record.__name__}, of the package {package_of(point, 'Version')}",
-                expected=f"a class with the methods {', '.join(sorted(record.__abstractmethods__))}",
-                hint=f"add them there, or uninstall {package_of(point)}",
-            )
         return record
 
     def modules(self) -> list[str]:
         """Modules that are imported by name when the record is used, for the key of a job."""
         own, base = type(self).__module__, self.base()
-        above = [
-            each.__module__ for each in type(self).__mro__ if issubclass(each, base) and each is not base
-        ]
-        return [*dict.fromkeys([own, *(each for each in above if not each.startswith(f"{PACKAGE}."))])]
+        modules = [each.__module__ for each in type(self).__mro__ if issubclass(each, base) and each != base]
+        return [*dict.fromkeys([own, *(each for each in modules if not each.startswith(f"{PACKAGE}."))])]
 
     @classmethod
     def __get_pydantic_core_schema__(

@@ -18,7 +18,7 @@ from shortloop.stages.tables import PANDAS, POLARS, load, read_table
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-    from shortloop.stages.tables import DescribedTable, Table
+    from shortloop.stages.tables import Table
 
 
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
@@ -29,9 +29,9 @@ Value = TypeVar("Value")
 class ResultsByName(Mapping[str, Value]):
     """Results of a job by name, each read when it is asked for."""
 
-    def __init__(self, folder: Path, described: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, described: Mapping[str, Mapping[str, object]]) -> None:
         self._folder = folder
-        self._described = described
+        self._described: Mapping[str, Any] = described
 
     def __getitem__(self, name: str) -> Value:
         if name not in self._described:
@@ -59,12 +59,11 @@ class Arrays(ResultsByName["np.ndarray"]):
 
     def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
         super().__init__(folder, described)
-        self._outside = {name: each["outside"] for name, each in described.items() if "outside" in each}
         self._files = files
 
     def _read(self, name: str) -> np.ndarray:
-        if name in self._outside:
-            return _map_outside(self._outside[name], f"{self._folder.name}, {name}", self._files)
+        if outside := self._described[name].get("outside"):
+            return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
         # A view: its shape and type may be set without a change to what others are given.
         return _mapped(*_file_version(f"{self._folder}/{name}.npy")).view()
 
@@ -72,21 +71,19 @@ class Arrays(ResultsByName["np.ndarray"]):
 class Tables(ResultsByName["Table"]):
     """The tables of a job by name, as frames of the library that wrote them."""
 
-    def __init__(self, folder: Path, described: Mapping[str, DescribedTable]) -> None:
-        super().__init__(folder, described)
-        self._tables = described
-        self._kept: KeptFrames | None = None
+    _kept: KeptFrames | None = None
 
     def keep(self, kept: KeptFrames) -> None:
         """Read each table once from now on: many units ask for the same."""
         self._kept = kept
 
     def _read(self, name: str) -> Table:
-        file, described = f"{self._folder}/{name}.parquet", self._tables[name]
+        file, described = self._folder / f"{name}.parquet", self._described[name]
         if self._kept is None:
-            return read_table(Path(file), described)
-        key = _file_version(file)
-        return self._kept.get(key, described["library"], lambda: read_table(Path(file), described))
+            return read_table(file, described)
+        return self._kept.get(
+            _file_version(str(file)), described["library"], lambda: read_table(file, described)
+        )
 
 
 def _file_version(file: str) -> tuple[str, int, int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pickle
 import pwd
@@ -44,13 +45,9 @@ def packed(value: object, name: str, what: str) -> Pickled:
     data, modules = pickled(value, name, what)
     tops = sorted({module.partition(".")[0] for module in modules} - {__name__.partition(".")[0]})
     versions = {top: found for top in tops if (found := _version(top))}
-    described: DescribedObject = {
-        "type": _kind(value),
-        "text": _text(value),
-        "modules": modules,
-        "versions": versions,
-    }
-    return Pickled(data, described)
+    return Pickled(
+        data, {"type": _kind(value), "text": _text(value), "modules": modules, "versions": versions}
+    )
 
 
 def in_one_file(column: Sequence[Pickled]) -> Pickled:
@@ -80,13 +77,10 @@ class Objects(ResultsByName[object]):
         allow: Callable[[Path], None],
     ) -> None:
         super().__init__(folder, described)
-        self._objects = described
-        self._units = units
-        self._allow = allow
+        self._units, self._allow = units, allow
 
-    def __getitem__(self, name: str) -> object:
-        described = self._objects[name]
-        file = self._folder / f"{name}{OBJECT}"
+    def _read(self, name: str) -> object:
+        described, file = self._described[name], self._folder / f"{name}{OBJECT}"
 
         def read(start: int = 0, size: int = -1) -> object:
             self._allow(file)
@@ -101,13 +95,9 @@ class _UnitObjects(Mapping[object, object]):
     def __init__(
         self, units: Sequence[object], sizes: Sequence[int], read: Callable[[int, int], object]
     ) -> None:
-        self._units = units
-        self._places: dict[str, tuple[int, int]] = {}
-        start = 0
-        for unit, size in zip(units, sizes, strict=True):
-            self._places[repr(unit)] = start, size  # 1 and True are two units
-            start += size
-        self._read = read
+        self._units, self._read = units, read
+        places = zip(itertools.accumulate(sizes, initial=0), sizes)
+        self._places = dict(zip(map(repr, units), places, strict=True))  # 1 and True are two units
 
     def __getitem__(self, unit: object) -> object:
         place = self._places.get(repr(_plain(unit)))

@@ -190,8 +190,7 @@ def unit_frame(units: Sequence[Plain], columns: Mapping[str, np.ndarray]) -> pd.
         index = pandas.MultiIndex.from_tuples(names)
     else:
         index = pandas.Index(names, name=UNIT, tupleize_cols=False)
-    frame: pd.DataFrame = pandas.DataFrame(dict(columns), index=index)
-    return frame
+    return cast("pd.DataFrame", pandas.DataFrame(dict(columns), index=index))
 
 
 def libraries_of_tables() -> list[str]:
@@ -281,7 +280,7 @@ def _restore(frame: pd.DataFrame, file: Path, more: Restored) -> None:
         column, number = given.iloc[:, int(place)], int(place)
         if name == "object" != str(column.dtype):
             _put_objects(frame, number, load("pyarrow.parquet").read_table(file).column(number))
-        elif str(column.dtype) != name:
+        else:
             given.isetitem(number, column.astype(name))
     for place, (name, values, is_ordered) in more.get("categories", {}).items():
         kept = np.array(values, "i8").view(name) if name[:2] in ("da", "ti") else np.array(values, name)

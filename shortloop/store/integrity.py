@@ -49,20 +49,15 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
     for name, known in manifest.files.items():
         if files[name] != known:
             return f"{name} was altered"
-    return _added_result(folder, manifest) or _forged(folder, manifest, files)
+    for name in added_files(folder, manifest):  # readers open files by name, and would take it for a result
+        if name == RECORD or name.endswith(READ_BY_NAME):
+            return f"has a result file that it did not write: {name}"
+    return _forged(folder, manifest, files)
 
 
 def added_files(folder: Path, manifest: Manifest) -> list[str]:
     """List files in a recorded job's folder that it did not write, except logs and dotfiles."""
     return [name for name in output_files(folder) if name not in manifest.files]
-
-
-def _added_result(folder: Path, manifest: Manifest) -> str | None:
-    """Readers of a job open files by name, and would take these for its results."""
-    for name in added_files(folder, manifest):
-        if name == RECORD or name.endswith(READ_BY_NAME):
-            return f"has a result file that it did not write: {name}"
-    return None
 
 
 def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
@@ -95,12 +90,8 @@ def _differ(given: Plain, noted: Plain) -> bool:
         if noted != given and [*map(canonical, noted)] == sorted({canonical(each) for each in given}):
             return False
         return len(given) > len(noted) or any(map(_differ, given, noted))
-    if (
-        isinstance(given, str)
-        and isinstance(noted, str)
-        and CONTENT.fullmatch(given)
-        and os.path.isabs(noted)
-    ):
+    are_texts = isinstance(given, str) and isinstance(noted, str)
+    if are_texts and CONTENT.fullmatch(given) and os.path.isabs(noted):  # type: ignore[arg-type]
         return False  # a file that exax was given as a path
     alike = type(given) is type(noted) or {type(given), type(noted)} == {int, float}
     return alike and bool(given != noted)

@@ -104,21 +104,16 @@ def test_units_that_are_kept_are_named(project: Path, workdirs: dict[str, Path])
     assert tidy(workdirs) == ["main-7 (train S01) did not finish; 3 of 4 units are kept"]
 
 
-def test_a_build_script_is_left_alone(project: Path, workdirs: dict[str, Path]) -> None:
-    """It may be the one that runs now."""
-    folder = unfinished_job(project, "main-7", is_build=True)
-    assert tidy(workdirs) == []
-    assert (folder / "half.npy").exists()
-
-
-@pytest.mark.parametrize("marker", [SET_ASIDE, BROKEN, UNFINISHED, DELETED])
-def test_jobs_that_were_dealt_with_are_left_alone(
-    project: Path, workdirs: dict[str, Path], marker: str
+def test_build_scripts_and_jobs_that_were_dealt_with_are_left_alone(
+    project: Path, workdirs: dict[str, Path]
 ) -> None:
-    folder = unfinished_job(project, "main-7")
-    (folder / marker).touch()
+    """A build script may be the one that runs now."""
+    folders = [unfinished_job(project, "main-7", is_build=True)]
+    for number, marker in enumerate((SET_ASIDE, BROKEN, UNFINISHED, DELETED), 8):
+        folders.append(unfinished_job(project, f"main-{number}"))
+        (folders[-1] / marker).touch()
     assert tidy(workdirs) == []
-    assert (folder / "half.npy").exists()
+    assert all((folder / "half.npy").exists() for folder in folders)
 
 
 def test_a_job_whose_settings_are_broken_too(project: Path, workdirs: dict[str, Path]) -> None:

@@ -113,6 +113,14 @@ class Placed(Stage):
         return self.INDEX
 
 
+def keep(index: Any, values: Any, arrays: dict[str, np.ndarray], keep_file: Any = keep_file) -> None:
+    """Put the values of a unit where its index says."""
+    stage = Placed()
+    stage.INDEX = index
+    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+
+
 @pytest.mark.parametrize(
     ("index", "values", "a", "b"),
     [
@@ -130,11 +138,8 @@ class Placed(Stage):
 def test_a_unit_is_put_where_it_belongs(
     index: Index | Mapping[str, Index], values: dict[str, Any], a: list[list[int]], b: list[int]
 ) -> None:
-    stage = Placed()
-    stage.INDEX = index
-    stage.compute = lambda unit: values  # type: ignore[method-assign]
-    arrays = {name: np.zeros(out.shape, out.dtype) for name, out in stage.outputs().items()}
-    keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+    arrays = {name: np.zeros(out.shape, out.dtype) for name, out in Placed().outputs().items()}
+    keep(index, values, arrays)
     np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
     np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
 
@@ -156,12 +161,8 @@ def test_a_stage_that_lacks_what_it_needs_says_so() -> None:
 
 
 def test_bytes_become_files() -> None:
-    stage = Placed()
-    stage.INDEX = {"b": 0}
-    stage.compute = lambda unit: {"figures/1.svg": b"<svg/>", "b": True}  # type: ignore[method-assign]
-    arrays = {"b": np.zeros(4, bool)}
-    files: dict[str, bytes] = {}
-    keep_unit(stage, 0, compute_unit(stage, 0), arrays, files.__setitem__)
+    arrays, files = {"b": np.zeros(4, bool)}, dict[str, bytes]()
+    keep({"b": 0}, {"figures/1.svg": b"<svg/>", "b": True}, arrays, files.__setitem__)
     assert files == {"figures/1.svg": b"<svg/>"}
     assert arrays["b"].tolist() == [True, False, False, False]
 
@@ -182,12 +183,10 @@ def test_bytes_become_files() -> None:
     ],
 )
 def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
-    stage = Placed()
-    stage.INDEX = dict.fromkeys(values, 0) if values and "c" not in values else 0
-    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    index = dict.fromkeys(values, 0) if values and "c" not in values else 0
     arrays = {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}
     with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
-        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+        keep(index, values, arrays)
     assert not arrays["a"].any()
 
 
@@ -210,16 +209,13 @@ def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
     ],
 )
 def test_values_are_kept_as_they_are_or_refused(dtype: str, value: Any, is_held: bool) -> None:
-    stage = Placed()
-    stage.INDEX = {"a": 0}
-    stage.compute = lambda unit: {"a": value}  # type: ignore[method-assign]
     arrays = {"a": np.zeros(1, dtype)}
     if is_held:
-        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+        keep({"a": 0}, {"a": value}, arrays)
         np.testing.assert_array_equal(arrays["a"][0], np.asarray(value).astype(dtype))
     else:
         with pytest.raises(ValueError, match=r"values that .* cannot hold"):
-            keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+            keep({"a": 0}, {"a": value}, arrays)
 
 
 class Twice(Placed):

@@ -7,6 +7,7 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from shortloop.stages.results import open_result
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
 from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.stages.tables import save_table
-from shortloop.stages.task import Task, costs_of, folder_kept
+from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import Pool
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def computed(stage: Stage, unit: int) -> Any:
     """Compute a unit of any stage, in whatever process."""
 
     def compute() -> Mapping[str, ArrayLike | bytes] | bytes:
-        with folder_kept():
+        with chdir("."):
             try:
                 is_row = isinstance(stage, CollectingStage)
                 return compute_row(stage, unit) if is_row else compute_unit(stage, unit)
@@ -121,7 +122,7 @@ def write_output(
     The current folder has the arrays that the units filled already.
     """
     kind = type(stage).__name__
-    with folder_kept():
+    with chdir("."):
         errors = None if failures is None else failures.errors
         finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows], errors))
     if not isinstance(finished, Finished):

@@ -10,12 +10,11 @@ import inspect
 import json
 import math
 import operator
-import os
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -278,45 +277,35 @@ def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: No
     for name, value in values.items():
         setattr(stage, name, value)
     if task.before is not None and stage.grows:
-        before = open_result(task.before, task.where).facts[stage.grows]
-        stage.have = min(cast("int", task.options[stage.grows]), int(before))
+        rows = open_result(task.before, task.where).facts[stage.grows]
+        stage.have = min(cast("int", task.options[stage.grows]), int(rows))
     if not isinstance(stage, CollectingStage):
-        with folder_kept():
+        with chdir("."):  # code of a stage may change the folder
             stage.open()
         return stage
-    given = References(files_in([values[name] for name in fields.options]), lambda: _inputs(task))
+
+    def inputs() -> str:
+        """Everything that the job is made from, the same on all machines."""
+        jobs = [open_result(each, task.where) for each in folders_of(task)]
+        made = [[each.job, each.setup.get("starttime")] for each in jobs]
+        return json.dumps([task.partition, dict(task.options), made, dict(task.datasets)], sort_keys=True)
+
+    given = References(files_in([values[name] for name in fields.options]), inputs)
     refer_to(given)
     before = state_of_process()
-    with folder_kept():
+    with chdir("."):
         stage.open()
     given.changed = changed(before, state_of_process())
     return stage
-
-
-def _inputs(task: Task) -> str:
-    """Everything that a job is made from, the same on all machines."""
-    jobs = [open_result(each, task.where) for each in folders_of(task)]
-    made = [[each.job, each.setup.get("starttime")] for each in jobs]
-    return json.dumps([task.partition, dict(task.options), made, dict(task.datasets)], sort_keys=True)
 
 
 def _single(folders: Folders) -> list[str]:
     return [folders] if isinstance(folders, str) else folders or []
 
 
-@contextmanager
-def folder_kept() -> Iterator[None]:
-    """Restore the current folder after code of a stage, which may change it."""
-    folder = os.getcwd()
-    try:
-        yield
-    finally:
-        os.chdir(folder)
-
-
 def costs_of(stage: Stage) -> list[float]:
     """Cost of each unit of a stage, in any measure."""
-    with folder_kept():
+    with chdir("."):
         units: Any = stage.units()
     is_list = hasattr(units, "__len__")  # to ask for `Sized` costs a fork more
     costs = [float(each) for each in units] if is_list else [1.0] * operator.index(units)

@@ -281,10 +281,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
     if wrong:
-        gone = {str(file): known[file] for file in wrong}
-        _fresh.setdefault(store, {}).update(
-            {name: None for name, entry in _read(store).items() if entry == gone.get(name)}
-        )
+        _fresh.setdefault(store, {}).update(dict.fromkeys(map(str, wrong)))
         keep_hashes()
     return sorted(wrong.items())
 

@@ -235,28 +235,31 @@ class StoredJob:
     content: str  # hash of the results
     seconds: float  # how long it took
     rejected: bool  # True if it rejected its input
-    has_tables: bool  # True if it left tables
-    harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
+    files: tuple[str, ...] = ()
     libraries: str = "{}"
-    partition: str | None = None  # partition; None: all of the data
-    incomplete: bool = False  # True if units failed, which the next run retries
-    modules: tuple[str, ...] = ()
+    partition: str | None = None  # None: all of the data
+    harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
         """Build the record of a job from its manifest."""
-        return cls(
-            manifest.job,
-            folder,
-            manifest.content,
-            manifest.seconds,
-            manifest.rejected,
-            manifest.has_tables,
-            libraries=manifest.parts.libraries_text,
-            partition=manifest.partition,
-            incomplete=FAILED_UNITS in manifest.files,
-            modules=modules_of_objects(folder, manifest.files),
-        )
+        what = manifest.content, manifest.seconds, manifest.rejected, (*manifest.files,)
+        return cls(manifest.job, folder, *what, manifest.parts.libraries_text, manifest.partition)
+
+    @property
+    def has_tables(self) -> bool:
+        """True if it left tables."""
+        return any(map(is_table_file, self.files))
+
+    @property
+    def incomplete(self) -> bool:
+        """True if units failed, which the next run retries."""
+        return FAILED_UNITS in self.files
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules that reading its objects imports."""
+        return modules_of_objects(self.path, self.files)
 
 
 def modules_of_objects(folder: Path, files: Iterable[str]) -> tuple[str, ...]:

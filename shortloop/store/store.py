@@ -42,7 +42,6 @@ from pathlib import Path
 from shortloop.keys.installed import differing
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.project.system_errors import if_writable
-from shortloop.stages.tables import is_table_file
 from shortloop.store.crash_repair import tidy
 from shortloop.store.index import Index, Purpose, Row
 from shortloop.store.integrity import Dependencies, damage, states_of
@@ -54,7 +53,6 @@ from shortloop.store.manifest import (
     StoredJob,
     is_outdated,
     manifest_problem,
-    modules_of_objects,
     read_manifest,
     write_manifest,
 )
@@ -218,7 +216,11 @@ class Store:
             is_unchanged = states_of(folder, names) == row.states != []
         except OSError:
             is_unchanged = False
-        found = self._as_indexed(folder, row, names) if is_unchanged else self._verified(folder, row)
+        if is_unchanged:
+            what = row.content, row.seconds, row.rejected, (*names,), row.libraries, row.partition
+            found: StoredJob | None = StoredJob(row.job, folder, *what)
+        else:
+            found = self._verified(folder, row)
         if found is None or not self.slices.are_as_now(folder, row.key, names):
             return None
         if broken := self._dependencies.broken(folder, names):
@@ -226,20 +228,6 @@ class Store:
             return None
         self._dependencies.note(found.job, found.content)
         return found
-
-    def _as_indexed(self, folder: Path, row: Row, names: list[str]) -> StoredJob:
-        return StoredJob(
-            row.job,
-            folder,
-            row.content,
-            row.seconds,
-            row.rejected,
-            any(map(is_table_file, names)),
-            libraries=row.libraries,
-            partition=row.partition,
-            incomplete=row.is_incomplete,
-            modules=modules_of_objects(folder, names),
-        )
 
     def _current(self, row: Row) -> StoredJob | None:
         """Check a job if its libraries are as they were, except for changes declared harmless."""

@@ -52,15 +52,15 @@ def as_given(plain: Plain, types: Plain) -> object:
     name, below = cast("tuple[str, Any]", types)
     if name in SEQUENCES:
         if not below:
-            return SEQUENCES[name](as_given(given, None))
+            return SEQUENCES[name](cast("Any", as_given(given, None)))
         every = below.get("")  # if all have the same type
         return SEQUENCES[name](as_given(each, every or below.get(str(at))) for at, each in enumerate(given))
     if name in MAPPINGS:
         return MAPPINGS[name]({key: as_given(each, below.get(key)) for key, each in given.items()})
     if name in SETS:
-        return SETS[name](as_given(given, below))
+        return SETS[name](cast("Any", as_given(given, below)))
     if name.endswith(PAIRS):
-        return MAPPINGS[name.removesuffix(PAIRS)](as_given(given, below))
+        return MAPPINGS[name.removesuffix(PAIRS)](cast("Any", as_given(given, below)))
     if name in _readers():
         return _readers()[name](given)
     if name == "float":

@@ -263,7 +263,7 @@ def _said(parameter: inspect.Parameter) -> str:
 
 def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
     listed = units.items() if isinstance(units, Mapping) else units
-    pairs = [*listed] if isinstance(listed, Iterable) else [None]
+    pairs: list[Any] = [*listed] if isinstance(listed, Iterable) else [None]
     if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
         raise InputError(
             f"the units of {stage} are not pairs of a name and what the unit reads",

@@ -90,9 +90,8 @@ def _differ(given: Plain, noted: Plain) -> bool:
         if noted != given and [*map(canonical, noted)] == sorted({canonical(each) for each in given}):
             return False
         return len(given) > len(noted) or any(map(_differ, given, noted))
-    are_texts = isinstance(given, str) and isinstance(noted, str)
-    if are_texts and CONTENT.fullmatch(given) and os.path.isabs(noted):  # type: ignore[arg-type]
-        return False  # a file that exax was given as a path
+    if isinstance(given, str) and isinstance(noted, str) and CONTENT.fullmatch(given):
+        return given != noted and not os.path.isabs(noted)  # exax may be given the path of a file
     alike = type(given) is type(noted) or {type(given), type(noted)} == {int, float}
     return alike and bool(given != noted)
 

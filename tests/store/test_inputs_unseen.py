@@ -71,12 +71,6 @@ def test_a_file_that_was_changed_through_a_map(files: list[Path], monkeypatch: p
         assert changed_unseen() == []
 
 
-def test_files_as_they_were(files: list[Path]) -> None:
-    contents = register(files)
-    assert changed_unseen() == []
-    assert known_content(files) == contents
-
-
 def test_files_that_changed_a_moment_ago(project: Path) -> None:
     """They may change again and look the same, so that nothing is kept to compare them with."""
     young = [project / "a.csv", project / "b.csv"]
@@ -308,10 +302,3 @@ def test_names_alone_say_nothing(database: Path) -> None:
     database.write_bytes(b"no database")
     database.with_name(f"{database.name}-wal").write_bytes(b"of somebody else")
     content_of([database])
-
-
-def test_a_folder_is_no_database(database: Path) -> None:
-    database.mkdir()
-    database.with_name(f"{database.name}-wal").write_bytes(b"of somebody else")
-    with pytest.raises(InputError, match="Is a directory"):
-        content_of([database])

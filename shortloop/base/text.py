@@ -65,7 +65,7 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def print_any_letter() -> None:
+def substitute_unencodable() -> None:
     """Let stdout and stderr substitute characters they cannot encode: similar ones, else ``\\xb5``."""
     codecs.register_error(_NAME, _alike)
     # exax has put an object of its own before each, in `fh`.

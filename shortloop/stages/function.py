@@ -24,7 +24,7 @@ from shortloop.stages.records import check_array_name, check_file_name
 from shortloop.stages.results import Result
 from shortloop.stages.rows import stacked, unpack
 from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage, Values
-from shortloop.stages.tables import is_table, numbered_anew
+from shortloop.stages.tables import is_table, reset_row_numbers
 from shortloop.stages.task import fields_of
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ class FunctionStage(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Call the function."""
         function = type(self).function
-        return sorted_out(function(**self._values(_fields(function))), type(self).__name__)
+        return sort_results(function(**self._values(_fields(function))), type(self).__name__)
 
     def _values(self, fields: Iterable[str]) -> dict[str, object]:
         return {name: getattr(self, name) for name in fields}
 
 
-def sorted_out(given: object, what: str) -> Finished:
+def sort_results(given: object, what: str) -> Finished:
     """Sort the return value of a stage function into arrays, tables, figures, files and facts."""
     import numpy as np
 
@@ -155,7 +155,7 @@ class UnitsStage(CollectingStage, FunctionStage):
                 hint=f"have {kind.units_of.__name__} give each unit a name of its own",
             )
 
-        reads = [numbered_anew(data) for _, data in pairs]
+        reads = [reset_row_numbers(data) for _, data in pairs]
         costs = [float(len(data)) if isinstance(data, Sized) else 1.0 for data in reads]
         return FoundUnits(names, costs, reads)
 

@@ -180,11 +180,11 @@ def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memm
     from numpy.lib.format import open_memmap
 
     array = open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
-    take_space(Path(f"{name}.npy"))
+    reserve_space(Path(f"{name}.npy"))
     return array
 
 
-def take_space(file: Path) -> None:
+def reserve_space(file: Path) -> None:
     """Reserve the disk space of a file of its final size that will be written through a memory map.
 
     Without that, a process that writes while the disk is full is killed, and can say nothing.

@@ -135,7 +135,7 @@ def to_bytes(table: Table, what: str) -> bytes:
         raise _unwritable(what, error) from None
     data = stream.getvalue()
     if not _is_simple(table, library, keeps_categories=True):
-        _check_same(what, cast("Table", numbered_anew(table)), library, lambda: from_bytes(data, library))
+        _check_same(what, cast("Table", reset_row_numbers(table)), library, lambda: from_bytes(data, library))
     return data
 
 
@@ -172,7 +172,7 @@ def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table
     return whole
 
 
-def numbered_anew(value: object) -> object:
+def reset_row_numbers(value: object) -> object:
     """Data of a unit, without row numbers of the larger table that it is from."""
     if library_of(value) != PANDAS:
         return value

@@ -12,7 +12,7 @@ import pytest
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.function import UnitsStage, sorted_out, stage_of_function
+from shortloop.stages.function import UnitsStage, sort_results, stage_of_function
 from shortloop.stages.inputs import File
 from shortloop.stages.output import compute_row, computed, write_output
 from shortloop.stages.results import open_result
@@ -237,7 +237,7 @@ def test_units_that_are_none_are_refused(units: Callable[..., Any], said: str) -
 )
 def test_what_a_function_may_not_return(given: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        sorted_out(given, "fit")
+        sort_results(given, "fit")
 
 
 def no_type(rows, formula): ...  # type: ignore[no-untyped-def]

@@ -19,8 +19,8 @@ from shortloop.base.errors import InputError
 from shortloop.stages.tables import (
     from_bytes,
     joined,
-    numbered_anew,
     read_table,
+    reset_row_numbers,
     save_table,
     to_bytes,
     unit_frame,
@@ -231,7 +231,7 @@ def test_tables_of_units_are_joined() -> None:
 
 def test_rows_of_a_unit_are_numbered_anew_unless_their_index_has_a_name() -> None:
     frame = pd.DataFrame({"x": [1, 2]}, index=[7, 8])
-    assert numbered_anew(frame).index.to_list() == [0, 1]  # type: ignore[attr-defined]
+    assert reset_row_numbers(frame).index.to_list() == [0, 1]  # type: ignore[attr-defined]
     assert frame.index.to_list() == [7, 8]
     for other in (
         frame.rename_axis("k"),
@@ -240,7 +240,7 @@ def test_rows_of_a_unit_are_numbered_anew_unless_their_index_has_a_name() -> Non
         frame["x"],
         5,
     ):
-        assert numbered_anew(other) is other
+        assert reset_row_numbers(other) is other
 
 
 def test_a_frame_of_units() -> None:

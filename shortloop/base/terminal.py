@@ -100,7 +100,7 @@ def table_lines(
     """
     cells = [tuple(columns), *map(tuple, rows)]
     aligned = {place for place, name in enumerate(columns) if name in right}
-    wrapped_place = columns.index(wrap) if wrap and width is not None else None
+    wrapped_place = columns.index(wrap) if wrap and width is not None else -1
     widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     beside, moved = [*range(len(widths))], list[int]()
     if width is not None:

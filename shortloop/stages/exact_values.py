@@ -197,7 +197,7 @@ def _is_same(given: Any, kept: Any) -> bool:
 
     if isinstance(given, list | tuple):
         kinds = set(map(type, given))
-        is_exact = len(kinds) == 1 and kept.dtype.kind in EXACT.get(*kinds, "")
+        is_exact = len(kinds) == 1 and kept.dtype.kind in EXACT.get(kinds.pop(), "")
         return is_exact or all(map(_is_same, given, kept))
     if type(given) in (np.ndarray, np.memmap):
         return given.dtype == kept.dtype or all(map(_is_same, given.ravel(), kept.ravel()))

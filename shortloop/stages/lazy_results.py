@@ -129,7 +129,9 @@ class KeptFrames:
 
     def get(self, key: Hashable, library: str, read: Callable[[], Table]) -> Table:
         """Copy a frame, which is read if it is not kept."""
-        self._kept[key] = self._kept.pop(key, None) or _copies_of(read(), library)
+        if key not in self._kept:
+            self._kept[key] = _copies_of(read(), library)
+        self._kept.move_to_end(key)
         copy, size = self._kept[key]
         while len(self._kept) > 1 and sum(each[1] for each in self._kept.values()) - size > KEPT:
             self._kept.popitem(last=False)

@@ -94,8 +94,9 @@ def computed(stage: Stage, unit: int) -> Any:
     def compute() -> Mapping[str, ArrayLike | bytes] | bytes:
         with chdir("."):
             try:
-                is_row = isinstance(stage, CollectingStage)
-                return compute_row(stage, unit) if is_row else compute_unit(stage, unit)
+                if isinstance(stage, CollectingStage):
+                    return compute_row(stage, unit)
+                return compute_unit(stage, unit)
             except BaseException as error:  # also `SystemExit`, and a panic of a library written in Rust
                 name = stage.unit_name(unit)
                 if name not in message_of(error):

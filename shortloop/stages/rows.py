@@ -83,7 +83,7 @@ def unpack(row: bytes) -> Row:
         data = row[end : end + length]
         end += length
         if isinstance(kind, dict):
-            values[name] = Pickled(data, kind)
+            values[name] = Pickled(data, cast("DescribedObject", kind))
         elif shape is None:
             values[name] = from_bytes(data, kind)
         else:

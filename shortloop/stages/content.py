@@ -120,7 +120,8 @@ class Hasher:
     def add_array(self, array: np.ndarray) -> None:
         """Add an array."""
         dtype = array.dtype
-        name = dtype.str if dtype.isbuiltin == 1 else repr(dtype)  # which takes longer
+        # Equal types may differ in `isbuiltin`; `repr` takes longer.
+        name = dtype.str if dtype.kind in "biufcmMUS" else repr(dtype)
         self.add_parts("array", [name, array.shape])
         if dtype.hasobject:
             self.add(array.ravel().tolist())

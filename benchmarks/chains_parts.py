@@ -42,7 +42,7 @@ from shortloop.exax import client
 from shortloop.plan.planner import Lookup
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request
-from shortloop.store import stored_job
+from shortloop.store import store
 from shortloop.store.index import Index
 
 spent = defaultdict(float)
@@ -76,7 +76,7 @@ timed(Lookup, "reason", "look-up")
 timed(client, "build", "fork")
 timed(build_job, "evidence_of", "evidence")
 timed(build_job, "_manifest", "seal")
-timed(stored_job, "write_manifest", "manifest, in the background")
+timed(store, "write_manifest", "manifest, in the background")
 timed(os, "fsync", "fsync, in the background")
 timed(Index, "insert", "index, in the background")
 

@@ -12,25 +12,6 @@ import sys
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = [
-    "CollectingStage",
-    "File",
-    "Finished",
-    "InputError",
-    "Job",
-    "Out",
-    "Outputs",
-    "Settings",
-    "Stage",
-    "Values",
-    "load",
-    "pipeline",
-    "read_study",
-    "run_pipeline",
-    "seed_for",
-    "stage",
-]
-
 # Looked up on first use, so that importing the package costs nothing (and keys of jobs
 # see only the modules that a method really uses).
 _PUBLIC = {
@@ -44,13 +25,14 @@ _PUBLIC = {
     "Settings": "shortloop.settings.base",
     "Stage": "shortloop.stages.stage",
     "Values": "shortloop.stages.stage",
-    "load": "shortloop.store.lookup",
+    "load": "shortloop.store.loaded",
     "pipeline": "shortloop.script",
     "read_study": "shortloop.eeg.study.load",
     "run_pipeline": "shortloop.run.executor",
     "seed_for": "shortloop.base.seeds",
     "stage": "shortloop.exax.declare",
 }
+__all__ = list(_PUBLIC)
 
 # numba's own way takes machine code of one file for valid when another has changed that it was made of.
 os.environ.setdefault(

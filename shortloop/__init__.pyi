@@ -15,7 +15,7 @@ from shortloop.stages.stage import Out as Out
 from shortloop.stages.stage import Outputs as Outputs
 from shortloop.stages.stage import Stage as Stage
 from shortloop.stages.stage import Values as Values
-from shortloop.store.lookup import load as load
+from shortloop.store.loaded import load as load
 
 _PUBLIC: dict[str, str]
 __version__: str

@@ -8,6 +8,7 @@ points of the group ``shortloop.analyses``, e.g. ``frames = shortloop.frames.com
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,6 @@ from shortloop.base.extras import is_installed
 from shortloop.settings.paths import STUDY_VARIABLE
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from matplotlib.figure import Figure
     from typer import Typer
 
@@ -99,8 +98,7 @@ class SettingsKind:
 
     def fields(self) -> type[StudySettings]:
         """The class of the settings."""
-        module, _, name = self.record.rpartition(".")
-        found: type[StudySettings] = getattr(importlib.import_module(module), name)
+        found: type[StudySettings] = pkgutil.resolve_name(self.record)
         return found
 
     def check(self, file: Path) -> str:
@@ -156,24 +154,18 @@ def find_analyses() -> dict[str, Analysis]:
     for each in entry_points(GROUP):
         if package_of(each) == PACKAGE and not (folder / each.module.split(".")[1]).is_dir():
             continue  # this copy of the package lacks it
-        found[each.name] = _checked(each, found)
-    return dict(sorted(found.items()))
-
-
-def _checked(each: EntryPoint, others: Mapping[str, Analysis]) -> Analysis:
-    """The analysis of an entry point, whose name becomes an option."""
-    if each.name in others or not re.fullmatch(r"[a-z][a-z0-9_-]*", each.name):
-        raise InputError(
-            "an entry point cannot be an analysis of this name",
-            field=f"{each.name} = {each.value}",
-            found=f"{each.name}, of the package {package_of(each, 'Version')}",
-            expected=f"lower-case letters, digits, - and _, and none of {', '.join(sorted(others))}",
-            hint=f"rename it there, or uninstall {package_of(each)}",
+        if each.name in found or not re.fullmatch(r"[a-z][a-z0-9_-]*", each.name):  # it becomes an option
+            raise InputError(
+                "an entry point cannot be an analysis of this name",
+                field=f"{each.name} = {each.value}",
+                found=f"{each.name}, of the package {package_of(each, 'Version')}",
+                expected=f"lower-case letters, digits, - and _, and none of {', '.join(sorted(found))}",
+                hint=f"rename it there, or uninstall {package_of(each)}",
+            )
+        found[each.name] = load_entry_point(
+            each,
+            lambda given: isinstance(given, Analysis),
+            "an entry point is not an analysis",
+            "shortloop.analyses.Analysis",
         )
-    analysis: Analysis = load_entry_point(
-        each,
-        lambda found: isinstance(found, Analysis),
-        "an entry point is not an analysis",
-        "shortloop.analyses.Analysis",
-    )
-    return analysis
+    return dict(sorted(found.items()))

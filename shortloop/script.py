@@ -19,8 +19,7 @@ from shortloop.report.deliver import SUMMARY, copy_files, results_folder, run_su
 from shortloop.run.executor import run_pipeline
 from shortloop.run.termination import print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
-from shortloop.store.loaded import facts_as_json
-from shortloop.store.lookup import open_any
+from shortloop.store.loaded import facts_as_json, open_any
 
 if TYPE_CHECKING:  # most scripts have no settings
     from pydantic import BaseModel

@@ -197,10 +197,9 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/notebook/building.py",
         "shortloop/plan/signature.py",
         "shortloop/panel/models/statsmodels.py",
-        "shortloop/settings/record_by_kind.py",
-        "shortloop/stages/fields.py",
-        "shortloop/stages/tables.py",
+        "shortloop/settings/base.py",
         "shortloop/stages/task.py",
+        "shortloop/stages/tables.py",
     }
 
 

@@ -60,6 +60,7 @@ MAY_SAY_ANY = {
     "shortloop/stages/records.py: Record.facts",  # what facts there are only the stage says
     "shortloop/stages/results.py: Result.facts",
     "shortloop/stages/results.py: Result.__getitem__",
+    "shortloop/stages/threads.py: found_pools",  # what threadpoolctl says of a pool
 }
 
 

@@ -49,11 +49,10 @@ from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
 from shortloop.frames.pipeline import FramesRun, read_frames
 from shortloop.panel.pipeline import PanelRun, read_panel
-from shortloop.stages.fields import fields_of
 from shortloop.stages.records import axes_of
 from shortloop.stages.results import open_result
 from shortloop.stages.stage import CollectingStage, Stage
-from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.stages.task import Task, costs_of, fields_of, open_stage
 from shortloop.store.loaded import LoadedJob
 
 SIMULATED = """\
@@ -123,52 +122,23 @@ STUDIES = {
     "subsampled": RETRAINED.replace("select", "subsample = true, select"),
 }
 
-# A small job of every stage, and more where a stage goes several ways: study, stage and kind of features.
+# A small job of every stage, and more where a stage goes several ways: by study, stage and kind of features.
+STAGES = {
+    "simulated": "import_epochs, check, amplitude, train amplitude, permute amplitude, group amplitude, "
+    "individual amplitude, patterns amplitude, evoked, report, ridge amplitude",
+    "applied": "power, apply power, permute power, individual power, intervals power, patterns power",
+    "lda": "apply amplitude, retrain amplitude",
+    "svm": "train amplitude, apply amplitude, retrain amplitude, individual amplitude, intervals amplitude, "
+    "patterns amplitude",
+    "bayes": "train amplitude, apply amplitude, retrain amplitude, patterns amplitude",
+    "mat": "import_features power",
+    "subsampled": "subsample amplitude, train amplitude",
+    "panel": "import_panel, panel_groups, panel_block, panel_fit, panel_results, panel_residuals, "
+    "panel_diagnostics, panel_report",
+    "frames": "frames_table, frames_truth, frames_run, frames_report",
+}
 CASES = [
-    ("simulated", "import_epochs", ""),
-    ("simulated", "check", ""),
-    ("simulated", "amplitude", ""),
-    ("simulated", "train", "amplitude"),
-    ("simulated", "permute", "amplitude"),
-    ("simulated", "group", "amplitude"),
-    ("simulated", "individual", "amplitude"),
-    ("simulated", "patterns", "amplitude"),
-    ("simulated", "evoked", ""),
-    ("simulated", "report", ""),
-    ("simulated", "ridge", "amplitude"),
-    ("applied", "power", ""),
-    ("applied", "apply", "power"),
-    ("applied", "permute", "power"),
-    ("applied", "individual", "power"),
-    ("applied", "intervals", "power"),
-    ("applied", "patterns", "power"),
-    ("lda", "apply", "amplitude"),
-    ("lda", "retrain", "amplitude"),
-    ("svm", "train", "amplitude"),
-    ("svm", "apply", "amplitude"),
-    ("svm", "retrain", "amplitude"),
-    ("svm", "individual", "amplitude"),
-    ("svm", "intervals", "amplitude"),
-    ("svm", "patterns", "amplitude"),
-    ("bayes", "train", "amplitude"),
-    ("bayes", "apply", "amplitude"),
-    ("bayes", "retrain", "amplitude"),
-    ("bayes", "patterns", "amplitude"),
-    ("mat", "import_features", "power"),
-    ("subsampled", "subsample", "amplitude"),
-    ("subsampled", "train", "amplitude"),
-    ("panel", "import_panel", ""),
-    ("panel", "panel_groups", ""),
-    ("panel", "panel_block", ""),
-    ("panel", "panel_fit", ""),
-    ("panel", "panel_results", ""),
-    ("panel", "panel_residuals", ""),
-    ("panel", "panel_diagnostics", ""),
-    ("panel", "panel_report", ""),
-    ("frames", "frames_table", ""),
-    ("frames", "frames_truth", ""),
-    ("frames", "frames_run", ""),
-    ("frames", "frames_report", ""),
+    (study, *each.partition(" ")[::2]) for study, stages in STAGES.items() for each in stages.split(", ")
 ]
 OF_STAGES = [file for file in METHODS if "exax_method" in file.read_text(encoding="utf-8")]
 GROW = [case for case in CASES if case[1] in ("permute", "retrain")]

@@ -45,18 +45,12 @@ class InputError(ValueError):
     @property
     def message(self) -> str:
         """The whole story in one paragraph, a line for each fact."""
-        lines = [printable(self.problem)]
-        for label, value in [
-            *((part, _line(name)) for part, name in self.where.items()),
-            ("file", _line(self.file)),
-            ("field", _line(self.field)),
-            ("found", self.found),
-            ("expected", self.expected),
-            ("what to do", self.hint),
-        ]:
-            if value is not None:
-                lines.append(f"  {label + ':':<13} {printable(value)}")
-        return "\n".join(lines)
+        places = {**self.where, "file": self.file, "field": self.field}
+        facts: dict[str, object] = {name: one_line(each) for name, each in places.items() if each is not None}
+        facts |= {"found": self.found, "expected": self.expected, "what to do": self.hint}
+        said = {label: printable(value) for label, value in facts.items() if value is not None}
+        lines = (f"  {label + ':':<13} {value}" for label, value in said.items())
+        return "\n".join([printable(self.problem), *lines])
 
 
 class TransientError(InputError):
@@ -79,7 +73,3 @@ def place_of(error: BaseException) -> str:
     libraries = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), sys.base_prefix)
     own = [each for each in lines if not each.filename.startswith(libraries)] or lines
     return f"{own[-1].filename}, line {own[-1].lineno}"
-
-
-def _line(name: str | None) -> str | None:
-    return None if name is None else one_line(name)

@@ -99,72 +99,52 @@ def table_lines(
     other until these fit, and at last names are shortened. `width` None: there is room for all.
     """
     cells = [tuple(columns), *map(tuple, rows)]
-    table = _Table(cells, {place for place, name in enumerate(columns) if name in right})
+    aligned = {place for place, name in enumerate(columns) if name in right}
+    wrapped_place = columns.index(wrap) if wrap and width is not None else -1
+    widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+    beside, moved = [*range(len(widths))], list[int]()
     if width is not None:
-        table.fit(width, [columns.index(name) for name in below], columns.index(wrap) if wrap else None)
-    return [[*table.beside(row), *table.below(row)] for row in cells]
+        least = [min(each, ROOM) if place == wrapped_place else each for place, each in enumerate(widths)]
+        for place in [columns.index(name) for name in (*below, wrap) if name]:
+            if place in beside[1:] and _total(beside, least) > width:
+                beside.remove(place)
+                moved = sorted([*moved, place])
+        if wrapped_place in beside:
+            widths[wrapped_place] = 0
+            widths[wrapped_place] = max(ROOM, width - _total(beside, widths))
+        elastic = {*range(len(widths))} - aligned - {wrapped_place}
+        _narrow(widths, beside, elastic, width)
+        _narrow(widths, moved, elastic, width - len(BELOW))
 
-
-class _Table:
-    """Columns of a table that are side by side, and their widths."""
-
-    def __init__(self, rows: Sequence[Sequence[str]], right: Collection[int]) -> None:
-        self._right = right
-        self._widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-        self._beside = [*range(len(self._widths))]
-        self._moved: list[int] = []
-        self._wrap: int | None = None
-        self._width = 0
-
-    def fit(self, width: int, below: Sequence[int], wrap: int | None) -> None:
-        """Move columns below the others and make columns narrower until all lines fit."""
-        self._wrap, self._width = wrap, width
-        least = [min(each, ROOM) if place == wrap else each for place, each in enumerate(self._widths)]
-        for place in (*below, wrap):
-            if place is not None and place in self._beside[1:] and _total(self._beside, least) > width:
-                self._beside.remove(place)
-                self._moved = sorted([*self._moved, place])
-        if wrap is not None and wrap in self._beside:
-            self._widths[wrap] = 0
-            self._widths[wrap] = max(ROOM, width - _total(self._beside, self._widths))
-        self._narrow(self._beside, width)
-        self._narrow(self._moved, width - len(BELOW))
-
-    def _narrow(self, places: Sequence[int], width: int) -> None:
-        """Shrink the widest columns of names."""
-        elastic = [place for place in places if place not in self._right and place != self._wrap]
-        while elastic and _total(places, self._widths) > width:
-            widest = max(elastic, key=self._widths.__getitem__)
-            if self._widths[widest] <= LEAST:
-                return
-            self._widths[widest] -= 1
-
-    def beside(self, row: Sequence[str]) -> Iterator[str]:
-        """Columns side by side: one line, or several if a text is wrapped."""
-        texts = [
-            wrapped(row[place], self._widths[place], "")
-            if place == self._wrap
-            else [shortened(row[place], self._widths[place])]
-            for place in self._beside
-        ]
-        for cells in zip_longest(*texts, fillvalue=""):
-            yield self._line(self._beside, cells)
-
-    def below(self, row: Sequence[str]) -> list[str]:
-        """Columns below the others: one line, or a wrapped text."""
-        cells = [row[place] for place in self._moved]
-        line = BELOW + self._line(self._moved, cells)
-        if self._wrap in self._moved or display_width(line) > self._width:
-            line = BELOW + GAP.join(filter(None, cells))
-        return wrapped(line, self._width, BELOW) if any(cells) else []
-
-    def _line(self, places: Sequence[int], cells: Sequence[str]) -> str:
-        """Join padded cells."""
-        texts = (
-            padded(cell, self._widths[place], place in self._right)
-            for place, cell in zip(places, cells, strict=True)
-        )
+    def line(places: Sequence[int], row: Sequence[str]) -> str:
+        texts = (padded(text, widths[at], at in aligned) for at, text in zip(places, row, strict=True))
         return GAP.join(texts).rstrip()
+
+    def lines_of(row: Sequence[str]) -> Iterator[str]:
+        texts = [
+            wrapped(row[at], widths[at], "") if at == wrapped_place else [shortened(row[at], widths[at])]
+            for at in beside
+        ]
+        for parts in zip_longest(*texts, fillvalue=""):
+            yield line(beside, parts)
+        texts_below = [row[at] for at in moved]
+        if width is not None and any(texts_below):
+            below_others = BELOW + line(moved, texts_below)
+            if wrapped_place in moved or display_width(below_others) > width:
+                below_others = BELOW + GAP.join(filter(None, texts_below))
+            yield from wrapped(below_others, width, BELOW)
+
+    return [[*lines_of(row)] for row in cells]
+
+
+def _narrow(widths: list[int], places: Sequence[int], elastic: Collection[int], width: int) -> None:
+    """Shrink the widest columns of names until these columns fit, or all are short."""
+    names = [place for place in places if place in elastic]
+    while names and _total(places, widths) > width:
+        widest = max(names, key=widths.__getitem__)
+        if widths[widest] <= LEAST:
+            return
+        widths[widest] -= 1
 
 
 def _total(places: Sequence[int], widths: Sequence[int]) -> int:

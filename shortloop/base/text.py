@@ -25,12 +25,12 @@ LONG = 44  # characters of a value in one line
 
 def printable(text: object) -> str:
     """Escape invisible characters."""
-    return _shown(str(text), _IN_TEXT)
+    return _IN_TEXT.sub(_escape, str(text))
 
 
 def one_line(text: object) -> str:
     """Escape invisible characters, newlines and tabs."""
-    return _shown(str(text), _IN_LINE)
+    return _IN_LINE.sub(_escape, str(text))
 
 
 def duration(seconds: float) -> str:
@@ -61,15 +61,11 @@ def short_list(names: Sequence[str], most: int = 2, separator: str = ", ") -> st
     return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _shown(text: str, unfit: re.Pattern[str]) -> str:
-    return text if text.isprintable() else unfit.sub(_escape, text)
-
-
 def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def print_any_letter() -> None:
+def substitute_unencodable() -> None:
     """Let stdout and stderr substitute characters they cannot encode: similar ones, else ``\\xb5``."""
     codecs.register_error(_NAME, _alike)
     # exax has put an object of its own before each, in `fh`.

@@ -17,7 +17,7 @@ from shortloop.project.project import configuration
 from shortloop.project.system_errors import if_writable
 from shortloop.stages.results import Result
 from shortloop.store.integrity import NOTES
-from shortloop.store.lookup import look_up
+from shortloop.store.loaded import look_up
 from shortloop.store.manifest import read_manifest
 from shortloop.store.store import Store
 

@@ -19,7 +19,7 @@ import typer
 from shortloop import __version__
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import wrapped
-from shortloop.base.text import print_any_letter
+from shortloop.base.text import substitute_unencodable
 from shortloop.cli import completion, document
 from shortloop.cli.main import app, with_settings
 from shortloop.project.project import project_directory
@@ -49,7 +49,7 @@ def set_path() -> None:
 
 def main() -> None:
     """Run the command: user errors are one message and status 1; others keep their traceback."""
-    print_any_letter()
+    substitute_unencodable()
     interrupted = _note_interrupts()
     as_json = document.is_requested()
     try:

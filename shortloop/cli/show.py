@@ -16,12 +16,12 @@ from shortloop.project.project import job_directory
 from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import renamed
 from shortloop.stages.records import EARLIER, RETRIED
-from shortloop.stages.results import Result, Setup
+from shortloop.stages.results import Result, Setup, sources_of
 from shortloop.stages.rows import number_of_rows
 from shortloop.store.inputs import last_place
-from shortloop.store.lookup import look_up
+from shortloop.store.loaded import look_up
 from shortloop.store.manifest import Manifest, read_manifest
-from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
 from shortloop.units.messages import HERE
 from shortloop.upkeep.inventory import STATES, Entry, inventory

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shortloop.base.mapped_array import Span
-from shortloop.base.types import FloatArray, IntArray
+from shortloop.base.types import FloatArray, IntArray, Span
 
 if TYPE_CHECKING:
     import numpy as np

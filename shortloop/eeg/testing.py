@@ -17,7 +17,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.keys.closure import closure_of
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
     import numpy as np

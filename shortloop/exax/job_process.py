@@ -38,7 +38,7 @@ from shortloop.stages.output import computed
 from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import check_single_thread
-from shortloop.store.lookup import here
+from shortloop.store.loaded import here
 from shortloop.store.notes import NOTED, note, take_notes
 from shortloop.units.facts import facts_here
 from shortloop.units.messages import Failure, JobWork, Printed, UnitsDone

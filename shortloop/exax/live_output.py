@@ -23,7 +23,7 @@ READ = 1 << 22  # bytes at a time
 LONGEST = 1 << 16  # bytes of one line
 OF_EXAX = b"LAUNCH:  The deathening!"  # printed by exax in the name of a job that fails
 TRACEBACK = b"Traceback (most recent call last):"
-MINOR = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:DEBUG|INFO) ")  # as `job_logs` writes it
+MINOR = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:DEBUG|INFO) ")  # as `store.notes` writes it
 # What moves the cursor or sets a colour, and titles of windows.
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _BELOW = re.compile(rb"\n+([^\n]*?)(?:\x1b\[A)+")  # a second bar of tqdm, below the first

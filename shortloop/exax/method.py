@@ -39,18 +39,16 @@ from shortloop.keys.methods import module_of
 from shortloop.keys.options import annotations_of, plain_of
 from shortloop.stages.content import SIZE
 from shortloop.stages.failures import Failures, Tried, check_without_units, text_of
-from shortloop.stages.fields import BEFORE, MANY, REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units, ids_of_units
 from shortloop.stages.needs import KEEP, needs_of
-from shortloop.stages.output import computed, lay_out, write_output
+from shortloop.stages.output import computed, keep_nothing, keep_unit, lay_out, write_output
 from shortloop.stages.records import EARLIER, RETRIED, create_array, reject
 from shortloop.stages.rows import FOR_THIS_JOB, take_rows
 from shortloop.stages.stage import CollectingStage, Stage
-from shortloop.stages.task import Task, costs_of, open_stage
+from shortloop.stages.task import BEFORE, MANY, REQUIRED, Task, costs_of, fields_of, open_stage
 from shortloop.stages.threads import Pool, check_single_thread, distinct
-from shortloop.stages.unit_values import keep_nothing, keep_unit
 from shortloop.store.inputs import check_located
-from shortloop.store.lookup import here
+from shortloop.store.loaded import here
 from shortloop.store.notes import in_job_process
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.messages import SLICES, EngineNote, engine_of_run

@@ -28,7 +28,7 @@ from shortloop.run.build_jobs import Executor
 from shortloop.run.executor import begin_run
 from shortloop.run.progress import Progress
 from shortloop.settings.engine import engine_settings
-from shortloop.store.lookup import open_any
+from shortloop.store.loaded import open_any
 from shortloop.store.store import Store
 
 

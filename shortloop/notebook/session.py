@@ -22,8 +22,7 @@ from shortloop.notebook.values import Notebook
 from shortloop.project.project import project_directory
 from shortloop.stages.needs import STOP
 from shortloop.stages.results import Result
-from shortloop.store.loaded import LoadedJob
-from shortloop.store.lookup import look_up
+from shortloop.store.loaded import LoadedJob, look_up
 
 F = TypeVar("F", bound=Callable[..., object])
 FRAME = re.compile(r'File "[^"\n]*/notebook_cells/a_(\w+)\.py", line (\d+)(?:, in (\S+))?')

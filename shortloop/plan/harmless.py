@@ -17,9 +17,8 @@ from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request, named_files
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import register
-from shortloop.store.manifest import Harmless
+from shortloop.store.manifest import Harmless, StoredJob
 from shortloop.store.store import Store, declare
-from shortloop.store.stored_job import StoredJob
 from shortloop.store.workdir import only_run
 
 LISTED = 6  # jobs in a message

@@ -11,7 +11,7 @@ from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
 from shortloop.store.index import Index
-from shortloop.store.lookup import open_any
+from shortloop.store.loaded import open_any
 
 ASKED = "you asked for it"  # reason of a forced rebuild
 LISTED = 12  # names in a message

@@ -22,7 +22,7 @@ from shortloop.stages.records import ROWS
 from shortloop.stages.results import Result
 from shortloop.stages.rows import number_of_rows
 from shortloop.stages.stage import STAGE_OF
-from shortloop.store.lookup import open_any, open_job
+from shortloop.store.loaded import open_any, open_job
 
 DEFAULT = "default"  # exax's name of an unnamed dataset
 LISTED = 8  # names in a line

@@ -19,9 +19,8 @@ from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.store.index import Place
 from shortloop.store.inputs import known_content
-from shortloop.store.manifest import Manifest
+from shortloop.store.manifest import Manifest, StoredJob, modules_of_objects
 from shortloop.store.store import Store
-from shortloop.store.stored_job import StoredJob, modules_of_objects
 
 
 class Asked(NamedTuple):

@@ -18,11 +18,11 @@ from shortloop.keys.options import check_options, plain_of
 from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made, flat
 from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
 from shortloop.project.project import configuration, project_directory
-from shortloop.stages.fields import REQUIRED, hints_of
 from shortloop.stages.inputs import File, renamed
 from shortloop.stages.tables import libraries_of_tables
+from shortloop.stages.task import REQUIRED, hints_of
 from shortloop.store.index import Place
-from shortloop.store.lookup import open_any
+from shortloop.store.loaded import open_any
 
 if TYPE_CHECKING:
     from shortloop.exax.client import JobIds

@@ -35,9 +35,9 @@ from shortloop.keys.methods import find_method
 from shortloop.keys.options import annotations_of, check_options
 from shortloop.plan.pipeline import Built
 from shortloop.project.project import configuration, project_directory
-from shortloop.stages.fields import BEFORE, MANY, OPTIONAL, fields_of
 from shortloop.stages.inputs import File
 from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.task import BEFORE, MANY, OPTIONAL, fields_of
 
 
 @dataclass(frozen=True)

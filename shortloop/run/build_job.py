@@ -25,13 +25,12 @@ from shortloop.plan.part import ASKED
 from shortloop.plan.planner import Lookup
 from shortloop.plan.request import Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
-from shortloop.stages.fields import BEFORE
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RECORD, RETRIED
 from shortloop.stages.results import Setup
+from shortloop.stages.task import BEFORE
 from shortloop.store.integrity import LOGS, content_of_job, hash_outputs, output_files
-from shortloop.store.manifest import MANIFEST, Cost, Manifest, is_outdated
+from shortloop.store.manifest import MANIFEST, Cost, Manifest, StoredJob, is_outdated
 from shortloop.store.store import Store
-from shortloop.store.stored_job import StoredJob
 from shortloop.units.checkpoints import clear_checkpoint
 from shortloop.units.queue import PROGRESS
 

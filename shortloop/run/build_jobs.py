@@ -39,8 +39,8 @@ from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RETRIED
 from shortloop.store.inputs import keep_hashes, note_locations, register
+from shortloop.store.manifest import StoredJob
 from shortloop.store.store import Store, withdraw
-from shortloop.store.stored_job import StoredJob
 
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 WORTH_A_SHARE = 1.0  # s

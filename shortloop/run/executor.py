@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import shortloop.run.progress  # noqa: F401  which keeps the terminal before exax puts another one in its place
 from shortloop.base.errors import InputError
-from shortloop.base.text import counted, one_line, print_any_letter
+from shortloop.base.text import counted, one_line, substitute_unencodable
 from shortloop.exax import client
 from shortloop.exax.client import Urd, of_server
 from shortloop.exax.datasets import prepare_script
@@ -73,7 +73,7 @@ def run_pipeline(
         if not urd.goes_on:
             return status
         plan = urd.plans[-1]
-    print_any_letter()
+    substitute_unencodable()
     load_from_source()
     prepare_script()
     try:

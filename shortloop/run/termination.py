@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import print_any_letter
+from shortloop.base.text import substitute_unencodable
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error
 
@@ -69,7 +69,7 @@ def print_error(error: InputError) -> None:
     if isinstance(error, _Unwritable):
         os.write(_ERRORS, f"{text}\n".encode())
     else:
-        print_any_letter()
+        substitute_unencodable()
         print(text, file=sys.stderr, flush=True)
 
 

@@ -6,17 +6,13 @@ Every run asks, and most say nothing of it: pydantic is imported where something
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from shortloop.base.entry_points import called, entry_point, entry_points
 from shortloop.base.errors import InputError
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"  # e.g. ``dask``, or with an address: ``dask:tls://host:8786``
 ENGINE_TABLE = "engine"  # table of a settings file
@@ -79,55 +75,43 @@ def engine_settings(
         return EngineSettings()
     from pydantic import ValidationError
 
+    def refused(problem: str, field: str, **facts: Any) -> InputError:
+        return InputError(problem, file=source, field=f"{ENGINE_TABLE}.{field}", **facts)
+
     try:
         found = EngineSettings.validated(said)
     except ValidationError as error:
-        problem, field, facts = _refused(error)
-    else:
-        problem, field, facts = _problem_of(found)
-    if problem:
-        raise InputError(problem, file=source, field=f"{ENGINE_TABLE}.{field}", **facts)
+        first = error.errors()[0]
+        field = str(first["loc"][0]) if first["loc"] else ENGINE_TABLE
+        if first["type"] == "unexpected_keyword_argument":
+            known = ", ".join(each.name for each in fields(EngineSettings))
+            raise refused("unknown engine setting", field, expected=f"one of {known}") from None
+        expected = {"name": " or ".join(NAMES), "backend": " or ".join(get_args(Backend)), "workers": WORKERS}
+        wanted = expected.get(field, first["msg"])
+        raise refused("invalid engine setting", field, found=first["input"], expected=wanted) from None
+    _check(found, refused)
     folder = file.parent if file else Path.cwd()
     files = {each: getattr(found, each) for each in ("ca", "certificate", "key")}
     absolute = {name: (folder / path.expanduser()).resolve() for name, path in files.items() if path}
     return replace(found, **absolute)
 
 
-_Problem = tuple[str, str, dict[str, Any]]
-"""What is wrong with a field, and the facts of the message; empty: nothing."""
-
-
-def _refused(error: ValidationError) -> _Problem:
-    first = error.errors()[0]
-    field = str(first["loc"][0]) if first["loc"] else ENGINE_TABLE
-    if first["type"] == "unexpected_keyword_argument":
-        known = ", ".join(each.name for each in fields(EngineSettings))
-        return "unknown engine setting", field, {"expected": f"one of {known}"}
-    expected = {"name": " or ".join(NAMES), "backend": " or ".join(get_args(Backend)), "workers": WORKERS}
-    return (
-        "invalid engine setting",
-        field,
-        {"found": first["input"], "expected": expected.get(field, first["msg"])},
-    )
-
-
-def _problem_of(settings: EngineSettings) -> _Problem:
-    """Find an invalid value, or one that the engine would ignore."""
+def _check(settings: EngineSettings, refused: Callable[..., InputError]) -> None:
+    """Refuse an invalid value, or one that the engine would ignore."""
     name = settings.name
     if name not in NAMES and entry_point(ENGINE_GROUP, name) is None:
-        known = [*NAMES, *sorted({each.name for each in entry_points(ENGINE_GROUP)})]
+        known = " or ".join([*NAMES, *sorted({each.name for each in entry_points(ENGINE_GROUP)})])
         hint = f"correct it, or install the package that has {called(ENGINE_GROUP, name)}"
-        return "unknown engine", "name", {"found": name, "expected": " or ".join(known), "hint": hint}
+        raise refused("unknown engine", "name", found=name, expected=known, hint=hint)
     if settings.workers is not None and settings.workers < 1:
-        return "invalid engine setting", "workers", {"found": settings.workers, "expected": WORKERS}
+        raise refused("invalid engine setting", "workers", found=settings.workers, expected=WORKERS)
     for field, names in ENGINES_WITH.items():
         is_theirs = name not in NAMES and field in ("address", "workers")
         if getattr(settings, field) is not None and name not in names and not is_theirs:
             hint = "slices are as many as `slices` in accelerator.conf or SHORTLOOP_SLICES say"
             hint = hint if (name, field) == ("slices", "workers") else "leave it out"
-            facts = {"expected": f"only with {' or '.join(names)}", "hint": hint}
-            return f"the engine {name} has no such setting", field, facts
+            expected = f"only with {' or '.join(names)}"
+            raise refused(f"the engine {name} has no such setting", field, expected=expected, hint=hint)
     if settings.address is not None and settings.workers is not None:
-        hint = "remove `workers` or `address`"
-        return "`workers` cannot be set for a running cluster", "workers", {"hint": hint}
-    return "", "", {}
+        problem = "`workers` cannot be set for a running cluster"
+        raise refused(problem, "workers", hint="remove `workers` or `address`")

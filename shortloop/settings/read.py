@@ -17,10 +17,19 @@ from pydantic import BaseModel, ValidationError
 from shortloop.base.entry_points import called, entry_points
 from shortloop.base.errors import InputError
 from shortloop.base.plain import with_tuples
-from shortloop.settings.base import NAME, has_free_keys, models_in, tag_of
+from shortloop.settings.base import (
+    NAME,
+    STRICT,
+    Tagged,
+    check_kinds,
+    has_free_keys,
+    kinds_of,
+    models_in,
+    records_of,
+    tag_of,
+)
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
-from shortloop.settings.record_by_kind import STRICT, Tagged, check_kinds, kinds_of, records_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -60,16 +69,11 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
     except InputError:
         raise
     except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"the {noun} file is not valid TOML", file=path, found=str(error), hint="correct that line"
-        ) from None
+        problem, hint, found = f"the {noun} file is not valid TOML", "correct that line", str(error)
     except (ValueError, OverflowError, RecursionError) as error:  # of thousands of digits, or of brackets
-        raise InputError(
-            f"the {noun} file holds a number too large, or tables or arrays in each other too deep",
-            file=path,
-            found=str(error),
-            hint="correct the value",
-        ) from None
+        problem = f"the {noun} file holds a number too large, or tables or arrays in each other too deep"
+        hint, found = "correct the value", str(error)
+    raise InputError(problem, file=path, found=found, hint=hint)
 
 
 def _changed(content: dict[str, object], path: Path, model: type[BaseModel]) -> dict[str, object]:
@@ -89,15 +93,11 @@ def _text(path: Path, noun: str, variable: str) -> str:
             raise InputError(f"the {noun} file is not a regular file", file=path, hint="name a TOML file")
         return path.read_bytes().decode("utf-8-sig")  # some editors write a byte order mark
     except OSError as error:
-        raise InputError(
-            f"the {noun} file cannot be read ({error.strerror})",
-            file=path,
-            hint=f"give an existing file: --settings FILE, or {variable}=FILE in the environment",
-        ) from None
+        hint = f"give an existing file: --settings FILE, or {variable}=FILE in the environment"
+        problem = f"the {noun} file cannot be read ({error.strerror})"
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"the {noun} file is not valid TOML", file=path, found=str(error), hint="save it as UTF-8"
-        ) from None
+        problem, hint = f"the {noun} file is not valid TOML: {error}", "save it as UTF-8"
+    raise InputError(problem, file=path, hint=hint)
 
 
 def _validated(content: Mapping[str, object], model: type[M]) -> M:
@@ -129,6 +129,10 @@ class WrongSettings(InputError):
         super().__init__(f"{first.problem}{more}", file=first.file, **said)  # type: ignore[arg-type]
 
 
+_Problem = tuple[str, dict[str, Any]]
+"""What is wrong with the file, and the facts of the message."""
+
+
 class _Place(NamedTuple):
     """Location of a problem in the file."""
 
@@ -155,8 +159,7 @@ def explain(
     )
 
 
-def _translated(place: _Place, same: Sequence[ErrorDetails]) -> list[tuple[str, dict[str, Any]]]:
-    """Problems at a place, with the facts of their messages."""
+def _translated(place: _Place, same: Sequence[ErrorDetails]) -> list[_Problem]:
     kind, keys = same[0]["type"], place.keys
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):  # the other of a dataclass
         known = sorted(place.models[0].model_fields) if place.models else []
@@ -175,17 +178,15 @@ def _translated(place: _Place, same: Sequence[ErrorDetails]) -> list[tuple[str, 
     return [_wrong(_dotted(keys), repr(place.value), expected=expected)]
 
 
-def _wrong(
-    field: str | None, found: str, hint: str = "correct the value", **more: str
-) -> tuple[str, dict[str, Any]]:
+def _wrong(field: str | None, found: str, hint: str = "correct the value", **more: str) -> _Problem:
     return "has a wrong value", {"field": field, "found": found, "hint": hint, **more}
 
 
-def _missing(keys: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
+def _missing(keys: Sequence[str | int]) -> _Problem:
     return "is missing a key", {"field": _dotted(keys), "hint": f"add '{keys[-1]}'"}
 
 
-def _wrong_tag(place: _Place, problem: ErrorDetails) -> tuple[str, dict[str, Any]]:
+def _wrong_tag(place: _Place, problem: ErrorDetails) -> _Problem:
     """Problem of the key that selects one of several tables."""
     keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
     tags = problem["ctx"].get("expected_tags")
@@ -200,7 +201,7 @@ def _wrong_tag(place: _Place, problem: ErrorDetails) -> tuple[str, dict[str, Any
     return _wrong(_dotted(keys), repr(found), hint, expected=tags)
 
 
-def _wrong_together(keys: Sequence[str | int], said: str) -> tuple[str, dict[str, Any]]:
+def _wrong_together(keys: Sequence[str | int], said: str) -> _Problem:
     """Problem of values that do not fit together: "field: problem", or without a field."""
     inner = re.match(r"([a-z_.]+): ", said)
     fields = [_dotted(keys), inner and inner[1]]

@@ -3,4 +3,4 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a key holds what is imported anywhere in the code
-    from shortloop.stages import fields, inputs, output, records, results, stage, task, threads  # noqa: F401
+    from shortloop.stages import inputs, output, records, results, stage, task, threads  # noqa: F401

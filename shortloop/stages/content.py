@@ -7,6 +7,7 @@ Data that only refer to other data, such as the path of an input file, count wit
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import enum
 import hashlib
@@ -15,7 +16,6 @@ import pickle
 import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from pathlib import PurePath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,9 @@ class Hasher:
         self.is_open = False  # True if a value may depend on any input
         self.has_words = True  # False within names, e.g. of columns: a word of them is no part of a path
         self.given = references.here()
+        self._begin()
+
+    def _begin(self) -> None:
         hash_ = hashlib.blake2b(digest_size=SIZE)
         self.update, self.digest = hash_.update, hash_.digest
 
@@ -107,8 +110,9 @@ class Hasher:
 
     def add_path(self, path: PurePath) -> None:
         """Add a path, and the content of files that it names."""
-        if self.given.named_by_path(os.fspath(path)):
-            self.add_text(str(path))
+        text = os.fspath(path)
+        if any(self.given.named_by(each, True) for each in (text, os.path.realpath(text))):
+            self.add_text(text)
         else:
             self.put("path", path.name.encode() if self.takes_objects else os.fsencode(path))
             self.is_open = True
@@ -116,7 +120,8 @@ class Hasher:
     def add_array(self, array: np.ndarray) -> None:
         """Add an array."""
         dtype = array.dtype
-        name = _name_of_type(dtype) if dtype.isbuiltin == 1 else repr(dtype)
+        # Equal types may differ in `isbuiltin`; `repr` takes longer.
+        name = dtype.str if dtype.kind in "biufcmMUS" else repr(dtype)
         self.add_parts("array", [name, array.shape])
         if dtype.hasobject:
             self.add(array.ravel().tolist())
@@ -147,10 +152,6 @@ class Hasher:
         self.put(name, b"")
         self.is_open = True
 
-    def part(self) -> Hasher:
-        """A hasher for a part, if parts have no order."""
-        return Hasher(self.takes_objects)
-
     def _add_data(self, value: Any, kind: type) -> None:
         numpy, pandas, polars = map(sys.modules.get, ("numpy", "pandas", "polars"))
         if numpy is not None and isinstance(value, numpy.generic):
@@ -179,8 +180,9 @@ class Hasher:
             self.add_object(value, kind)
 
     def _alone(self, value: Any) -> bytes:
-        part = self.part()
-        part.has_words = self.has_words
+        """A hash of a part, for parts without an order."""
+        part = copy.copy(self)
+        part._begin()  # noqa: SLF001  of this class
         part.add(value)
         self.is_open |= part.is_open
         return part.digest()
@@ -316,8 +318,3 @@ def _texts_of_polars(column: Any) -> list[Any]:
         column = column.unique(maintain_order=True)
     texts: list[Any] = column.to_list()
     return texts
-
-
-@lru_cache(maxsize=256)
-def _name_of_type(dtype: np.dtype) -> str:
-    return repr(dtype)  # those that are equal have the same, if they are not structured

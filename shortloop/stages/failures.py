@@ -16,7 +16,7 @@ from shortloop.base.plain import Plain
 from shortloop.stages.needs import KEEP, Needs, needs_of
 from shortloop.stages.records import FAILED_UNITS, OptionalEntries, Pickled
 from shortloop.stages.stage import Stage, Values
-from shortloop.stages.tables import PANDAS, POLARS, UNIT, library_of, load
+from shortloop.stages.tables import PANDAS, POLARS, UNIT, library_of, load, unit_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,10 +86,7 @@ def _traceback_of(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(OURS):
         trace = trace.tb_next
-    try:
-        text = "".join(traceback.format_exception(type(error), error, trace))
-    except Exception:
-        text = text_of(error)
+    text = "".join(traceback.format_exception(type(error), error, trace))
     text = text.encode("utf-8", "backslashreplace").decode()
     half = MOST_TRACEBACK // 2
     return text if len(text) <= MOST_TRACEBACK else f"{text[:half]}\n…\n{text[-half:]}"
@@ -254,11 +251,18 @@ def with_failed(
     Whole numbers and truth values become floats in arrays, and types with missing values in tables of pandas,
     whether units failed or not: a stage leaves the same types each time.
     """
-    if taken := next((name for name in (*arrays, *tables) if name == ERROR), None):
-        raise _named_error(f"{taken} of each unit")
+    taken = [f"{name} of each unit" for name in (*arrays, *tables) if name == ERROR]
+    taken += [f"table {name}" for name, table in tables.items() if ERROR in table.columns]
+    if taken:
+        raise InputError(
+            'a stage with on_error = "keep" gives a value of its own the name of the errors',
+            field=taken[0],
+            found=ERROR,
+            hint="give it another name",
+        )
     return (
         {name: _whole(name, each, len(names), errors) for name, each in arrays.items()},
-        {name: _with_rows(name, each, names, errors) for name, each in tables.items()},
+        {name: _with_rows(each, names, errors) for name, each in tables.items()},
     )
 
 
@@ -294,18 +298,15 @@ def _whole(name: str, given: Values, units: int, errors: Mapping[int, str]) -> V
     return Values(whole, given.axes, given.description, given.unit)
 
 
-def _with_rows(name: str, table: Table, names: Sequence[Plain], errors: Mapping[int, str]) -> Table:
-    if ERROR in table.columns:
-        raise _named_error(f"table {name}")
-    texts = [each if isinstance(each, str | int | float) else str(each) for each in names]
+def _with_rows(table: Table, names: Sequence[Plain], errors: Mapping[int, str]) -> Table:
+    texts = [unit_text(each) for each in names]
     failed = [texts[unit] for unit in errors]
     frame: Any = table
     if library_of(table) == POLARS:
         polars = load(POLARS)
-        frame = frame.with_columns(polars.lit(None, polars.String).alias(ERROR))
         types = {UNIT: frame.schema[UNIT], ERROR: polars.String}
         rows = polars.DataFrame({UNIT: failed, ERROR: [*errors.values()]}, schema=types)
-        frame = polars.concat([frame, rows], how="diagonal")
+        frame = polars.concat([frame, rows], how="diagonal")  # which fills in nulls
         return cast("Table", frame[_order(frame[UNIT].to_list(), texts)])
     pandas = load(PANDAS)
     for column in frame.columns[1:]:
@@ -330,12 +331,3 @@ def _order(units: Sequence[object], names: Sequence[object]) -> list[int]:
     """Rows in the order of their units."""
     places = {name: place for place, name in enumerate(names)}
     return sorted(range(len(units)), key=lambda row: places[units[row]])
-
-
-def _named_error(where: str) -> InputError:
-    return InputError(
-        'a stage with on_error = "keep" gives a value of its own the name of the errors',
-        field=where,
-        found=ERROR,
-        hint="give it another name",
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import math
 import os
@@ -15,22 +16,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
-from shortloop.stages.exact_arrays import is_exact
+from shortloop.stages.exact_values import array_or_none
 from shortloop.stages.failures import objects_with_failed, with_failed
-from shortloop.stages.fields import fields_of
 from shortloop.stages.lazy_results import KeptFrames
 from shortloop.stages.needs import KEEP, Needs, needs_of
 from shortloop.stages.records import check_array_name, check_file_name
 from shortloop.stages.results import Result
 from shortloop.stages.rows import stacked, unpack
 from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage, Values
-from shortloop.stages.tables import is_table, numbered_anew
+from shortloop.stages.tables import is_table, reset_row_numbers
+from shortloop.stages.task import fields_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
-
-    from shortloop.stages.tables import Table
 
 
 UNIT, PARTITION = "unit", "partition"  # parameters that are no fields
@@ -47,13 +45,13 @@ class FunctionStage(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Call the function."""
         function = type(self).function
-        return sorted_out(function(**self._values(_fields(function))), type(self).__name__)
+        return sort_results(function(**self._values(_fields(function))), type(self).__name__)
 
     def _values(self, fields: Iterable[str]) -> dict[str, object]:
         return {name: getattr(self, name) for name in fields}
 
 
-def sorted_out(given: object, what: str) -> Finished:
+def sort_results(given: object, what: str) -> Finished:
     """Sort the return value of a stage function into arrays, tables, figures, files and facts."""
     import numpy as np
 
@@ -64,39 +62,31 @@ def sorted_out(given: object, what: str) -> Finished:
             expected='a dict, e.g. {"table": frame}',
             hint='give it a name: `return {"model": …}`',
         )
-    facts: dict[str, object] = {}
-    arrays: dict[str, Values] = {}
-    files: dict[str, bytes] = {}
-    tables: dict[str, Table] = {}
-    figures: dict[str, Figure] = {}
+    found: dict[str, dict[str, Any]] = {each.name: {} for each in dataclasses.fields(Finished)}
+    drawing = sys.modules.get("matplotlib.figure")  # loaded, if a value is one of its figures
     for name, value in given.items():
         if not isinstance(name, str):
             raise InputError(f"{what} returns a value whose name is not a string", found=repr(name))
         if isinstance(value, Values):
-            arrays[name] = value
+            found["arrays"][name] = value
         elif isinstance(value, str | bytes) and "." in name:
-            files[name] = value.encode() if isinstance(value, str) else value
+            found["files"][name] = value.encode() if isinstance(value, str) else value
         elif is_table(value):
-            tables[name] = cast("Table", value)
-        elif _is_figure(value):
-            figures[name] = cast("Figure", value)
-        elif isinstance(value, np.ndarray | np.generic) and is_exact(value):
-            arrays[name] = Values(cast("np.ndarray", value), "", "")
+            found["tables"][name] = value
+        elif drawing is not None and isinstance(value, drawing.Figure):
+            found["figures"][name] = value
+        elif isinstance(value, np.ndarray | np.generic) and array_or_none(value) is not None:
+            found["arrays"][name] = Values(cast("np.ndarray", value), "", "")
         else:
-            facts[name] = value
+            found["facts"][name] = value
     try:
-        for name in arrays:
+        for name in found["arrays"]:
             check_array_name(name)
-        for name in (*files, *tables, *figures):
+        for name in (*found["files"], *found["tables"], *found["figures"]):
             check_file_name(name)
     except ValueError as error:
         raise InputError(f"{what} returns a value with an invalid name", found=str(error)) from None
-    return Finished(facts, arrays, files, tables, figures)
-
-
-def _is_figure(value: object) -> bool:
-    library = sys.modules.get("matplotlib.figure")  # loaded, if the value is one of its figures
-    return library is not None and isinstance(value, library.Figure)
+    return Finished(**found)
 
 
 class FoundUnits(NamedTuple):
@@ -165,7 +155,7 @@ class UnitsStage(CollectingStage, FunctionStage):
                 hint=f"have {kind.units_of.__name__} give each unit a name of its own",
             )
 
-        reads = [numbered_anew(data) for _, data in pairs]
+        reads = [reset_row_numbers(data) for _, data in pairs]
         costs = [float(len(data)) if isinstance(data, Sized) else 1.0 for data in reads]
         return FoundUnits(names, costs, reads)
 
@@ -273,11 +263,11 @@ def _said(parameter: inspect.Parameter) -> str:
 
 def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
     listed = units.items() if isinstance(units, Mapping) else units
-    pairs = [*listed] if isinstance(listed, Iterable) else None
-    if pairs is None or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+    pairs: list[Any] = [*listed] if isinstance(listed, Iterable) else [None]
+    if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
         raise InputError(
             f"the units of {stage} are not pairs of a name and what the unit reads",
-            found=type(units).__name__ if pairs is None else repr(pairs[:1])[:200],
+            found=repr(units)[:200],
             expected='e.g. a dict, or `frame.groupby("column")`',
         )
     return pairs

@@ -13,10 +13,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from shortloop.stages.content import Hasher, content_of
-from shortloop.stages.fields import fields_of
 from shortloop.stages.references import References, files_in
 from shortloop.stages.results import Result
 from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.task import fields_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +71,6 @@ class _StateHasher(Hasher):
         self._files = files  # content of declared files, by the path that they have in this process
         self._own = own  # package of the stage, whose objects are looked into
         self._inside: set[int] = set()
-
-    def part(self) -> Hasher:
-        return _StateHasher(self._files, self._own)
 
     def add(self, given: object) -> None:
         if isinstance(given, str | PurePath):

@@ -12,28 +12,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.text import one_line
-from shortloop.stages.records import Described, DescribedOutside
-from shortloop.stages.tables import POLARS, load, read_table
+from shortloop.stages.records import Described
+from shortloop.stages.tables import PANDAS, POLARS, load, read_table
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-    from shortloop.stages.tables import DescribedTable, Table
+    from shortloop.stages.tables import Table
 
 
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
-MASKED = ("Int", "UInt", "Float", "boolean")
 
-Seen = list[tuple[Callable[[], object], object]]
 Value = TypeVar("Value")
 
 
 class ResultsByName(Mapping[str, Value]):
     """Results of a job by name, each read when it is asked for."""
 
-    def __init__(self, folder: Path, described: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, described: Mapping[str, Mapping[str, object]]) -> None:
         self._folder = folder
-        self._described = described
+        self._described: Mapping[str, Any] = described
 
     def __getitem__(self, name: str) -> Value:
         if name not in self._described:
@@ -61,12 +59,11 @@ class Arrays(ResultsByName["np.ndarray"]):
 
     def __init__(self, folder: Path, described: Mapping[str, Described], files: Mapping[str, Path]) -> None:
         super().__init__(folder, described)
-        self._outside = {name: each["outside"] for name, each in described.items() if "outside" in each}
         self._files = files
 
     def _read(self, name: str) -> np.ndarray:
-        if name in self._outside:
-            return _map_outside(self._outside[name], f"{self._folder.name}, {name}", self._files)
+        if outside := self._described[name].get("outside"):
+            return _map_outside(outside, f"{self._folder.name}, {name}", self._files)
         # A view: its shape and type may be set without a change to what others are given.
         return _mapped(*_file_version(f"{self._folder}/{name}.npy")).view()
 
@@ -74,21 +71,19 @@ class Arrays(ResultsByName["np.ndarray"]):
 class Tables(ResultsByName["Table"]):
     """The tables of a job by name, as frames of the library that wrote them."""
 
-    def __init__(self, folder: Path, described: Mapping[str, DescribedTable]) -> None:
-        super().__init__(folder, described)
-        self._tables = described
-        self._kept: KeptFrames | None = None
+    _kept: KeptFrames | None = None
 
     def keep(self, kept: KeptFrames) -> None:
         """Read each table once from now on: many units ask for the same."""
         self._kept = kept
 
     def _read(self, name: str) -> Table:
-        file, described = f"{self._folder}/{name}.parquet", self._tables[name]
+        file, described = self._folder / f"{name}.parquet", self._described[name]
         if self._kept is None:
-            return read_table(Path(file), described)
-        key = _file_version(file)
-        return self._kept.get(key, described["library"], lambda: read_table(Path(file), described))
+            return read_table(file, described)
+        return self._kept.get(
+            _file_version(str(file)), described["library"], lambda: read_table(file, described)
+        )
 
 
 def _file_version(file: str) -> tuple[str, int, int, int, int]:
@@ -105,8 +100,8 @@ def _mapped(file: str, *version: int) -> np.ndarray:  # noqa: ARG001  the cache 
     return array
 
 
-def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]) -> np.ndarray:
-    from shortloop.base.mapped_array import Span
+def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path]) -> np.ndarray:
+    from shortloop.base.types import Span
 
     try:
         file = files[outside["content"]]
@@ -119,73 +114,38 @@ def _map_outside(outside: DescribedOutside, what: str, files: Mapping[str, Path]
             expected=f"{outside['name']}, content {outside['content']}",
             hint="put the file back as it was and run again; the job keeps no copy of what it has checked",
         ) from None
-    span = outside["span"]
-    return Span(span["offset"], tuple(span["shape"]), tuple(span["strides"]), span["dtype"]).map(file)
+    return Span(**outside["span"]).map(file)
 
 
 class KeptFrames:
     """Frames by the version of their file; each unit is given a frame that no other unit can change.
 
-    Copies of pandas and of Polars share their data until somebody writes. What could be written past that, as
-    by ``frame["x"].array[0] = 1``, is read-only here, or is noticed before the frame is given again.
+    Clones of Polars share their data until somebody writes. A frame of pandas is unpickled for each unit:
+    these share the large buffers alone, which are read-only.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[Any, int, Seen]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Callable[[], Table], int]] = OrderedDict()
 
     def get(self, key: Hashable, library: str, read: Callable[[], Table]) -> Table:
         """Copy a frame, which is read if it is not kept."""
-        frame, size, seen = self._kept.pop(key, (None, 0, []))
-        if frame is None or any(now() is not held for now, held in seen):
-            given: Any = read()
-            made = given if library == POLARS else _read_only(given)
-            if made is None:
-                return given  # type: ignore[no-any-return]
-            frame, seen = made, [] if library == POLARS else _replaceable_parts(made)
-            size = frame.estimated_size() if library == POLARS else int(frame.memory_usage().sum())
-        self._kept[key] = frame, size, seen
+        if key not in self._kept:
+            self._kept[key] = _copies_of(read(), library)
+        self._kept.move_to_end(key)
+        copy, size = self._kept[key]
         while len(self._kept) > 1 and sum(each[1] for each in self._kept.values()) - size > KEPT:
             self._kept.popitem(last=False)
-        return frame.clone() if library == POLARS else frame.copy(deep=False)  # type: ignore[no-any-return]
+        return copy()
 
 
-def _read_only(frame: Any) -> Any:
-    """The frame with read-only memory; None if parts of it could still be changed."""
-    pandas = load("pandas")
-    if int(pandas.__version__.partition(".")[0]) < 3:  # copies share nothing before
-        return None
-    levels = [frame.index.get_level_values(level).dtype for level in range(frame.index.nlevels)]
-    if not all(map(_can_be_read_only, [*frame.dtypes, *levels])):
-        return None
+def _copies_of(frame: Any, library: str) -> tuple[Callable[[], Table], int]:
+    """A function that copies a frame, and the size of the frame in bytes."""
+    if library == POLARS:
+        return frame.clone, frame.estimated_size()
     buffers: list[pickle.PickleBuffer] = []
-    data = pickle.dumps(frame, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(data, buffers=[memoryview(each).toreadonly() for each in buffers])
-
-
-def _can_be_read_only(kind: Any) -> bool:
-    if hasattr(kind, "categories"):
-        return _can_be_read_only(kind.categories.dtype)
-    if hasattr(kind, "hasobject"):  # of NumPy
-        return not kind.hasobject
-    name = str(kind)
-    return (
-        getattr(kind, "storage", None) == "pyarrow"
-        or name.startswith((*MASKED, "datetime64["))
-        or name.endswith("[pyarrow]")
-    )
-
-
-def _replaceable_parts(frame: Any) -> Seen:
-    """Parts that copies share and that can be replaced, with their values now; times become read-only."""
-    seen: Seen = []
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place].array
-        if hasattr(column, "categories"):
-            seen.append((partial(getattr, column.categories, "name"), column.categories.name))
-        elif hasattr(column, "__arrow_array__") and "Arrow" in type(column).__name__:
-            seen.append((column.__arrow_array__, column.__arrow_array__()))
-        held: Any = getattr(column, "asi8", None)  # of times; they have been copied on the way
-        while hasattr(held, "flags"):
-            held.flags.writeable = False
-            held = held.base
-    return seen
+    # Before pandas 3, nothing is copied on write, and all would be read-only.
+    share = buffers.append if int(load(PANDAS).__version__.partition(".")[0]) >= 3 else None
+    data = pickle.dumps(frame, protocol=5, buffer_callback=share)
+    shared = [memoryview(each).toreadonly() for each in buffers]
+    size = len(data) + sum(each.nbytes for each in shared)
+    return partial(pickle.loads, data, buffers=shared), size

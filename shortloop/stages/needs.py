@@ -72,9 +72,9 @@ def declared(kind: type, before: Needs) -> Needs:
             raise _refused(
                 kind,
                 name,
-                f"an option: {name}: {annotation}",
-                f"`{name}` says how the stage is computed, and is no option",
-                f"write `{name}: ClassVar[…] = …`, or give the option another name",
+                found=f"an option: {name}: {annotation}",
+                expected=f"`{name}` says how the stage is computed, and is no option",
+                hint=f"write `{name}: ClassVar[…] = …`, or give the option another name",
             )
         if name in vars(kind):
             found[name] = _checked(kind, name, vars(kind)[name])
@@ -103,41 +103,31 @@ def bytes_of(text: str) -> int | None:
     return round(float(found[1]) * size) if found and size else None
 
 
-EXPECTED = {
-    "cores": "a whole number, 1 at least",
-    "retries": "a whole number, 0 at least",
-    "memory": 'a number of bytes, or e.g. "30 GB"',
-    "timeout": 'seconds, more than 0, or e.g. "90 s", "5 min", "2 h"; None for no limit',
-    "on_error": '"stop" or "keep"',
-}
-
-
 def _checked(kind: type, name: str, value: Any) -> Any:
     size: Any = value
     if isinstance(value, str) and name in ("memory", "timeout"):
         size = bytes_of(value) if name == "memory" else seconds_of(value)
     is_finite = type(size) in (int, float) and 0 <= size < math.inf
-    fits = {
-        "cores": is_finite and type(size) is int and size >= 1,
-        "retries": is_finite and type(size) is int,
-        "memory": is_finite and size == int(size),
-        "timeout": value is None or (is_finite and size > 0),
-        "on_error": value in (STOP, KEEP),
-    }
-    if not fits[name]:
-        raise _refused(kind, name, repr(value), EXPECTED[name])
+    is_count = is_finite and type(size) is int
+    fits, expected = {
+        "cores": (is_count and size >= 1, "a whole number, 1 at least"),
+        "retries": (is_count, "a whole number, 0 at least"),
+        "memory": (is_finite and size == int(size), 'a number of bytes, or e.g. "30 GB"'),
+        "timeout": (
+            value is None or (is_finite and size > 0),
+            'seconds, more than 0, or e.g. "90 s", "5 min", "2 h"; None for no limit',
+        ),
+        "on_error": (value in (STOP, KEEP), '"stop" or "keep"'),
+    }[name]
+    if not fits:
+        raise _refused(kind, name, found=repr(value), expected=expected)
     if name == "memory":
         return int(size)
     return float(size) if name == "timeout" and size is not None else size
 
 
-def _refused(kind: type, name: str, found: str, expected: str, hint: str | None = None) -> InputError:
+def _refused(kind: type, name: str, **facts: str) -> InputError:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return InputError(
-        f"{name} of a stage cannot be this",
-        file=getattr(sys.modules.get(kind.__module__), "__file__", None),
-        stage=kind.__name__,
-        field=name,
-        found=found,
-        expected=expected,
-        hint=hint,
+        f"{name} of a stage cannot be this", file=file, stage=kind.__name__, field=name, **facts
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pickle
 import pwd
@@ -29,7 +30,12 @@ ATOMS = {str, bytes, int, float, complex, bool, type(None)}
 DEPTH = 10_000
 FRAMES = 8  # patsy looks through five
 DEEPEST = 20  # parts within parts that are searched for what cannot be pickled
-SHOWN_IN_ERROR = 100  # characters of a value
+REMEDIES: tuple[tuple[type, str], ...] = (
+    (types.FunctionType, "write it as a function with a name at the top of a module, and import it"),
+    (io.IOBase, "give its path as a text, or what it holds"),
+    (Iterator, "give a list of what it yields: `list(x)`"),
+    (types.ModuleType, "leave it out, and import it where it is used"),
+)
 
 
 def packed(value: object, name: str, what: str) -> Pickled:
@@ -39,13 +45,9 @@ def packed(value: object, name: str, what: str) -> Pickled:
     data, modules = pickled(value, name, what)
     tops = sorted({module.partition(".")[0] for module in modules} - {__name__.partition(".")[0]})
     versions = {top: found for top in tops if (found := _version(top))}
-    described: DescribedObject = {
-        "type": _kind(value),
-        "text": _text(value),
-        "modules": modules,
-        "versions": versions,
-    }
-    return Pickled(data, described)
+    return Pickled(
+        data, {"type": _kind(value), "text": _text(value), "modules": modules, "versions": versions}
+    )
 
 
 def in_one_file(column: Sequence[Pickled]) -> Pickled:
@@ -75,13 +77,10 @@ class Objects(ResultsByName[object]):
         allow: Callable[[Path], None],
     ) -> None:
         super().__init__(folder, described)
-        self._objects = described
-        self._units = units
-        self._allow = allow
+        self._units, self._allow = units, allow
 
-    def __getitem__(self, name: str) -> object:
-        described = self._objects[name]
-        file = self._folder / f"{name}{OBJECT}"
+    def _read(self, name: str) -> object:
+        described, file = self._described[name], self._folder / f"{name}{OBJECT}"
 
         def read(start: int = 0, size: int = -1) -> object:
             self._allow(file)
@@ -96,13 +95,9 @@ class _UnitObjects(Mapping[object, object]):
     def __init__(
         self, units: Sequence[object], sizes: Sequence[int], read: Callable[[int, int], object]
     ) -> None:
-        self._units = units
-        self._places: dict[str, tuple[int, int]] = {}
-        start = 0
-        for unit, size in zip(units, sizes, strict=True):
-            self._places[repr(unit)] = start, size  # 1 and True are two units
-            start += size
-        self._read = read
+        self._units, self._read = units, read
+        places = zip(itertools.accumulate(sizes, initial=0), sizes)
+        self._places = dict(zip(map(repr, units), places, strict=True))  # 1 and True are two units
 
     def __getitem__(self, unit: object) -> object:
         place = self._places.get(repr(_plain(unit)))
@@ -162,12 +157,10 @@ def _read(file: Path, described: DescribedObject, start: int, size: int) -> obje
 
 def _differing(versions: Mapping[str, str]) -> str:
     """Sentence on libraries whose versions have changed since an object was written; empty if none."""
-    now = {name: _version(name) or "none" for name in versions}
-    other = [name for name, version in versions.items() if now[name] != version]
-    if not other:
-        return ""
+    other = {name: now for name, was in versions.items() if (now := _version(name) or "none") != was}
     was = ", ".join(f"{name} {versions[name]}" for name in other)
-    return f"written with {was}, read with {', '.join(f'{name} {now[name]}' for name in other)}"
+    now = ", ".join(f"{name} {version}" for name, version in other.items())
+    return f"written with {was}, read with {now}" if other else ""
 
 
 def _version(library: str) -> str:
@@ -189,9 +182,10 @@ _short.maxstring = _short.maxother = SHOWN
 
 def _text(value: object) -> str:
     try:
-        return _without_addresses(one_line(" ".join(_short.repr(value).split())))[:SHOWN]
+        text = " ".join(_short.repr(value).split())
     except Exception:  # whatever the type says
-        return f"<{type(value).__name__}>"
+        text = f"<{type(value).__name__}>"
+    return ADDRESS.sub("", one_line(text))[:SHOWN]  # the same in every process
 
 
 def _plain(unit: object) -> object:
@@ -210,14 +204,14 @@ def pickled(value: object, name: str, what: str) -> tuple[bytes, list[str]]:
     except MemoryError:
         raise
     except Exception as error:  # whatever the type says
-        problem = _without_addresses(f"{type(error).__name__}: {error}")
+        problem = ADDRESS.sub("", f"{type(error).__name__}: {error}")
     if not problem:
         return data, modules
     where, part = _culprit(value, name)
     raise InputError(
         f"{what} returns a value that cannot be stored",
         field=where,
-        found=f"{_shown(part)}: {problem}"[: 5 * SHOWN_IN_ERROR],
+        found=f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}",
         expected="an object that another process can read back: of classes and functions with a name in a "
         "module of the project or of a library",
         hint=_remedy(part),
@@ -230,11 +224,6 @@ def loaded(data: bytes, frames: int = FRAMES) -> object:
     Models with a formula look for its names in callers, which must not differ between processes.
     """
     return loaded(data, frames - 1) if frames else pickle.loads(data)
-
-
-def _without_addresses(text: str) -> str:
-    """A repr that is the same in every process."""
-    return ADDRESS.sub("", text)
 
 
 def _dumped(value: object) -> tuple[bytes, list[str]]:
@@ -339,27 +328,12 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _remedy(value: object) -> str:
+    if hint := next((hint for kind, hint in REMEDIES if isinstance(value, kind)), None):
+        return hint
     kind = value if isinstance(value, type) else type(value)
-    if isinstance(value, types.FunctionType):
-        if value.__module__.partition(".")[0] == NOTEBOOK:
-            return f"put {value.__qualname__} into a module of the project, and import it in the cell"
-        return "write it as a function with a name at the top of a module, and import it"
-    if isinstance(value, io.IOBase):
-        return "give its path as a text, or what it holds"
-    if isinstance(value, Iterator):
-        return "give a list of what it yields: `list(x)`"
-    if isinstance(value, types.ModuleType):
-        return "leave it out, and import it where it is used"
     if "<locals>" in kind.__qualname__ or not _is_importable(kind.__module__):
         return f"define {kind.__name__} at the top of a module of the project, and import it from there"
     return "leave it out, and make it again where it is used"
-
-
-def _shown(value: object) -> str:
-    try:
-        return _without_addresses(f"{_kind(value)} {value!r}")[:SHOWN_IN_ERROR]
-    except Exception:  # whatever the type says
-        return _kind(value)
 
 
 def _kind(value: object) -> str:

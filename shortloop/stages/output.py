@@ -1,4 +1,4 @@
-"""Output arrays of a stage: created, filled unit by unit, and recorded."""
+"""Outputs of a stage: arrays created, filled unit by unit, and recorded."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
-from shortloop.stages.fact_types import ARRAY, NotPlain, with_types
-from shortloop.stages.failures import Failures, check_missing, message_of, tried
+from shortloop.stages.exact_values import ARRAY, NotPlain, exact_array, with_types
+from shortloop.stages.failures import Failures, check_missing, message_of, missing, tried
 from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.records import (
     OBJECT,
@@ -29,11 +30,10 @@ from shortloop.stages.records import (
 from shortloop.stages.references import compute_watched, here
 from shortloop.stages.results import open_result
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
-from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage
+from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
 from shortloop.stages.tables import save_table
-from shortloop.stages.task import Task, costs_of, folder_kept
+from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import Pool
-from shortloop.stages.unit_values import check_coverage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,21 +90,21 @@ def compute_row(stage: CollectingStage, unit: int) -> bytes:
 
 def computed(stage: Stage, unit: int) -> Any:
     """Compute a unit of any stage, in whatever process."""
+
+    def compute() -> Mapping[str, ArrayLike | bytes] | bytes:
+        with chdir("."):
+            try:
+                if isinstance(stage, CollectingStage):
+                    return compute_row(stage, unit)
+                return compute_unit(stage, unit)
+            except BaseException as error:  # also `SystemExit`, and a panic of a library written in Rust
+                name = stage.unit_name(unit)
+                if name not in message_of(error):
+                    error.add_note(f"in unit {name}")
+                raise
+
     needs = needs_of(type(stage))
-    return tried(needs, lambda: _computed(stage, unit)) if needs.guards else _computed(stage, unit)
-
-
-def _computed(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes] | bytes:
-    with folder_kept():
-        try:
-            if isinstance(stage, CollectingStage):
-                return compute_row(stage, unit)
-            return compute_unit(stage, unit)
-        except BaseException as error:  # also `SystemExit`, and a panic of a library that is written in Rust
-            name = stage.unit_name(unit)
-            if name not in message_of(error):
-                error.add_note(f"in unit {name}")
-            raise
+    return tried(needs, compute) if needs.guards else compute()
 
 
 def write_output(
@@ -123,7 +123,7 @@ def write_output(
     The current folder has the arrays that the units filled already.
     """
     kind = type(stage).__name__
-    with folder_kept():
+    with chdir("."):
         errors = None if failures is None else failures.errors
         finished = stage.finish(Outputs(arrays, [row[BEGIN:] for row in rows], errors))
     if not isinstance(finished, Finished):
@@ -207,12 +207,8 @@ def _kept(
             try:
                 check_file_name(f"{name}{OBJECT}")
             except ValueError as error:
-                raise InputError(
-                    f"{what} gives an object under a name that no file can have",
-                    field=name,
-                    found=str(error),
-                    hint="give it another name",
-                ) from None
+                problem = f"{what} gives an object under a name that no file can have"
+                raise InputError(problem, field=name, found=str(error), hint="rename it") from None
             objects[name] = packed(fact, name, what)
         else:
             types |= {} if found is None else {name: found}
@@ -228,3 +224,105 @@ def _figure_files(name: str, figure: Figure) -> dict[str, bytes]:
     if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
         pyplot.close(figure)
     return files
+
+
+def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:
+    """Index of a unit into each output that it fills."""
+    index = stage.index(unit)
+    return index if isinstance(index, Mapping) else dict.fromkeys(outs, index)
+
+
+def check_coverage(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
+    """Refuse a stage whose units leave an element of an output unfilled, or fill one several times.
+
+    Unfilled elements would be zeros that nobody computed; of those filled twice, the last one would count.
+    """
+    kind = type(stage).__name__
+    if type(stage).index is Stage.index and not stage.have:  # without asking for each of them
+        for name, out in outs.items():
+            if out.shape[:1] != (units,):
+                raise ValueError(
+                    f"{kind} has {units} units, and the first axis of its output {name} is not that long: "
+                    f"{out.shape}; `index` says where the values of a unit belong"
+                )
+        return
+    found: dict[str, list[tuple[int | slice, ...]]] = {name: [] for name in outs}
+    for unit in range(units):
+        for name, where in indices_of(stage, unit, outs).items():
+            if name not in outs:
+                raise ValueError(f"index({unit}) of {kind} names {name}; its outputs are {', '.join(outs)}")
+            found[name].append(where if isinstance(where, tuple) else (where,))
+    for name, out in outs.items():
+        if problem := _filled_otherwise(out.shape, found[name], stage.have):
+            raise ValueError(f"{name} of {kind}, of shape {out.shape}: {problem}")
+
+
+def _filled_otherwise(shape: tuple[int, ...], indices: list[tuple[int | slice, ...]], have: int) -> str:
+    import numpy as np
+
+    axes = max(*map(len, indices), min(1, len(shape)), 0)  # those behind are filled as a whole
+    filled = np.zeros(shape[:axes], dtype=np.int32)
+    if have:
+        filled[:have] += 1
+    for where in indices:
+        try:
+            filled[where] += 1
+        except IndexError as error:
+            return f"the index of a unit is outside of it: {error}"
+    others = np.argwhere(filled != 1)
+    if not np.prod(shape) or not len(others):
+        return ""
+    first = others[0].tolist()
+    return f"{filled[tuple(first)]} units fill {first}; each element is filled by one unit"
+
+
+def keep_unit(
+    stage: Stage,
+    unit: int,
+    values: Mapping[str, ArrayLike | bytes],
+    arrays: Mapping[str, np.ndarray],
+    keep_file: Callable[[str, bytes], None],
+) -> None:
+    """Write the values of a unit into the arrays, and keep its files."""
+    import numpy as np
+
+    indices = indices_of(stage, unit, arrays)
+    files = {name: each for name, each in values.items() if isinstance(each, bytes) and name not in arrays}
+    if values.keys() - files.keys() != indices.keys() or not values:
+        found, wanted = (", ".join(names) or "nothing" for names in (sorted(values.keys() - files), indices))
+        raise ValueError(f"{stage.unit_name(unit)} gives {found}; it is to fill {wanted}")
+    if files and stage.grows:
+        raise ValueError(f"{stage.unit_name(unit)} gives files; those of a job before are not taken over")
+    for name, content in files.items():
+        check_file_name(name)
+        keep_file(name, content)
+    for name, where in indices.items():
+        value, array = exact_array(values[name], name), arrays[name]
+        shape = array.shape[1:] if isinstance(where, int) else array[where].shape
+        if value.shape != shape or not np.can_cast(value.dtype, array.dtype, "same_kind"):
+            found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
+            raise ValueError(f"{stage.unit_name(unit)} gives {name} as {found}; its output is {wanted}")
+        if not _can_hold(array.dtype, value):
+            raise ValueError(
+                f"{stage.unit_name(unit)} gives {name} with values that {array.dtype} cannot hold"
+            )
+        array[where] = value
+
+
+def keep_nothing(stage: Stage, unit: int, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write missing values in place of those of a unit that failed."""
+    for name, where in indices_of(stage, unit, arrays).items():
+        arrays[name][where] = missing(arrays[name])
+
+
+def _can_hold(dtype: np.dtype, value: np.ndarray) -> bool:
+    """True if values stay the same, but for the rounding of floats."""
+    import numpy as np
+
+    if value.dtype == dtype or dtype.kind == "V":
+        return True
+    with np.errstate(over="ignore"):
+        cast = value.astype(dtype)
+    if dtype.kind in "fc":
+        return bool((np.isinf(cast) <= np.isinf(value)).all())
+    return np.array_equal(cast, value, equal_nan=dtype.kind in "mM")

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.plain import Plain
-from shortloop.stages.exact_arrays import exact_array
+from shortloop.stages.exact_values import exact_array
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, DTypeLike
 
-    from shortloop.base.mapped_array import Span
+    from shortloop.base.types import Span
     from shortloop.stages.tables import DescribedTable
     from shortloop.stages.threads import Pool
 
@@ -67,23 +67,6 @@ class Array:
     outside: Outside | None = None  # if it has no ``.npy`` file
 
 
-class DescribedSpan(TypedDict):
-    """A `Span` in a record."""
-
-    offset: int
-    shape: list[int]
-    strides: list[int]
-    dtype: str
-
-
-class DescribedOutside(TypedDict):
-    """An `Outside` in a record."""
-
-    name: str
-    content: str
-    span: DescribedSpan
-
-
 class Described(TypedDict):
     """An array in a record: an `Array`, and the shape and type that its file has."""
 
@@ -92,7 +75,7 @@ class Described(TypedDict):
     unit: str
     shape: list[int]
     dtype: str
-    outside: NotRequired[DescribedOutside]
+    outside: NotRequired[dict[str, object]]  # the fields of `Outside`
 
 
 class DescribedObject(TypedDict):
@@ -180,14 +163,16 @@ def _check_coordinates(
             for own, length in zip(axes_of(each), each["shape"], strict=True)
             if own == axis
         }
-        said, fact = f"the coordinates of the axis {axis!r} are said to be {name!r}", facts.get(name)
+        fact, problem = facts.get(name), ""
         if len(lengths) != 1:
-            raise ValueError(f"{said}, and arrays have it in the lengths {sorted(lengths)}")
-        if name in arrays:
+            problem = f"arrays have this axis in the lengths {sorted(lengths)}"
+        elif name in arrays:
             if axes_of(arrays[name]) != (axis,):
-                raise ValueError(f"{said}, which is an array of the axes {arrays[name]['axes']!r}")
+                problem = f"that array has the axes {arrays[name]['axes']!r}"
         elif not isinstance(fact, list | tuple) or len(fact) != lengths.pop():
-            raise ValueError(f"{said}, which is no array, and no fact that is a list of the same length")
+            problem = "it must be an array, or a fact that is a list of the same length"
+        if problem:
+            raise ValueError(f"{name!r} cannot be the coordinates of the axis {axis!r}: {problem}")
 
 
 def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
@@ -195,11 +180,11 @@ def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memm
     from numpy.lib.format import open_memmap
 
     array = open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
-    take_space(Path(f"{name}.npy"))
+    reserve_space(Path(f"{name}.npy"))
     return array
 
 
-def take_space(file: Path) -> None:
+def reserve_space(file: Path) -> None:
     """Reserve the disk space of a file of its final size that will be written through a memory map.
 
     Without that, a process that writes while the disk is full is killed, and can say nothing.
@@ -240,41 +225,26 @@ def write_record(
         "versions": dict(versions or {}),
         "problem": problem,
     }
-    Path(RECORD).write_text(_in_lines(record), encoding="utf-8")
+    Path(RECORD).write_text(json_lines(record), encoding="utf-8")
 
 
-def _in_lines(record: Mapping[str, object]) -> str:
-    """JSON with a line for each entry and each part of it.
-
-    With one for every value, Python would not use its compiled code, and be ten times slower.
-    """
-    lines = [f" {_dumped(name)}: {_entries(each)}" for name, each in record.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _entries(value: object) -> str:
-    if not isinstance(value, dict) or not value:
-        return _dumped(value)
-    lines = [f"  {_dumped(name)}: {_dumped(each)}" for name, each in value.items()]
-    return "{\n" + ",\n".join(lines) + "\n }"
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, allow_nan=False)
+def json_lines(plain: Mapping[str, object]) -> str:
+    """JSON with a line for each entry: with an indent, Python would not use its compiled encoder."""
+    lines = (f"{json.dumps(name)}: {json.dumps(each, allow_nan=False)}" for name, each in plain.items())
+    return "{" + ",\n".join(lines) + "}\n"
 
 
 def _described(name: str, array: Array) -> Described:
     import numpy as np
 
-    said = asdict(array)
-    outside = said.pop("outside")
+    described = asdict(array)
     if array.outside is None:
         values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
         shape, dtype = values.shape, values.dtype
+        del described["outside"]
     else:
         shape, dtype = array.outside.span.shape, np.dtype(array.outside.span.dtype)
-    kept = {} if outside is None else {"outside": outside}
-    return cast("Described", {**said, **kept, "shape": list(shape), "dtype": str(dtype)})
+    return cast("Described", {**described, "shape": list(shape), "dtype": str(dtype)})
 
 
 def reject(

@@ -6,6 +6,7 @@ also find state that opening the stage, or an earlier unit, has left in the proc
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import hashlib
@@ -47,22 +48,21 @@ class References:
         self.state: State | None = None  # of the process before the first unit
         self.left_state = False
         """True if a unit has opened a file and left state behind, on which others may depend."""
-        self._ids: dict[tuple[int, int], Path] = {}
-        self._all = b""
-        self._found: tuple[_Names, _Names, str, tuple[str, ...]] | None = None
 
     def all_inputs(self) -> bytes:
         """A hash of all that the job is made from."""
         self.in_keys.update(each.path for each in self.files)
-        if not self._all:
-            self._all = hashlib.blake2b(self._described().encode(), digest_size=SIZE).digest()
-        return self._all
+        return self._hash_of_all
+
+    @functools.cached_property
+    def _hash_of_all(self) -> bytes:
+        return hashlib.blake2b(self._described().encode(), digest_size=SIZE).digest()
 
     def named_by(self, text: str, is_word: bool) -> list[File] | None:
         """Files that a text names; None if it may name any."""
         if not self.files:
             return []
-        paths, words, everything, marks = self._found or self._names()
+        paths, words, everything, marks = self._names
         found = paths.get(text) or (words.get(text) if is_word else None)
         if found is None and "/" in text:
             part = f"/{os.path.normpath(text).strip('/')}/"
@@ -72,10 +72,6 @@ class References:
             return found
         return None if any(mark in text for mark in marks) else []
 
-    def named_by_path(self, path: str) -> list[File] | None:
-        """Files that a path names; None if none is known, as a path names a file in any case."""
-        return self.named_by(path, True) or self.named_by(os.path.realpath(path), True) or None
-
     def read(self, path: str) -> None:
         """Note that a library reads a file, a folder with all that is in it, or the files of a pattern."""
         if self.files:
@@ -84,16 +80,16 @@ class References:
 
     def open(self, path: str | bytes | os.PathLike[str]) -> None:
         """Note that a file is opened, if it is one of these by whatever path."""
-        try:
-            if not self._ids:
-                self._ids = {_id(each.path): each.path for each in self.files}
-            found = self._ids.get(_id(path))
-        except (OSError, ValueError, TypeError):
-            return
-        if found is not None:
-            self.opened.add(found)
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            self.opened.add(self._ids[_id(path)])
 
+    @functools.cached_property
+    def _ids(self) -> dict[tuple[int, int], Path]:
+        return {_id(each.path): each.path for each in self.files}
+
+    @functools.cached_property
     def _names(self) -> tuple[_Names, _Names, str, tuple[str, ...]]:
+        """Files by path and by word, all paths in one text, and marks of texts that may name a file."""
         paths: _Names = {}
         words: _Names = {}
         for file in self.files:
@@ -108,8 +104,7 @@ class References:
         telling |= {each.path.stem: words[each.path.stem] for each in self.files}
         everything = "".join(f"/{each.path}/\n" for each in self.files).replace("//", "/")
         marks = {each.path.suffix or f"/{each.path.name}" for each in self.files}
-        self._found = paths, telling, everything, tuple(marks) if len(marks) <= MOST_MARKS else ("/",)
-        return self._found
+        return paths, telling, everything, tuple(marks) if len(marks) <= MOST_MARKS else ("/",)
 
 
 def _id(path: str | bytes | os.PathLike[str]) -> tuple[int, int]:
@@ -243,15 +238,12 @@ def _is_same_object(before: object, now: object) -> bool:
     if not (isinstance(before, bytes) and isinstance(now, bytes)):
         return False
     try:
-        return _pickled_again(before) == _pickled_again(now)
+        objects = pickle.loads(before), pickle.loads(now)
+        for _ in range(2):
+            again = [pickle.dumps(each, protocol=5) for each in objects]
     except Exception:  # whatever the type says
         return False
-
-
-def _pickled_again(pickled: bytes) -> bytes:
-    found = pickle.loads(pickled)
-    pickle.dumps(found, protocol=5)
-    return pickle.dumps(found, protocol=5)
+    return again[0] == again[1]
 
 
 def _users_modules() -> list[tuple[str, types.ModuleType]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.plain import Plain, copied
 from shortloop.base.text import one_line
-from shortloop.stages.fact_types import ARRAY, AS_THEY_ARE, as_given
+from shortloop.stages.exact_values import ARRAY, as_given
 from shortloop.stages.lazy_results import Arrays, Tables
 from shortloop.stages.records import EARLIER, FORMAT, RECORD, RETRIED, ROWS, Record
 from shortloop.stages.tables import unit_frame
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from shortloop.stages.objects import Objects
-
-
-LISTS = (None, ["tuple", {}])  # types of facts, as of `with_types`
 
 
 class OtherFormat(TransientError):
@@ -109,12 +106,12 @@ class Result:
             return array if array.ndim or self._types.get(name) == ARRAY else array[()]
         if name in self.record.get("objects", {}):
             return self._objects[name]
-        if name in self.record["facts"] and name not in self.tables:
-            return self._fact(name)
-        kinds: tuple[Mapping[str, Any], ...] = (self.tables, self.figures, self.files)
-        for kind in kinds:
-            if name in kind:
-                return kind[name]
+        if name in self.tables:
+            return self.tables[name]
+        if name in self.record["facts"]:
+            return as_given(self.record["facts"][name], self._types.get(name))
+        if (path := {**self.files, **self.figures}.get(name)) is not None:
+            return path
         raise KeyError(f"{name}; {self.job} has {', '.join(self.names()) or 'nothing'}")
 
     def names(self) -> list[str]:
@@ -166,7 +163,7 @@ class Result:
     @property
     def facts(self) -> dict[str, Any]:
         """A copy of all results beside arrays, tables and files: names, counts, notes, models."""
-        facts = {name: self._fact(name) for name in self.record["facts"]}
+        facts = {name: as_given(fact, self._types.get(name)) for name, fact in self.record["facts"].items()}
         return {**facts, **self._objects} if self.record.get("objects") else facts
 
     @cached_property
@@ -196,20 +193,6 @@ class Result:
     def _refusal(self, pickle: Path) -> str:
         """Reason why a pickle is not of this project; stages are given jobs of their project alone."""
         return ""
-
-    def _fact(self, name: str) -> Any:
-        fact, types = self.record["facts"][name], self._types.get(name)
-        if isinstance(fact, list) and types in LISTS:  # many units may ask for the same thousands of names
-            if name not in self._are_flat:
-                self._are_flat[name] = set(map(type, fact)) <= AS_THEY_ARE
-            if self._are_flat[name]:
-                return fact.copy() if types is None else (*fact,)
-        return as_given(fact, types)
-
-    @cached_property
-    def _are_flat(self) -> dict[str, bool]:
-        """True for facts that are lists of immutable values, by name."""
-        return {}
 
     @property
     def errors(self) -> dict[Any, str]:
@@ -246,16 +229,11 @@ class Result:
     @property
     def inputs(self) -> dict[str, str | list[str]]:
         """Ids of jobs that it was made from, by their name in the method; of a dataset its job's."""
-        made_from = {**self.setup.get("datasets", {}), **self.setup["jobs"]}
-        return {name: _without_names(jobs) for name, jobs in made_from.items() if jobs}
+        return _inputs_of(self.setup)
 
     def sources(self) -> list[tuple[str, str]]:
         """List the jobs that it was made from: name in the method, and id of each."""
-        return [
-            (name, job)
-            for name, jobs in self.inputs.items()
-            for job in (jobs if isinstance(jobs, list) else [jobs])
-        ]
+        return sources_of(self.setup)
 
     def ancestor(self, job: str) -> Result | None:
         """Find a job that it was made from, directly or through others; None if its folder is gone.
@@ -287,9 +265,41 @@ class Result:
         return one_line(f"<{self.job}: {self.stage}{who}, {', '.join(self.names()) or 'nothing'}>")
 
 
-def _without_names(jobs: str | list[str]) -> str | list[str]:
-    """Jobs of datasets, whose names are as ``"main-12/name"``."""
-    return [each.partition("/")[0] for each in jobs] if isinstance(jobs, list) else jobs.partition("/")[0]
+def sources_of(setup: Setup) -> list[tuple[str, str]]:
+    """List the jobs that a job was made from: name in the method, and id of each."""
+    return [
+        (name, job)
+        for name, jobs in _inputs_of(setup).items()
+        for job in (jobs if isinstance(jobs, list) else [jobs])
+    ]
+
+
+def _inputs_of(setup: Setup) -> dict[str, str | list[str]]:
+    """Ids of jobs by name: those given as jobs, as files in options, and as datasets, of the job of each."""
+    given = dict(setup.get("jobs", {}))
+    options = setup.get("options", {})
+    for path, kind in setup.get("_typing", ()):  # exax notes which options are files of jobs
+        if "JobWithFile" in kind:
+            name = path.partition("/")[0]
+            given[name] = list(_jobs_in(options.get(name)))
+    taken = {name for name, jobs in given.items() if jobs}
+    for name, datasets in setup.get("datasets", {}).items():
+        given[f"datasets.{name}" if name in taken else name] = datasets
+    found: dict[str, str | list[str]] = {}
+    for name, jobs in given.items():
+        if jobs:  # those of datasets are followed by the name of the dataset, as in "main-12/name"
+            ids = [job.partition("/")[0] for job in ([jobs] if isinstance(jobs, str) else jobs)]
+            found[name] = ids[0] if isinstance(jobs, str) else ids
+    return found
+
+
+def _jobs_in(value: Plain) -> Iterator[str]:
+    """Jobs of files in an option: each is a list that begins with the job's id."""
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        yield value[0]
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _jobs_in(each)
 
 
 def open_result(folder: str | Path, where: Where | None = None) -> Result:
@@ -297,14 +307,10 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
     path = Path(folder)
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TransientError(
-            f"the record of a job cannot be read ({error.strerror})", file=path / RECORD, hint="run again"
-        ) from None
-    except ValueError:
-        raise TransientError(
-            "the record of a job is damaged", file=path / RECORD, hint="run again to rebuild it"
-        ) from None
+    except (OSError, ValueError) as error:
+        how = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else "is damaged"
+        hint = "run again to rebuild it"
+        raise TransientError(f"the record of a job {how}", file=path / RECORD, hint=hint) from None
     if record.get("format", 0) != FORMAT:
         raise OtherFormat(
             "the job is in the format of another version of Shortloop",
@@ -318,17 +324,9 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
 
 def bare_result(folder: Path, where: Where) -> Result:
     """Describe a job without a usable record by exax's own: no arrays, no facts."""
-    record: Record = {
-        "format": FORMAT,
-        "stage": "",
-        "partition": None,
-        "arrays": {},
-        "facts": {},
-        "threads": [],
-        "versions": {},
-        "problem": None,
-    }
-    bare = Result(folder.name, folder, record, where)
+    record: dict[str, Any] = {"format": FORMAT, "arrays": {}, "facts": {}, "threads": [], "versions": {}}
+    record["problem"] = None
+    bare = Result(folder.name, folder, cast("Record", record), where)
     partition = bare.options.get("partition")
     record |= {"stage": bare.method, "partition": None if partition is None else str(partition)}
     return bare

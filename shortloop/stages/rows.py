@@ -8,13 +8,12 @@ import json
 import os
 import struct
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.exact_arrays import exact_array
+from shortloop.stages.exact_values import array_or_none
 from shortloop.stages.records import ROWS, Pickled
 from shortloop.stages.stage import CollectingStage, Values
 from shortloop.stages.tables import from_bytes, is_table, joined, library_of, to_bytes
@@ -59,42 +58,19 @@ def pack(values: object, what: str) -> bytes:
         elif is_table(value):
             data = to_bytes(cast("Table", value), f"{name} of {what}")
             head.append((name, cast("str", library_of(value)), None, len(data)))
-        elif (array := _array(value)) is None:
+        elif (array := array_or_none(value)) is not None and array.dtype.kind in KINDS:
+            little = array.dtype.newbyteorder("<")
+            data = array.astype(little).tobytes()
+            head.append((name, little.str, array.shape, len(data)))
+        else:
             from shortloop.stages.objects import packed
 
             kept = packed(value, str(name), what)
             data = kept.data
             head.append((name, kept.described, None, len(data)))
-        else:
-            little = array.dtype.newbyteorder("<")
-            data = array.astype(little).tobytes()
-            head.append((name, little.str, array.shape, len(data)))
         parts.append(data)
-    is_plain = all(type(each[0]) is str and not isinstance(each[1], dict) for each in head)
-    first = _encoded(tuple(head)) if is_plain else _encode(head)
+    first = json.dumps(head).encode()
     return b"".join([LENGTH.pack(len(first)), first, *parts])
-
-
-def _encode(head: Sequence[Head]) -> bytes:
-    return json.dumps(head).encode()
-
-
-_encoded = lru_cache(maxsize=256)(_encode)  # units of a stage give the same names, types and shapes
-
-
-@lru_cache(maxsize=256)
-def _decoded(head: bytes) -> list[Head]:
-    found: list[Head] = json.loads(head)
-    return found
-
-
-def _array(value: object) -> np.ndarray | None:
-    """Numbers, texts or times as an array; None for other values."""
-    try:
-        array = exact_array(value, "")
-    except ValueError:
-        return None
-    return array if array.dtype.kind in KINDS else None
 
 
 def unpack(row: bytes) -> Row:
@@ -103,11 +79,11 @@ def unpack(row: bytes) -> Row:
 
     end = LENGTH.size + LENGTH.unpack_from(row)[0]
     values: dict[str, np.ndarray | Table | Pickled] = {}
-    for name, kind, shape, length in _decoded(row[LENGTH.size : end]):
+    for name, kind, shape, length in json.loads(row[LENGTH.size : end]):
         data = row[end : end + length]
         end += length
         if isinstance(kind, dict):
-            values[name] = Pickled(data, kind)
+            values[name] = Pickled(data, cast("DescribedObject", kind))
         elif shape is None:
             values[name] = from_bytes(data, kind)
         else:
@@ -151,16 +127,12 @@ def _stacked(name: str, names: Sequence[object], column: list[np.ndarray], what:
     _check_alike(what, f"{name} of other types", names, types, key=lambda kind: kind.kind.strip(ALIKE))
     whole = np.stack(column)
     for unit, each, kept in zip(names, column, whole):
-        if each.dtype != whole.dtype and each.dtype.kind in "iumM" and not _is_same(each, kept):
+        kind = each.dtype.kind
+        if each.dtype == whole.dtype or kind not in "iumM":
+            continue
+        if not np.array_equal(kept.astype(each.dtype), each, equal_nan=kind in "mM"):
             raise _differ(what, f"{name} too large for {whole.dtype}", ("all", whole.dtype), (unit, each))
     return whole
-
-
-def _is_same(given: np.ndarray, kept: np.ndarray) -> bool:
-    """True if numbers or times of another type are the same ones."""
-    import numpy as np
-
-    return np.array_equal(kept.astype(given.dtype), given, equal_nan=given.dtype.kind in "mM")
 
 
 def write_rows(file: Path, rows: Sequence[bytes]) -> None:

@@ -79,22 +79,20 @@ def is_table_file(name: str) -> bool:
 
 def save_table(name: str, table: Table) -> DescribedTable:
     """Write a table into the current folder, as ``NAME.parquet``."""
-    library = cast("str", library_of(table))
-    need("tables", NEEDED[library])
-    _check_kind(name, table)
+    library, frame = _checked(name, table)
     file = Path(f"{name}{ENDING}")
     try:
         if library == PANDAS:
-            cast("pd.DataFrame", table).to_parquet(file, engine="pyarrow")
+            frame.to_parquet(file, engine="pyarrow")
         else:
-            cast("pl.DataFrame", table).write_parquet(file)
+            frame.write_parquet(file)
     except OSError:
         raise
     except Exception as error:  # each library has its own
         raise _unwritable(name, error) from None
-    types = {str(column): str(table[column].dtype) for column in table.columns}
-    described: DescribedTable = {"library": library, "rows": len(table), "columns": types}
-    if library == PANDAS and (more := _beside_parquet(cast("pd.DataFrame", table))):
+    types = {str(column): str(frame[column].dtype) for column in frame.columns}
+    described: DescribedTable = {"library": library, "rows": len(frame), "columns": types}
+    if library == PANDAS and (more := _beside_parquet(frame)):
         described["restored"] = more
     if not _is_simple(table, library):
         _check_same(name, table, library, lambda: read_table(file, described))
@@ -114,23 +112,21 @@ def read_table(file: Path, described: DescribedTable) -> Table:
 
 def to_bytes(table: Table, what: str) -> bytes:
     """Convert a table to bytes for a while, without an index: quicker than Parquet, and larger."""
-    library = cast("str", library_of(table))
-    need("tables", NEEDED[library])
-    _check_kind(what, table)
-    if library == PANDAS and not _has_row_numbers(cast("pd.DataFrame", table)):
+    library, frame = _checked(what, table)
+    if library == PANDAS and not _has_row_numbers(frame):
         raise InputError(
             "a table of a unit has an index, and is kept without it",
             field=f"table {what}",
-            found=f"an index of {cast('pd.DataFrame', table).index.dtype}",
+            found=f"an index of {frame.index.dtype}",
             hint="make columns of it, with `.reset_index()`",
         )
     stream = io.BytesIO()
     try:
         if library == POLARS:
-            cast("pl.DataFrame", table).write_ipc(stream)
+            frame.write_ipc(stream)
         else:
             pa = load("pyarrow")
-            arrow = pa.Table.from_pandas(table, preserve_index=False)
+            arrow = pa.Table.from_pandas(frame, preserve_index=False)
             rows = pa.array(range(len(arrow)), pa.int64())
             arrow = arrow.take(rows)  # without the rest of what it is a part of
             with pa.ipc.new_stream(stream, arrow.schema) as writer:
@@ -139,7 +135,7 @@ def to_bytes(table: Table, what: str) -> bytes:
         raise _unwritable(what, error) from None
     data = stream.getvalue()
     if not _is_simple(table, library, keeps_categories=True):
-        _check_same(what, cast("Table", numbered_anew(table)), library, lambda: from_bytes(data, library))
+        _check_same(what, cast("Table", reset_row_numbers(table)), library, lambda: from_bytes(data, library))
     return data
 
 
@@ -168,15 +164,15 @@ def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table
         )
     if library_of(tables[0]) == POLARS:
         polars, frames = load(POLARS), cast("Sequence[pl.DataFrame]", tables)
-        first = [polars.lit(_name(unit)).alias(UNIT) for unit in units]
+        first = [polars.lit(unit_text(unit)).alias(UNIT) for unit in units]
         table: Table = polars.concat([each.select(unit, polars.all()) for unit, each in zip(first, frames)])
         return table
     whole: pd.DataFrame = load(PANDAS).concat(tables, ignore_index=True)
-    whole.insert(0, UNIT, [_name(unit) for unit, each in zip(units, tables) for _ in range(len(each))])
+    whole.insert(0, UNIT, [unit_text(unit) for unit, each in zip(units, tables) for _ in range(len(each))])
     return whole
 
 
-def numbered_anew(value: object) -> object:
+def reset_row_numbers(value: object) -> object:
     """Data of a unit, without row numbers of the larger table that it is from."""
     if library_of(value) != PANDAS:
         return value
@@ -194,8 +190,7 @@ def unit_frame(units: Sequence[Plain], columns: Mapping[str, np.ndarray]) -> pd.
         index = pandas.MultiIndex.from_tuples(names)
     else:
         index = pandas.Index(names, name=UNIT, tupleize_cols=False)
-    frame: pd.DataFrame = pandas.DataFrame(dict(columns), index=index)
-    return frame
+    return cast("pd.DataFrame", pandas.DataFrame(dict(columns), index=index))
 
 
 def libraries_of_tables() -> list[str]:
@@ -204,22 +199,25 @@ def libraries_of_tables() -> list[str]:
     return [name for name in names if is_installed(name)]
 
 
-def _name(unit: object) -> object:
+def unit_text(unit: object) -> object:
+    """Name of a unit, as tables hold it."""
     return unit if isinstance(unit, str | int | float) else str(unit)
 
 
-def _check_kind(name: str, table: Table) -> None:
-    """Refuse subclasses of frames, repeated names, and columns of arbitrary objects."""
+def _checked(name: str, table: Any) -> tuple[str, Any]:
+    """The library and the frame; refuse subclasses, repeated names, and columns of arbitrary objects."""
     library = cast("str", library_of(table))
+    need("tables", NEEDED[library])
     if type(table) is not load(library).DataFrame:
         raise _unwritable(name, f"a {type(table).__name__}, which is more than a frame of {library}")
     if len({*map(str, table.columns)}) < len(table.columns):
         raise _unwritable(name, "columns of one name")
-    for column, values in cast("pd.DataFrame", table).items() if library == PANDAS else ():
+    for column, values in table.items() if library == PANDAS else ():
         if values.dtype == object:
             held = next((type(each) for each in values if not isinstance(each, PLAIN)), None)
             if held is not None and held.__module__ not in TIMES:
                 raise _unwritable(name, f"column {column} holds {held.__name__}")
+    return library, table
 
 
 def _has_row_numbers(frame: pd.DataFrame) -> bool:
@@ -232,13 +230,10 @@ def _is_numpy(kind: object) -> bool:
     return hasattr(kind, "isbuiltin")  # those of pandas have it not
 
 
-def _is_simple(table: Table, library: str, keeps_categories: bool = False) -> bool:
+def _is_simple(frame: Any, library: str, keeps_categories: bool = False) -> bool:
     """True if a frame is known to be read back unchanged: numbers, times and texts under plain names."""
     if library == POLARS:
-        return not any(
-            kind.is_nested() or str(kind).startswith(ODD) for kind in cast("pl.DataFrame", table).dtypes
-        )
-    frame = cast("pd.DataFrame", table)
+        return not any(kind.is_nested() or str(kind).startswith(ODD) for kind in frame.dtypes)
     names, index = frame.columns, frame.index
     if names.nlevels > 1 or names.name is not None or index.name is not None or frame.attrs:
         return False
@@ -285,7 +280,7 @@ def _restore(frame: pd.DataFrame, file: Path, more: Restored) -> None:
         column, number = given.iloc[:, int(place)], int(place)
         if name == "object" != str(column.dtype):
             _put_objects(frame, number, load("pyarrow.parquet").read_table(file).column(number))
-        elif str(column.dtype) != name:
+        else:
             given.isetitem(number, column.astype(name))
     for place, (name, values, is_ordered) in more.get("categories", {}).items():
         kept = np.array(values, "i8").view(name) if name[:2] in ("da", "ti") else np.array(values, name)
@@ -295,27 +290,23 @@ def _restore(frame: pd.DataFrame, file: Path, more: Restored) -> None:
         given.index.freq = more["freq"]
 
 
-def _check_same(name: str, was: Table, library: str, read: Callable[[], Table]) -> None:
+def _check_same(name: str, was: Any, library: str, read: Callable[[], Table]) -> None:
     """Refuse a frame that is read back as another one, and name the difference."""
     try:
-        now = read()
+        now: Any = read()
     except Exception as error:  # of many kinds, from what was written a moment ago
         raise _unwritable(name, error) from None
     if library == POLARS:
-        ours, theirs = cast("pl.DataFrame", was), cast("pl.DataFrame", now)
-        for column, kind in ours.schema.items():
-            if theirs.schema[column] != kind or not ours[column].equals(theirs[column], null_equal=True):
-                raise _changed(name, f"column {column} of {kind}", f"one of {theirs.schema[column]}")
+        for column, kind in was.schema.items():
+            if now.schema[column] != kind or not was[column].equals(now[column], null_equal=True):
+                raise _changed(name, f"column {column} of {kind}", f"one of {now.schema[column]}")
         return
-    frame, other = cast("pd.DataFrame", was), cast("pd.DataFrame", now)
-    if frame.attrs != other.attrs:
-        raise _changed(name, f"attrs {frame.attrs}", repr(other.attrs))
-    axes = [("index", frame.index, other.index), ("names of columns", frame.columns, other.columns)]
-    columns = [
-        (f"column {column}", frame.iloc[:, place], other.iloc[:, place])
-        for place, column in enumerate(frame.columns)
-    ]
-    for what, one, two in [*axes, *columns]:
+    if was.attrs != now.attrs:
+        raise _changed(name, f"attrs {was.attrs}", repr(now.attrs))
+    parts = [("index", was.index, now.index), ("names of columns", was.columns, now.columns)]
+    for place, column in enumerate(was.columns):
+        parts.append((f"column {column}", was.iloc[:, place], now.iloc[:, place]))
+    for what, one, two in parts:
         if not _is_same(one, two):
             raise _changed(name, f"{what} of {_kind(one)}", f"one of {_kind(two)}, or of other values")
 

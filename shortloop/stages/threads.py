@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -32,15 +32,6 @@ class Pool(TypedDict):
     threads_used: int
 
 
-class Found(TypedDict):
-    """A thread pool as threadpoolctl describes it."""
-
-    prefix: str
-    version: str | None
-    num_threads: int
-    architecture: NotRequired[str]
-
-
 def set_single_thread() -> None:
     """Set the environment so that numerical libraries loaded from now on use one thread.
 
@@ -53,11 +44,6 @@ def set_single_thread() -> None:
 def distinct(pools: Iterable[Pool]) -> list[Pool]:
     """Remove duplicates among the thread pools of several processes."""
     return list({repr(sorted(pool.items())): pool for pool in pools}.values())
-
-
-def warm_up() -> None:
-    """Look for thread pools now, so that processes forked later need not."""
-    found_pools()
 
 
 def check_single_thread() -> list[Pool]:
@@ -83,10 +69,11 @@ def check_single_thread() -> list[Pool]:
     return report
 
 
-def found_pools() -> list[Found]:
-    """The thread pools of this process, with their current number of threads.
+def found_pools() -> list[dict[str, Any]]:
+    """The thread pools of this process as threadpoolctl describes them, with their current number of threads.
 
-    Looking for them takes as long as a small job, so it is repeated only if a library was loaded since.
+    Looking for them takes as long as a small job, so it is repeated only if a library was loaded since: call
+    this before processes are forked.
     """
     global _found
     import threadpoolctl
@@ -94,7 +81,7 @@ def found_pools() -> list[Found]:
     loaded = _libraries_loaded()
     if _found is None or loaded is None or _found[0] != loaded:
         _found = loaded, threadpoolctl.ThreadpoolController()
-    pools: list[Found] = _found[1].info()
+    pools: list[dict[str, Any]] = _found[1].info()
     return pools
 
 

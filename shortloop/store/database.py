@@ -55,8 +55,7 @@ class Database:
 
     def read(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
         """Select rows."""
-        with self._lock:
-            return self._tried(lambda: self._connection.execute(statement, values).fetchall())
+        return self._tried(lambda: self._connection.execute(statement, values).fetchall())
 
     def write(self, statement: str, rows: Iterable[Values]) -> None:
         """Execute a statement for each row, all or none."""
@@ -66,15 +65,15 @@ class Database:
             with self._connection:
                 self._connection.executemany(statement, rows)
 
-        with self._lock:
-            self._tried(execute)
+        self._tried(execute)
 
     def _tried(self, execute: Callable[[], T]) -> T:
-        try:
-            return execute()
-        except FAILURES as error:
-            self._mend(error)
-            return execute()
+        with self._lock:
+            try:
+                return execute()
+            except FAILURES as error:
+                self._mend(error)
+                return execute()
 
     def _open(self) -> None:
         if may_write(self._file):
@@ -133,14 +132,12 @@ def connect(file: Path) -> tuple[sqlite3.Connection, bool]:
             # On a full disk, there is no room for the files beside it.
     # The second way is for a file that no program has open: it needs no files beside it, which say who has.
     for way in ("mode=ro", "mode=ro&immutable=1") if file != MEMORY else ():
-        with contextlib.suppress(sqlite3.Error):
-            return _copy(f"{file.as_uri()}?{way}"), False
+        address, memory = f"{file.as_uri()}?{way}", sqlite3.connect(MEMORY, check_same_thread=False)
+        with (
+            contextlib.suppress(sqlite3.Error),
+            contextlib.closing(sqlite3.connect(address, uri=True)) as disk,
+        ):
+            disk.backup(memory)
+            memory.execute("select count(*) from sqlite_master")
+            return memory, False
     return sqlite3.connect(MEMORY, check_same_thread=False), False
-
-
-def _copy(address: str) -> sqlite3.Connection:
-    with contextlib.closing(sqlite3.connect(address, uri=True)) as disk:
-        memory = sqlite3.connect(MEMORY, check_same_thread=False)
-        disk.backup(memory)
-        memory.execute("select count(*) from sqlite_master")
-    return memory

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from shortloop.stages.records import FAILED_UNITS, FORMAT
 from shortloop.store.database import Database, Values
@@ -205,15 +205,13 @@ class Index:
 
     def sizes(self) -> dict[str, tuple[Purpose, int]]:
         """Map each job to its pipeline and its size in bytes."""
-        select = "select job, pipeline, project, states from jobs"
-        return {
-            str(job): (
-                Purpose(str(pipeline), self.folder_of(name, str(project))),
-                sum(int(each[3]) for each in _loaded(states)),
-            )
-            for name, file in self._files.items()
-            for job, pipeline, project, states in file.read(select)
-        }
+        found = {}
+        for name, file in self._files.items():
+            select = "select job, pipeline, project, states from jobs"
+            for job, pipeline, project, states in file.read(select):
+                purpose = Purpose(str(pipeline), self.folder_of(name, str(project)))
+                found[str(job)] = purpose, sum(int(each[3]) for each in _loaded(states))
+        return found
 
     def of_method(self, method: str, partition: str | None) -> list[str]:
         """List jobs of a method, the newest first."""
@@ -317,12 +315,10 @@ class Index:
                     yield file, str(name)
 
     def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
-        columns = "job, key, content, seconds, rejected, partition, states, libraries"
+        select = f"select {', '.join(Row._fields)} from jobs where {where} order by {order}"
+        rows = (Row(*row) for row in self._all(select, *values))
         return [
-            Row(job, key, content, seconds, bool(rejected), partition, _loaded(states), libraries)
-            for job, key, content, seconds, rejected, partition, states, libraries in self._all(
-                f"select {columns} from jobs where {where} order by {order}", *values
-            )
+            row._replace(rejected=bool(row.rejected), states=_loaded(cast("str", row.states))) for row in rows
         ]
 
     def _all(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
@@ -330,15 +326,13 @@ class Index:
 
 
 def _row(manifest: Manifest, states: States) -> Values:
-    seconds = float(manifest.cost.get("seconds", 0))
     names = manifest.job, manifest.key, manifest.base, manifest.content, manifest.parts.method
-    purpose = manifest.partition, manifest.pipeline, manifest.project
-    states_text, libraries = json.dumps(states), manifest.parts.libraries_text
-    return (*names, *purpose, seconds, manifest.rejected, states_text, libraries)
+    purpose = manifest.partition, manifest.pipeline, manifest.project, manifest.seconds, manifest.rejected
+    return *names, *purpose, json.dumps(states), manifest.parts.libraries_text
 
 
 def _declared_rows(manifest: Manifest) -> list[Values]:
-    return [(manifest.job, key, base) for key, base, _ in manifest.declared()]
+    return [(manifest.job, parts.key(), base) for parts, base, _ in manifest.declared()]
 
 
 def _loaded(states: str) -> States:

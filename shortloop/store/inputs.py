@@ -7,14 +7,19 @@ the job looks up the location here.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
+import re
+import signal
 import time
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 
 from shortloop.base.errors import InputError, TransientError
@@ -23,8 +28,90 @@ from shortloop.keys.hashing import Tell, Waiting, hash_file, hash_files
 from shortloop.project.project import cache_directory, keep, write_atomically
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.inputs import unquoted
-from shortloop.store.hidden_changes import check_journal, mapped_for_writing
 from shortloop.store.notes import note
+
+# What a database calls such a file, and how its own begins (bytes, and where).
+JOURNALS = {"-wal": (b"SQLite format 3\0", 0), "-journal": (b"SQLite format 3\0", 0), ".wal": (b"DUCK", 8)}
+SCAN_EVERY = 0.5  # s; a file that was mapped and written meanwhile is too young for its hash to be kept
+FINISHED = b"\0" * 8  # how a journal of SQLite begins that is kept for the next change
+FEW = 1000  # files that are asked about one by one sooner than all processes are looked at
+LOCAL = {b"ext2", b"ext3", b"ext4", b"f2fs", b"tmpfs", b"xfs"}
+SHARED = re.compile(rb"^\S+ .w.s \S+ \S+ (\d+)", re.MULTILINE)  # lines of /proc/PID/maps, and their inodes
+
+_mapped: list[tuple[float, frozenset[int]]] = [(-SCAN_EVERY, frozenset())]
+
+
+def mapped_for_writing(files: Mapping[int, Path]) -> set[int]:
+    """Inodes of files that a visible process maps for writing; perhaps one too many, of another disk."""
+    if len(files) <= FEW and all(map(_is_not_written, files.values())):
+        return set()
+    scanned, found = _mapped[0]
+    if time.monotonic() - scanned > SCAN_EVERY:
+        found = frozenset(_all_mapped())
+        _mapped[0] = time.monotonic(), found
+    return {*found.intersection(files)}
+
+
+def _is_not_written(file: Path) -> bool:
+    """True if no process has a file open for writing or mapped, as found out without a search."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if os.fstat(descriptor).st_dev not in _local_disks():
+            return False
+        # The system grants such a lease if nobody writes. Who would write just now waits until the file is
+        # closed again, and this process is told by a signal that ends none.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        return True
+    except OSError:  # somebody writes, or the file is another user's
+        return False
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _local_disks() -> set[int]:
+    """List devices whose file systems know all writers: not of other machines, not overlays."""
+    devices = set()
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+            fields, _, kind = line.partition(b" - ")
+            if kind.split()[0] in LOCAL:
+                devices.add(os.makedev(*map(int, fields.split()[2].split(b":"))))
+    return devices
+
+
+def _all_mapped() -> Iterator[int]:
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+            yield from map(int, SHARED.findall(maps.read_bytes()))
+
+
+def check_journal(file: Path) -> None:
+    """Refuse a database with changes that are not in its file yet: its content would stay what it was."""
+    for ending, (begins, at) in JOURNALS.items() if file.is_file() else ():
+        beside = f"{file}{ending}"
+        try:
+            size = os.stat(beside).st_size
+        except OSError:
+            continue
+        if size and _head(file, at + len(begins))[at:] == begins and _head(beside, len(FINISHED)) != FINISHED:
+            raise InputError(
+                "a database has changes that are not in its file yet",
+                file=file,
+                found=f"{size} bytes in {os.path.basename(beside)}",
+                hint="close all programs that have it open, which moves them there; if none has, open and "
+                "close it once",
+            )
+
+
+def _head(file: str | Path, size: int) -> bytes:
+    with open(file, "rb") as stream:
+        return stream.read(size)
+
 
 KEEP_EVERY = 1.0  # s
 YOUNG = ""  # in place of the hash of a file that may have changed again and look the same
@@ -42,12 +129,32 @@ def content_of(
 ) -> list[str]:
     """Hash each file, if its state changed since the last time, or a process may change it unseen.
 
-    Files are read in parallel. Hashes known when this is interrupted are kept.
+    Files are read in parallel. Hashes known when this is interrupted are kept; those of files that a process
+    maps for writing are neither looked up nor kept.
     """
     states = {file: _state(file) for file in files}
     mapped = mapped_for_writing({state[INODE]: file for file, (state, _) in states.items()})
     loose = {file for file, (state, _) in states.items() if state[INODE] in mapped}
-    found = _content(states, loose, tell, waiting, came)
+    store = _hashes()
+    found = {file: each for file, each in _known_as(states, _read(store)).items() if file not in loose}
+    fresh = _fresh.setdefault(store, {})
+    fresh |= {str(file): None for file in loose}
+    kept = time.monotonic()
+    try:
+        sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
+        for file, content in _hash_all(sizes, tell, waiting):
+            state, settled = states[file]
+            _check_unchanged(file, state)
+            found[file] = content
+            if file not in loose:
+                fresh[str(file)] = [*state, content if settled else YOUNG]
+                came()
+            if time.monotonic() - kept > KEEP_EVERY:
+                keep_hashes()
+                kept = time.monotonic()
+    finally:
+        if len(states) > 1:
+            keep_hashes()
     return [found[file] for file in files]
 
 
@@ -58,17 +165,15 @@ def known_content(files: Sequence[Path]) -> list[str]:
     """
     known = _read(_hashes())
 
-    def entry_of(file: Path) -> list[object]:
+    def known_of(file: Path) -> str | None:
         entry = known.get(str(file))
-        if not isinstance(entry, list) or not file.exists():
-            return []
-        state = file_state(file)[0]
-        return entry[len(state) :] if entry[: len(state)] == state else []
+        is_known = isinstance(entry, list) and file.exists() and entry[:-1] == file_state(file)[0]
+        return str(entry[-1]) if is_known else None  # type: ignore[index]
 
-    entries = {file: entry_of(file) for file in files}
-    young = [file for file, entry in entries.items() if entry == [YOUNG]]
-    read = dict(zip(young, content_of(young), strict=True))
-    return [read.get(file) or str((entries[file] or [""])[0]) for file in files]
+    found = {file: known_of(file) for file in files}
+    young = [file for file, content in found.items() if content == YOUNG]
+    found.update(zip(young, content_of(young), strict=True))
+    return [found[file] or "" for file in files]
 
 
 def name_of(content: str) -> str:
@@ -103,11 +208,10 @@ def note_locations(files: Iterable[tuple[str, Path]]) -> None:
     """Record the locations of files for `locate`; the last one of a content counts."""
     for option, file in files:
         place = _place(option)
+        known = place
         if not place.is_file() and " " in option:
-            known = _noted(_place(option.partition(" ")[0]))
-        else:
-            known = _noted(place) if place.is_file() else Path()
-        if known != file.absolute():
+            known = _place(option.partition(" ")[0])
+        if not known.is_file() or _noted(known) != file.absolute():
             write_atomically(place, str(file.absolute()))
 
 
@@ -120,12 +224,15 @@ def locate(option: str) -> Path:
     if not place.is_file():
         raise InputError("the location of an input file is unknown", found=option, hint="run again")
     file = _noted(place)
-    state = _state(file)
+    state, _ = at = _state(file)
     # Kept hashes are those of files that no process could change unseen when they were registered.
-    known = _known_as({file: state}, _read(_hashes()))
-    found, settled = (known[file], True) if known else (_hash_unchanged(file, state[0]), False)
+    found = _known_as({file: at}, _read(_hashes())).get(file)
+    settled = found is not None
+    if found is None:
+        ((_, found),) = _hash_all({file: state[SIZE]})
+        _check_unchanged(file, state)
     # Noted also if it is another file now: it may be put back before anybody looks again.
-    note(located=str(file), content=content, state=state[0] if found == content else [], settled=settled)
+    note(located=str(file), content=content, state=state if found == content else [], settled=settled)
     if found != content:
         raise TransientError("a file changed while a run went on", file=file, hint="run again")
     _located.setdefault(place.parent, set()).add(option)
@@ -174,10 +281,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         wrong = {file: said for file, said in zip(known, pool.map(problem, known), strict=True) if said}
     if wrong:
-        gone = {str(file): known[file] for file in wrong}
-        _fresh.setdefault(store, {}).update(
-            {name: None for name, entry in _read(store).items() if entry == gone.get(name)}
-        )
+        _fresh.setdefault(store, {}).update(dict.fromkeys(map(str, wrong)))
         keep_hashes()
     return sorted(wrong.items())
 
@@ -219,38 +323,6 @@ def _state(file: Path) -> tuple[list[int], bool]:
     return found
 
 
-def _content(
-    states: dict[Path, tuple[list[int], bool]],
-    loose: Collection[Path],
-    tell: Tell | None,
-    waiting: Waiting,
-    came: Callable[[], None],
-) -> dict[Path, str]:
-    """Hash each file; the hashes of `loose` ones are neither looked up nor kept."""
-    store = _hashes()
-    known = _read(store)
-    found = {file: content for file, content in _known_as(states, known).items() if file not in loose}
-    fresh = _fresh.setdefault(store, {})
-    fresh |= {str(file): None for file in loose}
-    kept = time.monotonic()
-    try:
-        sizes = {file: state[SIZE] for file, (state, _) in states.items() if file not in found}
-        for file, content in _hash_all(sizes, tell, waiting):
-            state, settled = states[file]
-            _check_unchanged(file, state)
-            found[file] = content
-            if file not in loose:
-                fresh[str(file)] = [*state, content if settled else YOUNG]
-                came()
-            if time.monotonic() - kept > KEEP_EVERY:
-                keep_hashes()
-                kept = time.monotonic()
-    finally:
-        if len(states) > 1:
-            keep_hashes()
-    return found
-
-
 def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, object]) -> dict[Path, str]:
     """Look up the hashes of unchanged files."""
     entries = {file: known.get(str(file)) for file in states}
@@ -259,12 +331,6 @@ def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, ob
         for file, entry in entries.items()
         if isinstance(entry, list) and entry[:-1] == states[file][0] and entry[-1] != YOUNG
     }
-
-
-def _hash_unchanged(file: Path, state: list[int]) -> str:
-    ((_, content),) = _hash_all({file: state[SIZE]})
-    _check_unchanged(file, state)
-    return content
 
 
 def _check_unchanged(file: Path, state: list[int]) -> None:

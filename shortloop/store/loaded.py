@@ -1,4 +1,4 @@
-"""A finished job for users, with xarray and pandas views of its numbers."""
+"""A finished job for users: looked up by its id, with xarray and pandas views of its numbers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,26 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.errors import InputError
 from shortloop.base.extras import need
-from shortloop.project.project import project_directory
-from shortloop.stages.records import FAILED_UNITS, axes_of
-from shortloop.stages.results import Result, upstream
+from shortloop.project.project import (
+    DELETED,
+    FINISHED,
+    SET_ASIDE,
+    configuration,
+    job_directory,
+    project_directory,
+)
+from shortloop.project.system_errors import unreadable
+from shortloop.stages.records import FAILED_UNITS, RECORD, axes_of
+from shortloop.stages.results import OtherFormat, Result, Where, bare_result, open_result, upstream
+from shortloop.store.inputs import Located
 from shortloop.store.manifest import read_manifest
+from shortloop.store.setup import json_object
 from shortloop.store.workdir import project_at
 
 if TYPE_CHECKING:
@@ -25,7 +35,86 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from shortloop.base.plain import Plain
-    from shortloop.stages.records import Described, Record
+    from shortloop.stages.records import Record
+
+
+def load(job: str, trusted: bool = False) -> LoadedJob:
+    """Arrays and record of a job by its id; no server is needed.
+
+    Parameters
+    ----------
+    job : str
+        Job id, e.g. ``"main-12"``.
+    trusted : bool, default False
+        True if objects may be read that another project or another user wrote: reading an object, such as a
+        fitted model, runs what is in its file. All else is read in any case.
+
+    Returns
+    -------
+    LoadedJob
+        ``load("main-12").arrays["weights"]``, ``.to_xarray()``, ``.to_frame()``, ``.facts``, ``.options``,
+        ``.inputs``, ``.record``, …
+
+    Raises
+    ------
+    InputError
+        If there is no such job, it did not finish, it is not one of this package, or its record is damaged.
+    """
+    result = open_job(job_directory(str(job)), trusted)
+    if not os.path.isfile(result.path / FINISHED):
+        raise InputError(_why_not(result.path), found=result.job, hint="run again to rebuild it")
+    return result
+
+
+def look_up(job: str) -> Result:
+    """Load a job like `load`, or a job of a foreign method, which leaves files and no record."""
+    folder = job_directory(str(job))
+    if (folder / FINISHED).is_file() and not (folder / RECORD).exists():
+        manifest = read_manifest(folder)
+        if manifest is not None and RECORD not in manifest.files:
+            return bare_result(folder, here())
+    return load(job)
+
+
+def open_any(folder: Path) -> Result:
+    """Load the finished job in a folder; of a foreign method, the files that it registered with exax."""
+    if (folder / RECORD).exists():
+        return open_job(folder)
+    bare = bare_result(folder, here())
+    names = cast("list[str]", json_object(folder / FINISHED).get("files", []))
+    files = [name for name in names if not name.endswith(".pickle") and (folder / name).is_file()]
+    return replace(bare, record={**bare.record, "files": sorted(files)})
+
+
+def here() -> Where:
+    """Locations of this project's input files and jobs."""
+    return Where(Located(), {name: Path(folder) for name, folder in configuration().workdirs.items()})
+
+
+def open_job(folder: str | Path, trusted: bool = False) -> LoadedJob:
+    """Load the job in a folder; see `load`."""
+    path = Path(folder)
+    hint = f"`ax job {path.name}` shows what exax knows of it"
+    try:
+        os.stat(path / RECORD)
+        found = open_result(path, replace(here(), trusted=trusted))
+        return LoadedJob(found.job, found.path, found.record, found.where)
+    except OtherFormat:
+        raise
+    except FileNotFoundError:
+        raise InputError(_why_not(path), found=path.name, hint=hint) from None
+    except InputError:
+        raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
+    except OSError as error:
+        raise unreadable(error, "the job's record") from None
+
+
+def _why_not(folder: Path) -> str:
+    if (folder / FINISHED).is_file():
+        return "the job left no record"
+    if (folder / DELETED).is_file():
+        return "the job was deleted"
+    return "the job was found damaged" if (folder / SET_ASIDE).is_file() else "the job did not finish"
 
 
 class LoadedJob(Result):
@@ -58,7 +147,19 @@ class LoadedJob(Result):
         TransientError
             If xarray is not installed.
         """
-        return dataset(self)
+        need("xarray", ["xarray"])
+        import numpy as np
+        import xarray as xr
+
+        named, described = dimensions(self.record), self.record["arrays"]
+        variables = {}
+        for name, values in self.arrays.items():
+            said = {"long_name": described[name]["description"], "units": described[name]["unit"]}
+            attributes = {label: text for label, text in said.items() if text}
+            variables[name] = (named.of[name], np.asarray(values), attributes)
+        sources = {name: source for name, source in named.coordinates.items() if name not in variables}
+        along = {name: (name, _places(self, source)) for name, source in sources.items()}
+        return xr.Dataset(variables, along, _attributes(self))
 
     def to_frame(self, table: str = "") -> pd.DataFrame:
         """Read a table of the job, or one of its arrays as a table.
@@ -80,7 +181,7 @@ class LoadedJob(Result):
             If there is no such table or array.
         """
         if table in self.arrays and table not in self.tables:
-            return array_frame(self, table)
+            return self._array_frame(table)
         try:
             return super().to_frame(table)
         except InputError as error:
@@ -89,6 +190,23 @@ class LoadedJob(Result):
             raise InputError(
                 error.problem, found=error.found, expected=f"one of {', '.join([*self.tables, *self.arrays])}"
             ) from None
+
+    def _array_frame(self, array: str) -> pd.DataFrame:
+        need("tables", ["pandas"])
+        import numpy as np
+        import pandas as pd
+
+        named, values = dimensions(self.record), np.asarray(self.arrays[array])
+        levels = [
+            _places(self, named.coordinates[name]) if name in named.coordinates else np.arange(length)
+            for name, length in zip(named.of[array], values.shape, strict=True)
+        ]
+        frame = pd.DataFrame({array: values.reshape(-1)})
+        if len(levels) == 1:
+            frame.index = pd.Index(levels[0], name=named.of[array][0])
+        elif levels:
+            frame.index = pd.MultiIndex.from_product(levels, names=named.of[array])
+        return frame
 
     def _allow(self, pickle: Path) -> None:
         super()._allow(pickle)
@@ -123,11 +241,10 @@ def dimensions(record: Record) -> Dimensions:
     for each in arrays.values():
         for axis, length in zip(axes_of(each), each["shape"], strict=True):
             lengths.setdefault(axis, set()).add(length)
-    along = {
-        axis: source
-        for axis, known in lengths.items()
-        if (source := said.get(axis) or _of_its_name(axis, record)) is not None and len(known) == 1
-    }
+    # The array of an axis's name says what stands along it, if it has this axis alone.
+    own = {axis: _name(axis) for axis in lengths if axis}
+    own = {axis: name for axis, name in own.items() if name in arrays and axes_of(arrays[name]) == (axis,)}
+    along = {axis: source for axis, source in {**own, **said}.items() if len(lengths.get(axis, ())) == 1}
     taken: dict[str, tuple[str, str, int]] = {}  # which axis each name is the name of
     of: dict[str, tuple[str, ...]] = {}
     coordinates: dict[str, str] = {}
@@ -149,54 +266,9 @@ def dimensions(record: Record) -> Dimensions:
     return Dimensions(of, coordinates)
 
 
-def dataset(result: Result) -> xr.Dataset:
-    """Give all arrays of a job."""
-    need("xarray", ["xarray"])
-    import numpy as np
-    import xarray as xr
-
-    named = dimensions(result.record)
-    variables = {
-        name: (named.of[name], np.asarray(values), _said_of(result.record["arrays"][name]))
-        for name, values in result.arrays.items()
-    }
-    along = {
-        name: (name, _places(result, source))
-        for name, source in named.coordinates.items()
-        if name not in variables
-    }
-    return xr.Dataset(variables, along, _attributes(result))
-
-
-def array_frame(result: Result, array: str) -> pd.DataFrame:
-    """Give an array of a job as a table: a row for each of its values."""
-    need("tables", ["pandas"])
-    import numpy as np
-    import pandas as pd
-
-    named, values = dimensions(result.record), np.asarray(result.arrays[array])
-    levels = [
-        _places(result, named.coordinates[name]) if name in named.coordinates else np.arange(length)
-        for name, length in zip(named.of[array], values.shape, strict=True)
-    ]
-    frame = pd.DataFrame({array: values.reshape(-1)})
-    if len(levels) == 1:
-        frame.index = pd.Index(levels[0], name=named.of[array][0])
-    elif levels:
-        frame.index = pd.MultiIndex.from_product(levels, names=named.of[array])
-    return frame
-
-
 def facts_as_json(record: Record) -> dict[str, Plain]:
     """Give the facts of a job as JSON has them; of an object, its description."""
     return record["facts"] | {name: each["text"] for name, each in record.get("objects", {}).items()}
-
-
-def _of_its_name(axis: str, record: Record) -> str | None:
-    """Find the array that has the name of its one axis."""
-    name = _name(axis)
-    array = record["arrays"].get(name)
-    return name if array is not None and axis and axes_of(array) == (axis,) else None
 
 
 def _name(text: str, owner: str = "", again: int = 0) -> str:
@@ -216,11 +288,6 @@ def _places(result: Result, source: str) -> np.ndarray:
     return np.array(places if are_numbers else ["" if each is None else str(each) for each in places])
 
 
-def _said_of(array: Described) -> dict[str, str]:
-    said = {"long_name": array["description"], "units": array["unit"]}
-    return {name: text for name, text in said.items() if text}
-
-
 def _attributes(result: Result) -> dict[str, str]:
     """Describe a job and all that it was made from, as texts, which all files can keep."""
     told = set(result.record.get("coordinates", {}).values())
@@ -235,19 +302,14 @@ def _attributes(result: Result) -> dict[str, str]:
         }
         for each in upstream(result)
     ]
+    facts = {name: fact for name, fact in facts_as_json(result.record).items() if name not in told}
     found = {
         "job": result.job,
         "stage": result.stage,
-        "partition": result.partition or "",
+        "partition": result.partition,
         "made": result.made.isoformat(timespec="seconds"),
-        "problem": result.problem or "",
-        "facts": _json(
-            {name: fact for name, fact in facts_as_json(result.record).items() if name not in told}
-        ),
-        "provenance": _json(jobs),
+        "problem": result.problem,
+        "facts": json.dumps(facts, ensure_ascii=False) if facts else "",
+        "provenance": json.dumps(jobs, ensure_ascii=False),
     }
     return {name: text for name, text in found.items() if text}
-
-
-def _json(plain: object) -> str:
-    return json.dumps(plain, ensure_ascii=False) if plain else ""

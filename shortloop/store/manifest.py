@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.stages.records import FORMAT, RECORD
+from shortloop.keys.own_code import is_own_module
+from shortloop.stages.records import FAILED_UNITS, FORMAT, OBJECT, RECORD, json_lines
 from shortloop.stages.tables import is_table_file
 from shortloop.store.notes import NOTED
 
@@ -59,24 +61,19 @@ class Manifest:
         return next((name for name in names if self.parts.key(without=name) == self.base), "")
 
     @property
+    def seconds(self) -> float:
+        """How long the job took."""
+        return float(self.cost.get("seconds", 0))
+
+    @property
     def has_tables(self) -> bool:
         """True if the job left tables."""
         return any(map(is_table_file, self.files))
 
-    def why_harmless(self, key: str) -> list[str]:
-        """Reasons why the job has another key, if its libraries are still installed."""
-        states = [(each.applied(self.parts), each.why) for each in self.harmless]
-        return [why for parts, why in states if parts.key() == key and parts.is_installed]
-
-    def libraries_as_declared(self) -> str | None:
-        """Libraries after a change declared harmless, if they are installed like that."""
-        states = (each.applied(self.parts) for each in self.harmless)
-        return next((parts.libraries_text for parts in states if parts.is_installed), None)
-
-    def declared(self) -> list[tuple[str, str, Harmless]]:
-        """Keys and bases that the job has by declarations."""
+    def declared(self) -> list[tuple[Parts, str, Harmless]]:
+        """Parts of the key, and base, that the job has by each declaration."""
         states = [(each.applied(self.parts), each) for each in self.harmless]
-        return [(parts.key(), self._base_of(parts), each) for parts, each in states]
+        return [(parts, self._base_of(parts), each) for parts, each in states]
 
     def _base_of(self, parts: Parts) -> str:
         if self.units:
@@ -95,9 +92,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
     plain["harmless"] = [vars(each) for each in manifest.harmless]
     part = folder / f".{MANIFEST}.{os.getpid()}"
-    lines = (f'"{name}": {json.dumps(value)}' for name, value in (plain | {"hash": digest(plain)}).items())
     with part.open("w", encoding="utf-8") as stream:
-        stream.write("{" + ",\n".join(lines) + "}\n")
+        stream.write(json_lines(plain | {"hash": digest(plain)}))
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(folder / MANIFEST)
@@ -159,7 +155,7 @@ def _is_well_formed(manifest: Manifest) -> bool:
     named = zip(vars(manifest).values(), vars(usual).values())
     parts = zip(vars(manifest.parts).values(), vars(usual.parts).values())
     files = [pair for size, found in manifest.files.values() for pair in ((size, 0), (found, ""))]
-    pairs = [*named, *parts, *files, (float(manifest.cost.get("seconds", 0)), 0.0)]
+    pairs = [*named, *parts, *files, (manifest.seconds, 0.0)]
     return all(type(value) is type(kind) or (value, kind) == (None, "") for value, kind in pairs)
 
 
@@ -228,3 +224,50 @@ def is_outdated(folder: Path) -> bool:
         return False
     is_record = isinstance(record, dict) and {"stage", "arrays"} <= record.keys()  # else damaged, or not ours
     return bool(is_record and record.get("format") != FORMAT)
+
+
+@dataclass(frozen=True)
+class StoredJob:
+    """An intact finished job."""
+
+    job: str
+    path: Path
+    content: str  # hash of the results
+    seconds: float  # how long it took
+    rejected: bool  # True if it rejected its input
+    files: tuple[str, ...] = ()
+    libraries: str = "{}"
+    partition: str | None = None  # None: all of the data
+    harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
+
+    @classmethod
+    def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
+        """Build the record of a job from its manifest."""
+        what = manifest.content, manifest.seconds, manifest.rejected, (*manifest.files,)
+        return cls(manifest.job, folder, *what, manifest.parts.libraries_text, manifest.partition)
+
+    @property
+    def has_tables(self) -> bool:
+        """True if it left tables."""
+        return any(map(is_table_file, self.files))
+
+    @property
+    def incomplete(self) -> bool:
+        """True if units failed, which the next run retries."""
+        return FAILED_UNITS in self.files
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules that reading its objects imports."""
+        return modules_of_objects(self.path, self.files)
+
+
+def modules_of_objects(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
+    """Modules that reading the objects of a job imports: own ones, and top names of libraries."""
+    if not any(name.endswith(OBJECT) for name in files):
+        return ()
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        names = {name for each in record.get("objects", {}).values() for name in each["modules"]}
+        return tuple(sorted({name if is_own_module(name) else name.partition(".")[0] for name in names}))
+    return ()

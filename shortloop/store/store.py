@@ -35,35 +35,30 @@ not recorded: its manifest is not on disk  left; run ends          the next run 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from shortloop.keys.installed import differing
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.project.system_errors import if_writable
-from shortloop.stages.tables import is_table_file
 from shortloop.store.crash_repair import tidy
 from shortloop.store.index import Index, Purpose, Row
-from shortloop.store.integrity import (
-    content_of_job,
-    damage,
-    hash_outputs,
-    is_description,
-    jobs_named,
-    output_files,
-    states_of,
-)
+from shortloop.store.integrity import Dependencies, damage, states_of
 from shortloop.store.manifest import (
     MANIFEST,
     Harmless,
     Manifest,
+    NotOnDisk,
+    StoredJob,
     is_outdated,
     manifest_problem,
     read_manifest,
     write_manifest,
 )
 from shortloop.store.setup import Slices, slices_configured
-from shortloop.store.stored_job import StoredJob, Writer, modules_of_objects
+
+WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 
 class Store:
@@ -199,7 +194,8 @@ class Store:
         """Find an intact job with this key by a change declared harmless."""
         for row in self.index.by_declared(key):
             manifest = self.manifest_of(row.job)
-            why = manifest.why_harmless(key) if manifest else []
+            declared = manifest.declared() if manifest else []
+            why = [each.why for parts, _, each in declared if parts.key() == key and parts.is_installed]
             if not why:  # it is another job by now
                 continue
             found = self._check(row)
@@ -220,7 +216,11 @@ class Store:
             is_unchanged = states_of(folder, names) == row.states != []
         except OSError:
             is_unchanged = False
-        found = self._as_indexed(folder, row, names) if is_unchanged else self._verified(folder, row)
+        if is_unchanged:
+            what = row.content, row.seconds, row.rejected, (*names,), row.libraries, row.partition
+            found: StoredJob | None = StoredJob(row.job, folder, *what)
+        else:
+            found = self._verified(folder, row)
         if found is None or not self.slices.are_as_now(folder, row.key, names):
             return None
         if broken := self._dependencies.broken(folder, names):
@@ -229,19 +229,14 @@ class Store:
         self._dependencies.note(found.job, found.content)
         return found
 
-    def _as_indexed(self, folder: Path, row: Row, names: list[str]) -> StoredJob:
-        has_tables, modules = any(map(is_table_file, names)), modules_of_objects(folder, names)
-        how = row.rejected, has_tables, "", row.libraries, row.partition, row.is_incomplete
-        return StoredJob(row.job, folder, row.content, row.seconds, *how, modules)
-
     def _current(self, row: Row) -> StoredJob | None:
         """Check a job if its libraries are as they were, except for changes declared harmless."""
         if not differing(row.libraries):
             return self._check(row)
         manifest = self.manifest_of(row.job)
-        libraries = manifest and manifest.libraries_as_declared()
-        found = self._check(row) if libraries else None
-        return found and replace(found, libraries=str(libraries))
+        declared = [parts for parts, _, _ in manifest.declared() if parts.is_installed] if manifest else []
+        found = self._check(row) if declared else None
+        return found and replace(found, libraries=declared[0].libraries_text)
 
     def _verified(self, folder: Path, row: Row) -> StoredJob | None:
         """Read a job whose files changed state, and use it if their content is as recorded."""
@@ -256,19 +251,16 @@ class Store:
         if manifest is not None and manifest.key != row.key:  # its workdir was emptied and filled again
             self.index.insert(manifest, [])
             return None
-        if manifest is None and is_outdated(folder):
-            self.index.note_outdated(row.job)
-            return None
         unrecorded = manifest is None and not (folder / MANIFEST).exists()
         if unrecorded and not _is_same_job(folder, row):  # so it was, and the new job is not recorded yet
             self.index.forget(row.job)
             return None
         what = manifest_problem(folder) if manifest is None else damage(folder, manifest)
-        if manifest is not None and what is None:
-            if not is_outdated(folder):
-                return self.note(folder, manifest)
+        if (manifest is None or what is None) and is_outdated(folder):
             self.index.note_outdated(row.job)
             return None
+        if manifest is not None and what is None:
+            return self.note(folder, manifest)
         with if_writable():
             self.set_aside(folder, row.key, str(what))
         return None
@@ -282,60 +274,46 @@ def _is_same_job(folder: Path, row: Row) -> bool:
         return True
 
 
-class Dependencies:
-    """Content of jobs that hold datasets of other jobs; None for damaged ones."""
+class Writer:
+    """Writes manifests, and knows the jobs that the index does not know yet."""
 
-    def __init__(
-        self, folder: Callable[[str], Path | None], whole: Callable[[str], StoredJob | None]
-    ) -> None:
-        self._folder, self._whole = folder, whole
-        self._contents: dict[str, str | None] = {}
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
+        self._failed: list[Exception] = []
+        self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
 
-    def note(self, job: str, content: str) -> None:
-        """Record that a job is intact."""
-        self._contents[job] = content
+    def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
+        """Write the manifest of a job, and index it after those that were added before."""
+        written = self._disk.submit(write_manifest, folder, manifest)
+        self._added.append((manifest.base, job))
+        self._in_order.submit(self._insert, folder, manifest, written)
 
-    def of(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
-        """Content of the jobs whose datasets a job needs, for its manifest; of itself none."""
-        named = sorted(jobs_named(folder, names))
-        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
+    def added(self, base: str) -> list[StoredJob]:
+        """Jobs with a base that the index does not know yet, the newest first."""
+        return [job for of, job in reversed([*self._added]) if base and of == base]
 
-    def broken(self, folder: Path, names: Iterable[str]) -> str:
-        """The first job with datasets that another one needs, and whose content is not what it was."""
-        names = list(names)
-        if names and not any(map(is_description, names)):
-            return ""
-        for job, content in self._named(folder).items():
-            if job != folder.name and (not content or self._content(job) != content):
-                return job
-        return ""
+    def wait(self) -> None:
+        """Wait until all manifests are written."""
+        self._in_order.submit(int).result()
 
-    def _named(self, folder: Path | None) -> dict[str, str]:
-        manifest = None if folder is None else read_manifest(folder)
-        return {} if manifest is None else manifest.rests_on
+    def close(self) -> None:
+        """Wait until all manifests are written, and end."""
+        self._in_order.shutdown()
+        self._disk.shutdown()
+        if self._failed:
+            raise self._failed[0]
 
-    def _content(self, job: str) -> str | None:
-        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
-        waiting = [job]
-        while waiting:
-            each = waiting.pop()
-            if each not in above and each not in self._contents:
-                above[each] = None
-                waiting += self._named(self._folder(each))
-        for each in reversed(above):
-            if each not in self._contents:
-                self._contents[each] = self._content_now(each)
-        return self._contents[job]
-
-    def _content_now(self, job: str) -> str | None:
-        found = self._whole(job)
-        if found is not None:
-            return found.content
-        folder = self._folder(job)
-        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
-            return None
-        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
-        return content_of_job(folder, files, self.of(folder, files))[0]
+    def _insert(self, folder: Path, manifest: Manifest, written: Future[None]) -> None:
+        try:
+            written.result()
+            self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        except Exception as error:  # raised by `close`
+            self._failed.append(error)
+            if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                (folder / FINISHED).replace(folder / SET_ASIDE)
+        finally:
+            del self._added[0]
 
 
 def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:
@@ -350,7 +328,7 @@ def withdraw(store: Store, job: str, key: str) -> bool:
     folder, manifest = store.folder(job), store.manifest_of(job)
     if folder is None or manifest is None:
         return False
-    kept = [each for of, _, each in manifest.declared() if of != key]
+    kept = [each for parts, _, each in manifest.declared() if parts.key() != key]
     if len(kept) == len(manifest.harmless):
         return False
     _rewrite(store, folder, replace(manifest, harmless=kept))

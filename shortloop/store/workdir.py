@@ -112,17 +112,13 @@ def _lock(stream: IO[str], wait: bool, project: str) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.seek(0)
-        holder = _told(stream.read(), project)
+        try:
+            said = json.loads(stream.read())
+            of = "" if said["project"] == project else f" of the project {said['project']}"
+            holder = f"{said['what']}{of}, process {said['pid']}, since {said['since']}"
+        except (ValueError, KeyError, TypeError):
+            holder = "a process that does not say which"
         if not wait:
             raise InputError("a run is in progress", found=holder, hint="wait until it has ended") from None
         print(one_line(f"waiting for another run to end: {holder}"), flush=True)
         fcntl.flock(stream, fcntl.LOCK_EX)
-
-
-def _told(text: str, project: str) -> str:
-    try:
-        holder = json.loads(text)
-        of = "" if holder["project"] == project else f" of the project {holder['project']}"
-        return f"{holder['what']}{of}, process {holder['pid']}, since {holder['since']}"
-    except (ValueError, KeyError, TypeError):
-        return "a process that does not say which"

@@ -21,9 +21,9 @@ from blake3 import blake3
 
 from shortloop.keys.hashing import digest
 from shortloop.stages.content import SIZE
-from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, take_space
+from shortloop.stages.output import indices_of
+from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, reserve_space
 from shortloop.stages.results import open_result
-from shortloop.stages.unit_values import indices_of
 from shortloop.store.crash_repair import CHECKPOINTS
 from shortloop.units.queue import Units
 
@@ -81,7 +81,7 @@ class Checkpoint:
         if not fits:
             self._done[:] = bytes(len(self._done))
             array = open_memmap(file, mode="w+", dtype=dtype, shape=shape)
-        take_space(file)
+        reserve_space(file)
         self._arrays[name] = array
         return array
 

@@ -21,7 +21,7 @@ from shortloop.stages.records import RECORD
 from shortloop.stages.results import bare_result
 from shortloop.store.inputs import locate
 from shortloop.store.integrity import hash_outputs, output_files
-from shortloop.store.lookup import here
+from shortloop.store.loaded import here
 from shortloop.store.manifest import read_manifest
 from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import INSIDE, OUTSIDE, Files

@@ -21,7 +21,7 @@ from shortloop.base.errors import TransientError
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import configuration
 from shortloop.stages.results import Where
-from shortloop.store.lookup import here
+from shortloop.store.loaded import here
 from shortloop.units.messages import JobWork, Mirrored
 from shortloop.units.node_cache import INSIDE, OUTSIDE
 

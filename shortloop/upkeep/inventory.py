@@ -12,6 +12,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.stages.records import RECORD
+from shortloop.stages.results import sources_of
 from shortloop.store.crash_repair import BROKEN
 from shortloop.store.index import Place, Purpose
 from shortloop.store.inputs import changed_unseen, locate
@@ -24,7 +25,7 @@ from shortloop.store.manifest import (
     manifest_problem,
     read_manifest,
 )
-from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
 
 STATES = {

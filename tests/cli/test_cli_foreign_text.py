@@ -14,7 +14,7 @@ from cases import first_cases
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
 from shortloop.cli import tables
-from shortloop.store.lookup import load
+from shortloop.store.loaded import load
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCAPE = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"

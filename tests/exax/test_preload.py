@@ -111,12 +111,12 @@ from shortloop.keys.code import code_file, code_text
 prepare_runner()
 file = Path("methods/a_named.py").resolve()
 code_file(file).write_text(code_text(file))
-preload.announce("named", ["above", "shortloop.base.mapped_array"])
+preload.announce("named", ["above", "shortloop.base.types"])
 child = os.fork()
 if not child:
-    looked_for = ("above", "below", "colorsys", "sched", "shortloop.base.mapped_array")
+    looked_for = ("above", "below", "colorsys", "sched", "shortloop.base.types")
     print(json.dumps([name for name in looked_for if name in sys.modules]))
-    beside = preload.modules_beside("named", ["above", "shortloop.base.mapped_array"])
+    beside = preload.modules_beside("named", ["above", "shortloop.base.types"])
     print(json.dumps(sorted(beside - {"shortloop"})), flush=True)
     os._exit(0)
 os.waitpid(child, 0)
@@ -135,8 +135,8 @@ def test_modules_of_ones_own_are_left_to_each_job_and_what_they_import_is_not(tm
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert [*map(json.loads, fresh_python(OWN, tmp_path).splitlines())] == [
-        ["colorsys", "shortloop.base.mapped_array"],
-        ["shortloop.base", "shortloop.base.mapped_array"],
+        ["colorsys", "shortloop.base.types"],
+        ["shortloop.base", "shortloop.base.types"],
     ]
 
 

@@ -23,16 +23,14 @@ from shortloop.keys.hashing import canonical
 from shortloop.keys.options import plain
 from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.plan.request import options_of
-from shortloop.stages.fields import REQUIRED, fields_of
 from shortloop.stages.identity import digest_of_units
 from shortloop.stages.inputs import File
-from shortloop.stages.output import compute_row, compute_unit, lay_out, write_output
+from shortloop.stages.output import compute_row, compute_unit, keep_unit, lay_out, write_output
 from shortloop.stages.records import create_array
 from shortloop.stages.results import Result, Where, open_result
 from shortloop.stages.rows import take_rows
 from shortloop.stages.stage import CollectingStage, Stage
-from shortloop.stages.task import Task, costs_of, open_stage
-from shortloop.stages.unit_values import keep_unit
+from shortloop.stages.task import REQUIRED, Task, costs_of, fields_of, open_stage
 from shortloop.units.checkpoints import Checkpoint
 
 PACKAGES = ("methods", "dev")

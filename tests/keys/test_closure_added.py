@@ -15,7 +15,7 @@ MODULES = {
     "added/__init__": "",
     "added/above": "import shortloop.base.seeds\nfrom added import maths\n",
     "added/maths": "from added import deep\n",
-    "added/deep": "def f():\n    import shortloop.base.mapped_array\n",
+    "added/deep": "def f():\n    import shortloop.base.types\n",
     "added/unused": "import shortloop.base.plain\n",
     "alone": "import shortloop.base.seeds\n",
     "other": "import json\n",
@@ -34,7 +34,7 @@ print(json.dumps([sorted(modules.keys() - without[0].keys()), sorted(libraries -
 @pytest.mark.parametrize(
     ("name", "modules", "library"),
     [
-        ("added.above", {"shortloop.base.seeds", "shortloop.base.mapped_array"}, "added"),
+        ("added.above", {"shortloop.base.seeds", "shortloop.base.types"}, "added"),
         ("alone", {"shortloop.base.seeds"}, "alone"),
         ("other", set(), "other"),
         ("sklearn.naive_bayes", set(), "sklearn"),

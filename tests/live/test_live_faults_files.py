@@ -126,11 +126,11 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
 def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
     """Nobody can know, so a job without a manifest from before is built again."""
     nodes = toy.new_chains()
-    store = toy.folder / "shortloop/store/stored_job.py"
+    store = toy.folder / "shortloop/store/store.py"
     text = store.read_text(encoding="utf-8")
     begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
     assert text.count(begin) == text.count(end) == 1
-    store.write_text(text.replace(begin, "Future()").replace(end, "continue"), encoding="utf-8")
+    store.write_text(text.replace(begin, "Future()").replace(end, "return"), encoding="utf-8")
     before = toy.go()
     store.write_text(text, encoding="utf-8")
     toy.kill_server()

@@ -11,7 +11,7 @@ from toy_jobs import ToyJobs, toy_project
 from shortloop.base.plain import Plain
 from shortloop.report.provenance import Source, flat, provenance_rows, shown, source_of, thread_note
 from shortloop.stages.results import upstream
-from shortloop.store.lookup import load
+from shortloop.store.loaded import load
 
 BASE = Source("main-1", "fit", "a", "left", {"partition": "a", "folds": 10}, {"numpy": "2.0"})
 

@@ -13,11 +13,6 @@ from shortloop.settings.engine import EngineSettings, engine_settings
 from shortloop.settings.read import read_settings
 
 
-def test_slices_are_the_default() -> None:
-    assert engine_settings(None, environ={}) == EngineSettings()
-    assert EngineSettings().name == "slices"
-
-
 @pytest.mark.parametrize(
     ("variable", "expected"),
     [

@@ -6,8 +6,6 @@ import dataclasses
 import datetime
 import decimal
 import itertools
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from blake3 import blake3
-from source_tree import ROOT
+from jobs_project import ROOT, fresh_python
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import BULK, content_of
@@ -137,18 +135,7 @@ def test_hashes_are_the_same_in_every_process() -> None:
         "f = pd.DataFrame({'firm': ['a', 'b'], 'x': [1.0, 2.0]});"
         "print(content_of([f, {'a': (1, 2.5, None)}, np.arange(3)]).hex())"
     )
-    seen = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(seen) == 1
+    assert len({fresh_python(code, ROOT, PYTHONHASHSEED=seed) for seed in ("1", "2")}) == 1
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import multiprocessing
+import pickle
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
+import numpy as np
 import pytest
+from in_process import do_job, files_of
+from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.base.errors import InputError, TransientError
+from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.fields import REQUIRED, fields_of, typed_options
-from shortloop.stages.stage import File, Job, Stage
+from shortloop.stages.needs import Needs, bytes_of, needs_of, seconds_of
+from shortloop.stages.results import Where
+from shortloop.stages.stage import STAGE_OF, File, Job, Stage
+from shortloop.stages.task import REQUIRED, Task, costs_of, fields_of, open_stage, typed_options
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -78,12 +86,7 @@ def test_fields_are_inherited_and_may_get_a_default() -> None:
     assert fields.jobs == fields_of(Plain).jobs | {"second": "one"}
 
 
-def test_a_stage_of_no_fields() -> None:
-    assert fields_of(Nothing).options == {}
-    assert typed_options(Nothing, {}, {}) == {}
-
-
-@pytest.mark.parametrize("name", ["partition", "have", "modules", "units", "grows", "before", "_own"])
+@pytest.mark.parametrize("name", ["partition", "modules", "units", "grows", "before", "datasets", "_own"])
 @pytest.mark.parametrize("annotation", ["int", "Job", "list[Job]"])
 def test_names_that_mean_something_else(name: str, annotation: str) -> None:
     with pytest.raises(InputError, match="cannot have this name") as caught:
@@ -107,13 +110,13 @@ def test_jobs_may_be_named_with_their_module(before: str) -> None:
     assert not fields.options
 
 
-OTHERS = ["Optional[Job]", "None | Job", "Sequence[Job]", "dict[str, Job]", "list[Job] | None"]
+OTHERS = ["Optional[Job]", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "dict[str, Dataset]"]
 
 
 @pytest.mark.parametrize("written", OTHERS)
 @pytest.mark.parametrize("is_text", [True, False])
 def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None:
-    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job}
+    known = {"Optional": Optional, "Sequence": Sequence, "Job": Job, "Dataset": Dataset}
     annotation = written if is_text else eval(written, known)
     other = type("Other", (Stage,), {"__annotations__": {"panel": annotation}})
     if annotation in (Job, Job | None):  # they are these
@@ -296,14 +299,196 @@ def test_datasets_are_told_from_jobs_and_options() -> None:
     assert (fields.jobs, list(fields.options)) == ({"job": "one"}, ["name"])
 
 
-@pytest.mark.parametrize("annotation", ["Optional[Dataset]", "dict[str, Dataset]", dict[str, Dataset]])
-def test_datasets_in_other_words_are_refused(annotation: object) -> None:
-    kind = type("Bad", (Stage,), {"__annotations__": {"rows": annotation}})
-    with pytest.raises(InputError, match="unsupported type for a job"):
-        fields_of(kind)
+@pytest.fixture
+def where(tmp_path: Path) -> Where:
+    file = tmp_path / "numbers.txt"
+    file.write_text("1 2 3", encoding="utf-8")
+    return Where({"c1": file})
 
 
-def test_no_field_has_the_name_that_a_pipeline_gives_datasets_by() -> None:
-    kind = type("Bad", (Stage,), {"__annotations__": {"datasets": "list[Dataset]"}})
-    with pytest.raises(InputError, match="cannot have this name"):
-        fields_of(kind)
+@pytest.fixture
+def powers(tmp_path: Path, where: Where) -> Task:
+    """A job that is made from another one twice."""
+    numbers = tmp_path / "main-1"
+    do_job(task_of(Numbers, {"file": "c1"}, {}, where=where), numbers)
+    jobs = {"numbers": str(numbers), "others": [str(numbers)], "offset": None}
+    return task_of(Powers, {"count": 3, "style": {"name": "x"}}, jobs, where=where)
+
+
+def test_a_stage_is_opened_with_options_jobs_and_files(powers: Task, where: Where) -> None:
+    numbers = open_stage(task_of(Numbers, {"file": "c1"}, {}, where=where))
+    assert isinstance(numbers, Numbers)
+    assert (numbers.file.content, numbers.file.path) == ("c1", where.files["c1"])
+    assert (numbers.scale, numbers.partition, numbers.have) == (1.0, None, 0)
+    stage = open_stage(powers)
+    assert isinstance(stage, Powers)
+    assert stage.opened
+    assert stage.count == 3
+    assert stage.numbers.facts == {"names": ["numbers.txt"]}
+    assert [each.job for each in stage.others] == ["main-1"]
+    assert stage.offset is None
+    assert stage.base.tolist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_a_job_that_need_not_be_given_may_be(powers: Task) -> None:
+    jobs = {**powers.jobs, "offset": powers.jobs["numbers"]}
+    stage = open_stage(task_of(Powers, powers.options, jobs, where=powers.where))
+    assert isinstance(stage, Powers)
+    assert stage.offset is not None
+    del jobs["offset"]
+    assert open_stage(task_of(Powers, powers.options, jobs)).__dict__["offset"] is None
+
+
+def test_the_partition_is_known(powers: Task) -> None:
+    task = Task("powers", "toy_stages", "Powers", "A/1", powers.options, powers.jobs)
+    assert open_stage(task).partition == "A/1"
+
+
+@pytest.mark.parametrize(("before", "count", "have"), [(2, 5, 2), (5, 2, 2), (3, 3, 3)])
+def test_a_job_that_grows_begins_with_what_there_is(
+    powers: Task, tmp_path: Path, before: int, count: int, have: int
+) -> None:
+    jobs = {"numbers": powers.jobs["numbers"]}
+    do_job(task_of(Growing, {"count": before}, jobs, where=powers.where), tmp_path / "main-2")
+    stage = open_stage(task_of(Growing, {"count": count}, jobs, before=str(tmp_path / "main-2")))
+    assert (stage.have, stage.units()) == (have, count - have)
+
+
+def test_what_is_wrong_is_said(powers: Task, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Powers got wrong options"):
+        open_stage(task_of(Powers, {"count": 3}, powers.jobs))
+    with pytest.raises(TransientError, match="the record of a job cannot be read"):
+        open_stage(task_of(Powers, powers.options, {**powers.jobs, "numbers": str(tmp_path / "main-9")}))
+
+
+def test_it_is_plain_data_for_any_process(powers: Task, tmp_path: Path) -> None:
+    assert pickle.loads(pickle.dumps(powers)) == powers
+    here = files_of(do_job(powers, tmp_path / "here").path)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.apply(do_job, (powers, tmp_path / "there"))
+    assert files_of(tmp_path / "there") == here
+
+
+class Counted(Stage):
+    """With units as it is told."""
+
+    said: ClassVar[Any] = 0
+
+    def units(self) -> Any:
+        return self.said
+
+
+@pytest.mark.parametrize(
+    ("said", "costs"),
+    [(0, []), (2, [1, 1]), (np.int64(2), [1, 1]), ([3, 0.5], [3, 0.5]), (np.array([1, 2]), [1, 2]), ([], [])],
+)
+def test_units_by_their_number_or_costs(
+    monkeypatch: pytest.MonkeyPatch, said: Any, costs: list[float]
+) -> None:
+    monkeypatch.setattr(Counted, "said", said)
+    assert costs_of(Counted()) == costs
+
+
+@pytest.mark.parametrize("said", [-1, [1, -1], [1, float("nan")], [float("inf")]])
+def test_what_is_no_number_of_units(monkeypatch: pytest.MonkeyPatch, said: Any) -> None:
+    monkeypatch.setattr(Counted, "said", said)
+    with pytest.raises(ValueError, match="Counted says of its units"):
+        costs_of(Counted())
+
+
+USUAL: dict[str, Any] = {"cores": 1, "memory": 0, "retries": 0, "timeout": None, "on_error": "stop"}
+
+
+class Careful(Stage):
+    """A stage that says all of it."""
+
+    cores = 2
+    memory = "30 GB"
+    retries: ClassVar[int] = 2
+    timeout: ClassVar[float | str | None] = "5 min"
+    on_error = "keep"
+
+
+class Quicker(Careful):
+    """A stage that says some of it otherwise."""
+
+    timeout = 1.5
+
+
+def test_a_class_declares_what_it_needs() -> None:
+    assert needs_of(Stage) == Needs(**USUAL)
+    assert needs_of(Careful) == Needs(2, 30_000_000_000, 2, 300.0, "keep")
+    assert needs_of(Quicker) == Needs(2, 30_000_000_000, 2, 1.5, "keep")
+    assert not fields_of(Careful).options
+
+
+def none() -> dict[str, object]:
+    return {}
+
+
+def test_a_function_declares_what_it_needs() -> None:
+    @stage(units=none, retries=1, timeout="2 h", cores=3, memory="1 GiB", on_error="keep")
+    def slope(rows):  # type: ignore[no-untyped-def]
+        return {"slope": rows}
+
+    assert needs_of(getattr(slope, STAGE_OF)) == Needs(3, 2**30, 1, 7200.0, "keep")
+
+
+@pytest.mark.parametrize("name", ["cores", "memory", "retries", "timeout"])
+def test_code_of_a_stage_cannot_read_what_is_in_no_key(name: str) -> None:
+    for where in (Careful, Quicker, Careful(), Stage):
+        with pytest.raises(AttributeError, match=f"{name} of .* cannot be read: it is not part of the key"):
+            getattr(where, name)
+        assert name not in vars(Careful)
+
+
+REFUSED: dict[str, list[Any]] = {
+    "cores": [0, 1.5, True],
+    "retries": [-1, "2"],
+    "timeout": [0, "5 parsecs", "soon", float("nan"), True],
+    "memory": ["30 gigs", -1, 0.5],
+    "on_error": ["ignore", None],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, each) for name in REFUSED for each in REFUSED[name]])
+def test_what_cannot_be_is_refused_where_it_is_written(name: str, value: Any) -> None:
+    with pytest.raises(InputError) as error:
+        type("Bad", (Stage,), {"__module__": __name__, name: value})
+    said = str(error.value)
+    assert f"field:        {name}" in said
+    assert f"found:        {value!r}" in said
+    assert "stage:        Bad" in said
+    assert __file__ in said
+
+
+def test_an_option_of_such_a_name_is_refused() -> None:
+    with pytest.raises(InputError, match="an option: retries: int"):
+        type("Bad", (Stage,), {"__module__": __name__, "__annotations__": {"retries": "int"}, "retries": 2})
+    with pytest.raises(InputError, match="a parameter of load has the name of a setting"):
+
+        @stage
+        def load(timeout: float = 3.0) -> dict[str, object]:
+            return {}
+
+
+def test_a_decorated_class_says_it_itself() -> None:
+    with pytest.raises(InputError, match=r"write e\.g\. `retries = 2` in the class"):
+
+        @stage(retries=2)
+        class Late(Stage):
+            pass
+
+
+def test_durations_and_sizes() -> None:
+    said = {"90 s": 90, "5 min": 300, "5 minutes": 300, "2 h": 7200, "1.5h": 5400, "1 day": 86400}
+    assert {text: seconds_of(text) for text in said} == said
+    assert [seconds_of(text) for text in ("", "5", "min", "-5 s", "5 m", "1 h 5 min")] == [None] * 6
+    sizes = {"30 GB": 30 * 10**9, "16 GiB": 16 * 2**30, "500 MB": 5 * 10**8, "1 kB": 1000, "7 B": 7}
+    assert {text: bytes_of(text) for text in sizes} == sizes
+    assert [bytes_of(text) for text in ("", "30", "30 Gb", "GB")] == [None] * 4
+
+
+def test_a_limit_is_said_as_it_is_written() -> None:
+    said = [Needs(timeout=seconds).limit for seconds in (300, 90, 7200, 0.5, 86400)]
+    assert said == ["5 min", "90 s", "2 h", "0.5 s", "1 d"]

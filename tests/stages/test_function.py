@@ -12,14 +12,13 @@ import pytest
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.fields import REQUIRED, fields_of
-from shortloop.stages.function import UnitsStage, sorted_out, stage_of_function
+from shortloop.stages.function import UnitsStage, sort_results, stage_of_function
 from shortloop.stages.inputs import File
 from shortloop.stages.output import compute_row, computed, write_output
 from shortloop.stages.results import open_result
 from shortloop.stages.rows import take_rows
 from shortloop.stages.stage import Job, Values
-from shortloop.stages.task import Task
+from shortloop.stages.task import REQUIRED, Task, fields_of
 from shortloop.store.loaded import dimensions
 
 
@@ -49,13 +48,6 @@ def test_parameters_are_fields() -> None:
     assert fields.jobs == {"panel": "one", "fits": "many", "extra": "optional"}
     assert fields.options == {"file": REQUIRED, "formula": REQUIRED, "digits": 3}
     assert (kind.__name__, kind.__doc__, kind.__module__) == ("everything", "What it says.", __name__)
-
-
-def test_units_and_function_share_their_parameters() -> None:
-    kind = stage_of_function(power, squares)
-    assert issubclass(kind, UnitsStage)
-    assert fields_of(kind).options == {"count": REQUIRED, "twice": False, "exponent": 2.0}
-    assert kind.unit_fields == ("exponent",)
 
 
 def opened(
@@ -96,10 +88,6 @@ def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:
     assert found.names() == ["power", "terms", "units"]
     with pytest.raises(KeyError, match="main-1 has power, terms, units"):
         found["other"]
-
-
-def test_units_stand_along_the_first_axis_of_what_they_gave(tmp_path: Path) -> None:
-    found, _ = done(opened(power, squares, count=4), tmp_path / "main-1")
     named = dimensions(found.record)
     assert named.of == {"power": ("units",), "terms": ("units", "axis_1_of_terms")}
     assert named.coordinates == {"units": "units"}
@@ -249,7 +237,7 @@ def test_units_that_are_none_are_refused(units: Callable[..., Any], said: str) -
 )
 def test_what_a_function_may_not_return(given: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        sorted_out(given, "fit")
+        sort_results(given, "fit")
 
 
 def no_type(rows, formula): ...  # type: ignore[no-untyped-def]

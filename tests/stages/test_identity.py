@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortloop.base.mapped_array import Span
+from shortloop.base.types import Span
 from shortloop.stages.function import UnitsStage, stage_of_function
 from shortloop.stages.identity import digest_of_units, ids_of_units
 from shortloop.stages.stage import Stage

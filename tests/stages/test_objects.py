@@ -63,23 +63,13 @@ def test_facts_that_are_objects_come_back_beside_plain_ones(tmp_path: Path) -> N
     assert found["model"].predict([[1.0, 2.0]]) == MODEL.predict([[1.0, 2.0]])
     assert found["model"] is not found["model"]  # who changes it changes nothing here
     assert type(pickle.loads((found.path / "model.pkl").read_bytes())) is LinearRegression
+    # As in `summary.json` and in attributes of xarray.
+    assert facts_as_json(found.record)["model"] == "LinearRegression()"
     described = found.record["objects"]["model"]
     assert (described["type"], described["text"]) == (
         "sklearn.linear_model._base.LinearRegression",
         "LinearRegression()",
     )
-
-
-def test_where_facts_are_shown_an_object_is_its_repr(tmp_path: Path) -> None:
-    """As in `summary.json` and in attributes of xarray."""
-    found = left(tmp_path / "main-1", {"n": 1, "model": MODEL})
-    assert facts_as_json(found.record) == {"n": 1, "model": "LinearRegression()"}
-
-
-def test_plain_facts_are_no_objects(tmp_path: Path) -> None:
-    found = left(tmp_path / "main-1", {"n": 1, "days": {1: 0.5}, "names": {"a", "b"}})
-    assert "objects" not in found.record
-    assert [each.name for each in found.path.iterdir()] == [RECORD]
 
 
 def test_a_long_repr_is_cut_and_has_no_addresses(tmp_path: Path) -> None:

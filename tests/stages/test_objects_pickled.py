@@ -9,8 +9,6 @@ import enum
 import functools
 import os
 import pickle
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs_project import ROOT, fresh_python
 
 from shortloop.base.errors import InputError
 from shortloop.stages.objects import loaded, pickled
@@ -143,17 +142,7 @@ print({name: hashlib.sha1(pickled(each, name, "fit")[0]).hexdigest() for name, e
 def test_models_have_the_same_bytes_in_each_process() -> None:
     """Whatever order sets have there. Some libraries leave chance in objects: unused memory in GLM of
     statsmodels, addresses in figures; docs/caching.md says so."""
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", IN_A_PROCESS],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert said[0] == said[1]
+    assert len({fresh_python(IN_A_PROCESS, ROOT, PYTHONHASHSEED=seed) for seed in ("1", "2")}) == 1
 
 
 def test_modules_are_those_that_reading_imports() -> None:
@@ -212,9 +201,9 @@ def test_a_class_of_the_main_module_is_refused() -> None:
         "class Own: pass\nfrom shortloop.stages.objects import pickled\n"
         "try: pickled([Own()], 'x', 'fit')\nexcept ValueError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "x[0]" in done.stdout
-    assert "define Own at the top of a module of the project, and import it from there" in done.stdout
+    said = fresh_python(code, ROOT)
+    assert "x[0]" in said
+    assert "define Own at the top of a module of the project, and import it from there" in said
 
 
 def test_a_formula_is_read_alike_wherever_it_is_read() -> None:

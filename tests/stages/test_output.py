@@ -15,14 +15,13 @@ from in_process import do_job, files_of, keep_file
 from matplotlib.figure import Figure
 from toy_stages import Growing, Numbers, Powers, task_of
 
-from shortloop.base.mapped_array import Span
-from shortloop.stages.output import compute_unit, lay_out, write_output
+from shortloop.base.types import Span
+from shortloop.stages.output import check_coverage, compute_unit, keep_unit, lay_out, write_output
 from shortloop.stages.records import Outside, create_array
 from shortloop.stages.results import Result, Where, open_result
 from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
 from shortloop.stages.task import Task, open_stage
 from shortloop.stages.threads import Pool
-from shortloop.stages.unit_values import keep_unit
 
 
 @pytest.fixture
@@ -114,6 +113,14 @@ class Placed(Stage):
         return self.INDEX
 
 
+def keep(index: Any, values: Any, arrays: dict[str, np.ndarray], keep_file: Any = keep_file) -> None:
+    """Put the values of a unit where its index says."""
+    stage = Placed()
+    stage.INDEX = index
+    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+
+
 @pytest.mark.parametrize(
     ("index", "values", "a", "b"),
     [
@@ -131,11 +138,8 @@ class Placed(Stage):
 def test_a_unit_is_put_where_it_belongs(
     index: Index | Mapping[str, Index], values: dict[str, Any], a: list[list[int]], b: list[int]
 ) -> None:
-    stage = Placed()
-    stage.INDEX = index
-    stage.compute = lambda unit: values  # type: ignore[method-assign]
-    arrays = {name: np.zeros(out.shape, out.dtype) for name, out in stage.outputs().items()}
-    keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+    arrays = {name: np.zeros(out.shape, out.dtype) for name, out in Placed().outputs().items()}
+    keep(index, values, arrays)
     np.testing.assert_array_equal(arrays["a"], np.array(a, "i2"), strict=True)
     np.testing.assert_array_equal(arrays["b"], np.array(b, "?"), strict=True)
 
@@ -157,12 +161,8 @@ def test_a_stage_that_lacks_what_it_needs_says_so() -> None:
 
 
 def test_bytes_become_files() -> None:
-    stage = Placed()
-    stage.INDEX = {"b": 0}
-    stage.compute = lambda unit: {"figures/1.svg": b"<svg/>", "b": True}  # type: ignore[method-assign]
-    arrays = {"b": np.zeros(4, bool)}
-    files: dict[str, bytes] = {}
-    keep_unit(stage, 0, compute_unit(stage, 0), arrays, files.__setitem__)
+    arrays, files = {"b": np.zeros(4, bool)}, dict[str, bytes]()
+    keep({"b": 0}, {"figures/1.svg": b"<svg/>", "b": True}, arrays, files.__setitem__)
     assert files == {"figures/1.svg": b"<svg/>"}
     assert arrays["b"].tolist() == [True, False, False, False]
 
@@ -179,27 +179,15 @@ def test_bytes_become_files() -> None:
         ({"b": 1}, "its output is bool"),
         ({"a": [1, 2, 40_000]}, "gives a with values that int16 cannot hold"),
         ({"a": b"abc"}, r"gives a as \|S3 \(\)"),  # the name of an output is none of a file
+        ({"a": [1, 2, 3], "c": b"x"}, "gives a; it is to fill a, b"),
     ],
 )
 def test_what_fits_no_output_is_refused(values: Any, said: str) -> None:
-    stage = Placed()
-    stage.INDEX = dict.fromkeys(values, 0) if values and "c" not in values else 0
-    stage.compute = lambda unit: values  # type: ignore[method-assign]
+    index = dict.fromkeys(values, 0) if values and "c" not in values else 0
     arrays = {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}
     with pytest.raises(ValueError, match=f"unit 0 of the stage Placed .*{said}"):
-        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+        keep(index, values, arrays)
     assert not arrays["a"].any()
-
-
-@pytest.mark.parametrize("given", ["a", "b"])
-def test_a_unit_fills_all_that_it_is_to_fill(given: str) -> None:
-    stage = Placed()
-    stage.INDEX = 0
-    stage.compute = lambda unit: {given: [1, 2, 3] if given == "a" else True}  # type: ignore[method-assign]
-    with pytest.raises(ValueError, match=f"gives {given}; it is to fill a, b"):
-        keep_unit(
-            stage, 0, compute_unit(stage, 0), {"a": np.zeros((4, 3), "i2"), "b": np.zeros(4, bool)}, keep_file
-        )
 
 
 @pytest.mark.parametrize(
@@ -221,16 +209,13 @@ def test_a_unit_fills_all_that_it_is_to_fill(given: str) -> None:
     ],
 )
 def test_values_are_kept_as_they_are_or_refused(dtype: str, value: Any, is_held: bool) -> None:
-    stage = Placed()
-    stage.INDEX = {"a": 0}
-    stage.compute = lambda unit: {"a": value}  # type: ignore[method-assign]
     arrays = {"a": np.zeros(1, dtype)}
     if is_held:
-        keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+        keep({"a": 0}, {"a": value}, arrays)
         np.testing.assert_array_equal(arrays["a"][0], np.asarray(value).astype(dtype))
     else:
         with pytest.raises(ValueError, match=r"values that .* cannot hold"):
-            keep_unit(stage, 0, compute_unit(stage, 0), arrays, keep_file)
+            keep({"a": 0}, {"a": value}, arrays)
 
 
 class Twice(Placed):
@@ -284,13 +269,6 @@ def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: 
     assert result.record["arrays"]["elsewhere"]["shape"] == [2, 3]
 
 
-def test_an_array_that_nobody_made_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"made\.npy"):
-        ended(Finished(arrays={"made": Values(None, "x", "")}), tmp_path, Where())
-    assert not Path("record.json").exists()
-
-
 def test_a_stage_that_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     task = Task("stage", "shortloop.stages.stage", "Stage", None, {}, {})
@@ -332,3 +310,73 @@ def test_an_end_that_nobody_could_read_is_refused(
     with pytest.raises(ValueError, match=said):
         write_output(stage, Task("ends", "", "", None, {}, {}), {}, [])
     assert not list(tmp_path.iterdir())
+
+
+OUTS = {"a": Out((4, 3), "f8", "x × y", ""), "b": Out((4,), "f8", "x", "")}
+
+
+class Units(Stage):
+    """Units whose place the test says."""
+
+    indices: Any = None
+
+    def index(self, unit: int) -> Any:
+        return self.indices[unit]
+
+
+def check_places(indices: list[Any], have: int = 0) -> None:
+    stage = Units()
+    stage.indices, stage.have = indices, have
+    check_coverage(stage, OUTS, len(indices))
+
+
+@pytest.mark.parametrize(
+    ("indices", "have"),
+    [
+        ([0, 1, 2, 3], 0),
+        ([-1, 0, 2, 1], 0),
+        ([slice(0, 3), 3], 0),
+        ([slice(None, None, 2), slice(1, None, 2)], 0),
+        ([2, 3], 2),
+        ([], 4),
+        ([{"a": (slice(None), y)} for y in range(3)] + [{"b": slice(None)}], 0),
+        ([{"a": (x, y)} for x in range(4) for y in range(3)] + [{"b": x} for x in range(4)], 0),
+        ([{"a": 0, "b": slice(None)}, {"a": (1, slice(None))}, {"a": (slice(2, 4), slice(0, 3))}], 0),
+    ],
+)
+def test_each_element_once(indices: list[Any], have: int) -> None:
+    check_places(indices, have)
+
+
+@pytest.mark.parametrize(
+    ("indices", "have", "said"),
+    [
+        ([0, 1, 2], 0, r"a of Units, of shape \(4, 3\): 0 units fill \[3\]"),
+        ([0, 1, 2, 2], 0, r"a of Units.*: 2 units fill \[2\]"),
+        ([0, 0, 0, 0], 0, r"4 units fill \[0\]"),
+        ([0, 1, 2, 3, 4], 0, "the index of a unit is outside of it: index 4 is out of bounds"),
+        ([1, 2, 3], 2, r"2 units fill \[1\]"),  # a row of the job before, computed again
+        ([3], 2, r"0 units fill \[2\]"),
+        ([], 0, r"0 units fill \[0\]"),
+        ([(0, 0), 0, 1, 2, 3], 0, r"2 units fill \[0, 0\]"),
+        ([{"a": slice(None)}], 0, r"b of Units.*: 0 units fill \[0\]"),
+        ([{"c": 0}], 0, r"index\(0\) of Units names c; its outputs are a, b"),
+    ],
+)
+def test_elements_filled_otherwise_are_named(indices: list[Any], have: int, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        check_places(indices, have)
+
+
+@pytest.mark.parametrize(("units", "is_right"), [(4, True), (3, False), (5, False), (0, False)])
+def test_without_an_index_the_first_axis_is_the_units(units: int, is_right: bool) -> None:
+    if is_right:
+        check_coverage(Stage(), OUTS, units)
+    else:
+        with pytest.raises(ValueError, match=f"Stage has {units} units, and the first axis of its output a"):
+            check_coverage(Stage(), OUTS, units)
+
+
+def test_nothing_is_to_be_filled_in_what_is_empty() -> None:
+    check_coverage(Units(), {"a": Out((3, 0), "f8", "", "")}, 0)
+    check_coverage(Stage(), {}, 5)

@@ -11,12 +11,12 @@ import pytest
 from jobs_project import ROOT, empty_project, fresh_python, make_job
 
 from shortloop.base.errors import InputError
-from shortloop.base.mapped_array import Span
+from shortloop.base.types import Span
 from shortloop.keys import file_state as filestate
 from shortloop.stages.records import Array, Outside, save_array, write_record
 from shortloop.store.inputs import check_located, locate, register
-from shortloop.store.lookup import load
-from shortloop.store.lookup import open_job as open_result
+from shortloop.store.loaded import load
+from shortloop.store.loaded import open_job as open_result
 
 project = pytest.fixture(empty_project)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +20,19 @@ from hypothesis.extra import numpy as npst
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
+from shortloop.stages.failures import (
+    Tried,
+    check_missing,
+    failed_units,
+    objects_with_failed,
+    text_of,
+    tried,
+    with_failed,
+)
+from shortloop.stages.needs import Needs
+from shortloop.stages.objects import Objects
 from shortloop.stages.rows import FOR_OTHERS, FOR_THIS_JOB, pack, read_rows, stacked, unpack, write_rows
+from shortloop.stages.tables import read_table, save_table
 
 SCALARS = st.one_of(
     st.booleans(),
@@ -43,13 +59,6 @@ def test_all_comes_back(values: dict[str, Any]) -> None:
         assert isinstance(kept, np.ndarray)
         assert kept.dtype == wanted.dtype.newbyteorder("<")
         np.testing.assert_array_equal(kept, wanted)
-
-
-def test_a_table_comes_back() -> None:
-    table = pd.DataFrame({"x": [1.5, 2.5], "s": ["a", "b"]})
-    found = unpack(pack({"t": table, "n": 3}, "unit"))
-    pd.testing.assert_frame_equal(found["t"], table)  # type: ignore[arg-type]
-    assert found["n"] == 3
 
 
 @pytest.mark.parametrize(
@@ -114,10 +123,6 @@ def test_what_differs_between_units_is_refused_and_the_unit_named(
     assert "u1" in str(caught.value) or "unit u0" in str(caught.value)
 
 
-def test_no_units_give_nothing() -> None:
-    assert stacked([], [], "fit") == ({}, {}, {})
-
-
 def test_rows_are_found_by_their_keys(tmp_path: Path) -> None:
     rows = [bytes([number]) * SIZE + FOR_OTHERS + pack({"x": number}, "u") for number in range(5)]
     write_rows(tmp_path / "rows", rows)
@@ -149,3 +154,191 @@ def test_a_file_of_rows_that_is_gone_or_damaged_gives_none(tmp_path: Path) -> No
     for place in range(len(whole) - sum(map(len, rows))):  # before the rows
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         assert read_rows(file, keys).items() <= {row[:SIZE]: row for row in rows}.items()
+
+
+def failing(*errors: BaseException) -> Callable[[], str]:
+    left = list(errors)
+
+    def compute() -> str:
+        if left:
+            raise left.pop(0)
+        return "values"
+
+    return compute
+
+
+def test_a_unit_that_fails_is_computed_again() -> None:
+    first, second = ValueError("one"), KeyError("two")
+    assert tried(Needs(retries=2), failing(first, second)) == Tried(
+        "values", ["ValueError: one", "KeyError: 'two'"]
+    )
+    assert tried(Needs(retries=2), failing()) == "values"
+
+
+def test_the_last_error_ends_the_job_and_says_the_others() -> None:
+    with pytest.raises(KeyError) as error:
+        tried(Needs(retries=1), failing(ValueError("one"), KeyError("two")))
+    assert error.value.__notes__ == ["computed 2 times: ValueError: one; KeyError: 'two'"]
+
+
+def test_an_error_that_is_kept_has_a_traceback() -> None:
+    kept = tried(Needs(retries=1, on_error="keep"), failing(ValueError(), InputError("a bad file", file="x")))
+    assert kept.values is None
+    assert kept.errors == ["ValueError", "InputError: a bad file file: x"]
+    assert "in compute" in kept.traceback
+    assert "stages/failures.py" not in kept.traceback
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), GeneratorExit()])
+def test_what_ends_a_run_is_neither_kept_nor_tried_again(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        tried(Needs(retries=3, on_error="keep"), failing(error))
+
+
+def test_a_unit_that_takes_too_long_fails() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+
+    def slow() -> None:
+        try:
+            time.sleep(30)
+        except Exception:
+            time.sleep(30)
+
+    begun = time.monotonic()
+    kept = tried(Needs(timeout=0.1, on_error="keep"), slow)
+    assert kept.errors == ["TimeoutError: took over 0.1 s"]
+    assert "in slow" in kept.traceback
+    with pytest.raises(TimeoutError, match=r"took over 0\.1 s"):
+        tried(Needs(timeout=0.1), slow)
+    assert time.monotonic() - begun < 10
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert tried(Needs(timeout=60.0), failing()) == "values"
+
+
+def test_an_error_is_one_line_alike_in_each_process() -> None:
+    assert text_of(ValueError()) == "ValueError"
+    assert text_of(ValueError("two\n  lines")) == "ValueError: two lines"
+    assert text_of(ValueError("at 0x7f0123456789")) == "ValueError: at 0x…"
+    assert text_of(ValueError("\udcff")) == "ValueError: \\udcff"
+    assert len(text_of(ValueError("x" * 10**6))) == 300
+
+
+@pytest.mark.parametrize("kind", ["i8", "u1", "?", "S3", "V4"])
+def test_outputs_without_a_missing_value_are_refused(kind: str) -> None:
+    with pytest.raises(InputError, match="an output has no missing value"):
+        check_missing("fit", {"fine": np.zeros(2), "counts": np.zeros(2, kind)})
+    check_missing("fit", {name: np.zeros(2, name) for name in ("f4", "c16", "M8[s]", "m8[D]", "U5")})
+
+
+NAMES: Any = ["a", ["b", 1], 3, "d"]
+ERRORS = {1: "ValueError: b", 3: "KeyError: d"}
+
+
+def kept(**values: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What two units of four gave, and the errors of the others."""
+    from shortloop.stages.rows import pack, unpack
+
+    rows = [unpack(pack({name: each[unit] for name, each in values.items()}, "it")) for unit in (0, 1)]
+    arrays, tables, _ = stacked(["a", 3], rows, "it")
+    return with_failed(NAMES, arrays, tables, ERRORS)
+
+
+def test_arrays_hold_missing_values() -> None:
+    day = np.datetime64("2020-01-01")
+    arrays, _ = kept(
+        x=(0.5, 1.5),
+        n=(1, 2),
+        good=(True, False),
+        text=("long", "b"),
+        day=(day, day),
+        two=([1.0, 2.0], [3.0, 4.0]),
+    )
+    values = {name: each.values for name, each in arrays.items()}
+    assert np.array_equal(values["x"], [0.5, np.nan, 1.5, np.nan], equal_nan=True)
+    assert np.array_equal(values["n"], [1, np.nan, 2, np.nan], equal_nan=True)
+    assert np.array_equal(values["good"], [1, np.nan, 0, np.nan], equal_nan=True)
+    assert values["text"].tolist() == ["long", "", "b", ""]
+    assert np.isnat(values["day"]).tolist() == [False, True, False, True]
+    assert np.isnan(values["two"][1]).all()
+    assert values["two"][2].tolist() == [3.0, 4.0]
+
+
+def test_numbers_that_floats_cannot_hold_are_refused() -> None:
+    with pytest.raises(InputError, match="too large to be kept beside missing values"):
+        kept(n=(2**53 + 1, 0))
+
+
+def frame(library: Any, unit: int) -> Any:
+    return library.DataFrame(
+        {"x": [0.5, unit], "n": [unit, 2], "good": [True, False], "text": ["a", None], "kind": ["u", "v"]}
+    )
+
+
+def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    frames = [
+        frame(pd, unit).assign(
+            day=pd.Timestamp("2020-01-01"), kind=lambda rows: rows["kind"].astype("category")
+        )
+        for unit in (7, 8)
+    ]
+    _, tables = kept(rows=frames)
+    table = tables["rows"]
+    assert table["unit"].tolist() == ["a", "a", "['b', 1]", 3, 3, "d"]
+    assert table["unit_error"].tolist()[2] == "ValueError: b"
+    assert table["unit_error"].tolist()[5] == "KeyError: d"
+    assert table["unit_error"].isna().tolist() == [True, True, False, True, True, False]
+    assert table.iloc[2].drop(["unit", "unit_error"]).isna().all()
+    types = {name: str(kind) for name, kind in table.dtypes.items()}
+    assert types["n"] == "Int64"
+    assert types["good"] == "boolean"
+    assert types["kind"] == "category"
+    assert types["day"].startswith("datetime64")
+    assert table["n"].dropna().tolist() == [7, 2, 8, 2]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_tables_are_read_back_as_they_were(
+    library: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    from shortloop.stages.rows import pack, unpack
+
+    for errors in (ERRORS, {}):
+        names = ["a", "b", "c", "d"] if errors else ["a", "c"]
+        rows = [unpack(pack({"rows": frame(library, unit)}, "it")) for unit in (7, 8)]
+        arrays, tables, _ = stacked(["a", "c"], rows, "it")
+        table = with_failed(names, arrays, tables, errors)[1]["rows"]
+        described = save_table("rows", table)
+        found: Any = read_table(tmp_path / "rows.parquet", described)
+        assert found.equals(table)
+        units = ["a", "a", "b", "c", "c", "d"] if errors else ["a", "a", "c", "c"]
+        assert [*found["unit"]] == units
+        assert [str(found[name].dtype) for name in ("n", "unit_error")] == (
+            ["Int64", "string"] if library is pd else ["Int64", "String"]
+        )
+
+
+def test_a_value_of_that_name_is_refused() -> None:
+    with pytest.raises(InputError, match="the name of the errors"):
+        kept(unit_error=(1.0, 2.0))
+    with pytest.raises(InputError, match="table rows"):
+        kept(rows=[pd.DataFrame({"unit_error": [1]})] * 2)
+
+
+def test_objects_stay_with_their_units(tmp_path: Path) -> None:
+    from shortloop.stages.rows import pack, unpack
+
+    rows = [unpack(pack({"model": {1: {name}}}, "it")) for name in "xy"]
+    _, _, found = stacked(["a", 3], rows, "it")
+    (model,) = objects_with_failed(found, len(NAMES), ERRORS).values()
+    (tmp_path / "model.pkl").write_bytes(model.data)
+    read = Objects(tmp_path, {"model": model.described}, lambda: NAMES, lambda file: None)["model"]
+    assert [read[name] for name in NAMES] == [{1: {"x"}}, None, {1: {"y"}}, None]  # type: ignore[index]
+
+
+def test_failed_units_are_named_up_to_a_number() -> None:
+    errors = {"units": 120, "failed": [[f"sub-{unit}", ""] for unit in range(5)]}
+    assert failed_units(errors, 2) == "5 of 120 units failed: sub-0, sub-1, and 3 more"
+    assert failed_units({"units": 3, "failed": [[2, ""]]}, 2) == "1 of 3 units failed: 2"

@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from accelerator.urd import DB
 from jobs_project import ROOT, empty_project, make_job
 from jobs_recorded import recorded_job
 
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE
-from shortloop.store.crash_repair import BROKEN, CHECKPOINTS, UNFINISHED, mend, tidy
+from shortloop.store.crash_repair import BROKEN, CHECKPOINTS, UNFINISHED, mend, repair_lists, tidy
 
 project = pytest.fixture(empty_project)
 
@@ -56,12 +57,6 @@ def test_a_job_whose_notes_were_cut_short_is_taken_out_of_use(
     assert told[0].startswith("main-2 was truncated")
     assert tidy(workdirs) == []
     assert (folder / "x.npy").exists()
-
-
-def test_setup_json_that_is_missing(workdirs: dict[str, Path]) -> None:
-    (workdirs["main"] / "main-1/setup.json").unlink()
-    mend(workdirs)
-    assert (workdirs["main"] / "main-1" / BROKEN).exists()
 
 
 def test_nothing_is_done_to_whole_jobs(workdirs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,21 +104,16 @@ def test_units_that_are_kept_are_named(project: Path, workdirs: dict[str, Path])
     assert tidy(workdirs) == ["main-7 (train S01) did not finish; 3 of 4 units are kept"]
 
 
-def test_a_build_script_is_left_alone(project: Path, workdirs: dict[str, Path]) -> None:
-    """It may be the one that runs now."""
-    folder = unfinished_job(project, "main-7", is_build=True)
-    assert tidy(workdirs) == []
-    assert (folder / "half.npy").exists()
-
-
-@pytest.mark.parametrize("marker", [SET_ASIDE, BROKEN, UNFINISHED, DELETED])
-def test_jobs_that_were_dealt_with_are_left_alone(
-    project: Path, workdirs: dict[str, Path], marker: str
+def test_build_scripts_and_jobs_that_were_dealt_with_are_left_alone(
+    project: Path, workdirs: dict[str, Path]
 ) -> None:
-    folder = unfinished_job(project, "main-7")
-    (folder / marker).touch()
+    """A build script may be the one that runs now."""
+    folders = [unfinished_job(project, "main-7", is_build=True)]
+    for number, marker in enumerate((SET_ASIDE, BROKEN, UNFINISHED, DELETED), 8):
+        folders.append(unfinished_job(project, f"main-{number}"))
+        (folders[-1] / marker).touch()
     assert tidy(workdirs) == []
-    assert (folder / "half.npy").exists()
+    assert all((folder / "half.npy").exists() for folder in folders)
 
 
 def test_a_job_whose_settings_are_broken_too(project: Path, workdirs: dict[str, Path]) -> None:
@@ -177,3 +167,55 @@ def test_a_workdir_has_one_server(project: Path) -> None:
     third = owner("c", "b", "a")
     assert third.communicate("")[0] == "has them\n"
     assert third.returncode == 0
+
+
+JOBS = '[["a", "main-1"]]'
+LINES = [
+    f'4\t2026-01-01T00:00:0{n}.000000\tadd\t2026-01-01T00:00:0{n}\ttester/built\t{{}}\t{JOBS}\t\t""\t"main-1"\n'
+    for n in range(4)
+]
+LINES[2] = "4\t2026-01-01T00:00:02.000000\ttruncate\t2026-01-01T00:00:01\ttester/built\n"
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    file = tmp_path / "urd.db" / "tester" / "built.urd"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(LINES), encoding="utf-8")
+    return file
+
+
+def lists_of(file: Path) -> dict[str, dict[str, object]]:
+    """As exax reads them."""
+    return DB(str(file.parents[1]), verbose=False).db
+
+
+def test_whole_lists_are_left_alone(lists: Path) -> None:
+    before = lists.stat()
+    assert repair_lists(lists.parents[2]) == []
+    assert lists.stat() == before
+    assert set(lists_of(lists)["tester/built"]) == {"2026-01-01T00:00:00", "2026-01-01T00:00:03"}
+
+
+def test_lists_of_older_versions_are_left_alone(lists: Path) -> None:
+    text = '3|2026-01-01T00:00:00.000000|add|2026-01-01T00:00:00|tester/built|{}|[["a", "main-1"]]||old\n'
+    lists.write_text(text, encoding="utf-8")
+    assert repair_lists(lists.parents[2]) == []
+    assert lists.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("length", [1, 2, 30, 60, len(LINES[3]) - 1])
+def test_a_last_line_that_was_cut_short_is_dropped(lists: Path, length: int) -> None:
+    lists.write_text("".join(LINES[:3]) + LINES[3][:length], encoding="utf-8")
+    assert repair_lists(lists.parents[2]) == [f"{lists}: 1 truncated lines are dropped"]
+    assert lists.read_text(encoding="utf-8") == "".join(LINES[:3])
+    assert set(lists_of(lists)["tester/built"]) == {"2026-01-01T00:00:00"}
+
+
+@pytest.mark.parametrize("bad", [b"\0" * 80, b"\0" * 80 + b"\n", LINES[1].encode()[:40] + b"\xff\n", b"\n"])
+def test_what_no_line_can_be_is_dropped_wherever_it_is(lists: Path, bad: bytes) -> None:
+    lists.write_bytes(LINES[0].encode() + bad + LINES[3].encode())
+    assert len(repair_lists(lists.parents[2])) == 1
+    kept = lists_of(lists)["tester/built"]
+    assert "2026-01-01T00:00:00" in kept
+    assert repair_lists(lists.parents[2]) == []

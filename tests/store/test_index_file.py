@@ -56,22 +56,6 @@ def test_what_is_no_file(folder: Path, make: Callable[[Path], object]) -> None:
     assert index_of(folder).exists()  # it is somebody's
 
 
-@pytest.mark.parametrize("content", [b"", b"x" * 5000, b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_file_of_another_kind_is_replaced(folder: Path, content: bytes) -> None:
-    index_of(folder).write_bytes(content)
-    for done in commands(folder, *LOOKING):
-        assert done.status == 0, done
-    assert index_of(folder).read_bytes().startswith(b"SQLite format 3\0")
-
-
-def test_one_of_another_program_that_happens_to_be_there(folder: Path) -> None:
-    index_of(folder).unlink()
-    with sqlite3.connect(index_of(folder)) as connection:
-        connection.execute("create table jobs (x)")
-    for done in commands(folder, *LOOKING):
-        assert done.status == 0, done
-
-
 @pytest.fixture
 def holder(folder: Path) -> Iterator[sqlite3.Connection]:
     """Another program, which holds the index for itself."""

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from jobs_project import empty_project
+from blake3 import blake3
+from jobs_project import ROOT, empty_project
 
 from shortloop.base.errors import InputError
 from shortloop.keys import file_state as filestate
 from shortloop.keys.file_state import file_state
 from shortloop.keys.hashing import hash_file
+from shortloop.project.project import write_atomically
 from shortloop.store import inputs
-from shortloop.store.inputs import changed_unseen, content_of, known_content, locate, register
+from shortloop.store.inputs import (
+    changed_unseen,
+    content_of,
+    known_content,
+    locate,
+    mapped_for_writing,
+    register,
+)
 
 project = pytest.fixture(empty_project)
 
@@ -56,12 +69,6 @@ def test_a_file_that_was_changed_through_a_map(files: list[Path], monkeypatch: p
         assert (after[0], after[2]) == (before[0], before[2])
         assert after[1] != before[1]
         assert changed_unseen() == []
-
-
-def test_files_as_they_were(files: list[Path]) -> None:
-    contents = register(files)
-    assert changed_unseen() == []
-    assert known_content(files) == contents
 
 
 def test_files_that_changed_a_moment_ago(project: Path) -> None:
@@ -113,3 +120,185 @@ def test_a_wrong_hash_in_the_list(files: list[Path], project: Path) -> None:
     store.write_text(json.dumps(known), encoding="utf-8")
     assert [file for file, _ in changed_unseen()] == [files[0]]
     assert content_of(files) == before
+
+
+def expected(content: bytes) -> str:
+    return blake3(content).hexdigest()
+
+
+def test_a_file_is_replaced_in_one_step(project: Path) -> None:
+    """Whoever reads it at that moment sees all of the old text or all of the new."""
+    file = project / "a.txt"
+    file.write_text("old", encoding="utf-8")
+    with file.open(encoding="utf-8") as reader:
+        write_atomically(file, "new and longer")
+        assert reader.read() == "old"
+    assert file.read_text(encoding="utf-8") == "new and longer"
+    assert [each.name for each in project.glob("*a.txt*")] == ["a.txt"]
+
+
+HASH_MANY = """
+import sys
+from pathlib import Path
+from shortloop.keys import file_state
+from shortloop.store.inputs import locate, register
+file_state.SETTLED_NS = -1
+for _ in range(5):
+    for start in range(0, 40, 4):
+        files = [Path(f"{number}.bin").absolute() for number in range(start, start + 4)]
+        contents = register(files)
+        assert [locate(content) for content in contents] == files
+        print(*contents)
+"""
+
+
+def test_two_processes_at_once(project: Path) -> None:
+    contents = [bytes([number]) * 1000 for number in range(40)]
+    for number, content in enumerate(contents):
+        (project / f"{number}.bin").write_bytes(content)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", HASH_MANY],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in both:
+        said, problems = process.communicate(timeout=300)
+        assert process.returncode == 0, problems
+        assert said.split() == [expected(content) for content in contents] * 5
+    hashes = project / "workdirs/.cache/inputs/blake3.json"
+    stored = json.loads(hashes.read_text(encoding="utf-8"))
+    assert all(entry[-1] == expected(Path(file).read_bytes()) for file, entry in stored.items())
+    leftovers = [file for file in hashes.parent.iterdir() if file.name.startswith(".")]
+    assert leftovers == []
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One element for each search of all processes."""
+    found: list[int] = []
+    search = inputs._all_mapped
+
+    def noted() -> Iterator[int]:
+        found.append(1)
+        return search()
+
+    monkeypatch.setattr(inputs, "_all_mapped", noted)
+    monkeypatch.setattr(inputs, "SCAN_EVERY", 0.0)
+    return found
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "a.npz"
+    made.write_bytes(b"1" * 1000)
+    if made.stat().st_dev not in inputs._local_disks():
+        pytest.skip("this file system does not say who writes")
+    return made
+
+
+def test_files_that_nobody_writes_need_no_search(file: Path, searched: list[int]) -> None:
+    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ):
+        assert mapped_for_writing({file.stat().st_ino: file}) == set()
+    assert not searched
+    os.close(os.open(file, os.O_WRONLY | os.O_NONBLOCK))  # it is nobody's any more
+
+
+def test_a_mapped_file_is_found_though_it_was_closed(file: Path, searched: list[int]) -> None:
+    inode = file.stat().st_ino
+    with file.open("r+b") as stream:
+        held = mmap.mmap(stream.fileno(), 0)
+    assert mapped_for_writing({inode: file}) == {inode}
+    held.close()
+    assert mapped_for_writing({inode: file}) == set()
+    assert len(searched) == 1
+
+
+def test_a_file_that_is_written_as_ever(file: Path, searched: list[int]) -> None:
+    with file.open("ab"):
+        assert mapped_for_writing({file.stat().st_ino: file}) == set()
+    assert searched
+
+
+def test_on_other_disks_all_processes_are_searched(
+    file: Path, searched: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "_local_disks", set[int])
+    assert mapped_for_writing({file.stat().st_ino: file}) == set()
+    assert searched
+
+
+def test_files_that_cannot_be_opened(file: Path, tmp_path: Path, searched: list[int]) -> None:
+    for each in (tmp_path / "gone", tmp_path):
+        assert mapped_for_writing({1: each, file.stat().st_ino: file}) == set()
+    assert len(searched) == 2
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "accelerator.conf").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "my data.sqlite"
+
+
+def opened(file: Path, mode: str) -> sqlite3.Connection:
+    found = sqlite3.connect(file)
+    found.execute(f"pragma journal_mode = {mode}")
+    found.execute("create table numbers (x)")
+    found.commit()
+    return found
+
+
+def test_rows_in_the_log_of_sqlite(database: Path) -> None:
+    writer = opened(database, "wal")
+    writer.execute("insert into numbers values (1)")
+    writer.commit()
+    with pytest.raises(InputError, match="changes that are not in its file") as raised:
+        content_of([database])
+    assert raised.value.file == str(database)
+    assert "my data.sqlite-wal" in str(raised.value)
+    writer.close()  # as the hint says
+    before = content_of([database])
+    again = sqlite3.connect(database)  # one that only reads is in nobody's way
+    assert again.execute("select x from numbers").fetchall() == [(1,)]
+    assert content_of([database]) == before
+    again.close()
+
+
+@pytest.mark.parametrize("mode", ["delete", "persist", "truncate"])
+def test_a_change_that_is_not_committed(database: Path, mode: str) -> None:
+    writer = opened(database, mode)
+    content_of([database])  # what is left of a journal is none
+    writer.execute("pragma cache_size = 1")
+    writer.execute("pragma cache_spill = 1")
+    writer.executemany("insert into numbers values (?)", [("x" * 1000,)] * 1000)  # some of it is written
+    with pytest.raises(InputError, match="changes that are not in its file"):
+        content_of([database])
+    writer.rollback()
+    content_of([database])
+    writer.close()
+
+
+def test_rows_in_the_log_of_duckdb(database: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    file = database.with_suffix(".duckdb")
+    writer = duckdb.connect(str(file))
+    writer.execute("create table numbers as select 1 as x")
+    writer.execute("checkpoint")
+    content_of([file])
+    writer.execute("insert into numbers values (2)")
+    with pytest.raises(InputError, match="changes that are not in its file"):
+        content_of([file])
+    writer.close()
+    content_of([file])
+
+
+def test_names_alone_say_nothing(database: Path) -> None:
+    database.write_bytes(b"no database")
+    database.with_name(f"{database.name}-wal").write_bytes(b"of somebody else")
+    content_of([database])

@@ -1,9 +1,11 @@
-"""A whole job is what its manifest says, in more than the hashes of its files."""
+"""A whole job is what its manifest says, and its content the same whenever and however it was made."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 
 import pytest
 from jobs_project import empty_project
-from jobs_recorded import parts_with, recorded_job
+from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
+from shortloop.base.errors import InputError
 from shortloop.store.integrity import added_files, content_of_job, damage, hash_outputs, output_files
 from shortloop.store.manifest import Manifest, read_manifest, write_manifest
 
@@ -46,18 +49,8 @@ def rewrite_manifest(folder: Path) -> None:
     write_manifest(folder, replace(manifest_of(folder), files=files))
 
 
-def test_a_job_as_it_was_recorded(folder: Path) -> None:
-    assert damage(folder, manifest_of(folder)) is None
-
-
 def test_another_content(folder: Path) -> None:
     assert forge(folder, content="0" * 40) == "its manifest has another content hash than its files"
-
-
-def test_another_result_with_its_hash_and_not_its_content(folder: Path) -> None:
-    (folder / "x.npy").write_bytes(b"better results")
-    rewrite_manifest(folder)
-    assert damage(folder, manifest_of(folder)) == "its manifest has another content hash than its files"
 
 
 def test_a_result_that_the_manifest_leaves_out(folder: Path) -> None:
@@ -71,8 +64,7 @@ def test_a_result_that_the_manifest_leaves_out(folder: Path) -> None:
 def test_a_rejection_that_was_none_and_one_that_was(
     folder: Path, problem: str | None, rejected: bool
 ) -> None:
-    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-    (folder / "record.json").write_text(json.dumps({**record, "problem": problem}), encoding="utf-8")
+    change_record(folder, problem=problem)
     rewrite_manifest(folder)
     content, _ = content_of_job(folder, manifest_of(folder).files)
     said = forge(folder, content=content, rejected=rejected)
@@ -138,13 +130,6 @@ def test_notes_of_exax_that_cannot_be_read(folder: Path, text: str) -> None:
     assert "cannot be read" in str(damage(folder, manifest_of(folder)))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "\0"])
-def test_a_record_that_cannot_be_read(folder: Path, text: str) -> None:
-    (folder / "record.json").write_text(text, encoding="utf-8")
-    rewrite_manifest(folder)
-    assert damage(folder, manifest_of(folder)) is not None
-
-
 def add_a_note(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
 
@@ -171,3 +156,108 @@ def test_a_file_that_would_be_taken_for_a_result_is_damage(folder: Path, name: s
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_bytes(b"x")
     assert damage(folder, manifest_of(folder)) == f"has a result file that it did not write: {name}"
+
+
+def bound_socket(file: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(file))  # whose path must be short
+
+
+def device(file: Path) -> None:
+    try:
+        os.mknod(file, 0o600 | 0o020000, os.makedev(1, 5))  # as /dev/zero, which never ends
+    except PermissionError:
+        pytest.skip("only root can make a device")
+
+
+KINDS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "link": (lambda file: file.symlink_to("record.json"), "a link"),
+    "link to a folder": (lambda file: file.symlink_to("/"), "a link"),
+    "link to nothing": (lambda file: file.symlink_to("nowhere"), "a link"),
+    "link to itself": (lambda file: file.symlink_to(file.name), "a link"),
+    "pipe": (os.mkfifo, "a pipe"),
+    "socket": (bound_socket, "a socket"),
+    "device": (device, "a device"),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_that_leaves_one(project: Path, kind: str) -> None:
+    make, words = KINDS[kind]
+    folder = finished_job(project, "main-3")
+    (folder / "more").mkdir()
+    make(folder / "more" / "x\x1b")
+    with pytest.raises(InputError) as caught:
+        hash_outputs(folder, output_files(folder))
+    assert caught.value.found == words
+    assert r"main-3/more/x\x1b" in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_became_one(project: Path, kind: str) -> None:
+    make, words = KINDS[kind]
+    folder = finished_job(project, "main-3", left=b"")  # of the size that a pipe has
+    manifest = manifest_for(folder)
+    write_manifest(folder, manifest)
+    (folder / "x.npy").unlink()
+    make(folder / "x.npy")
+    assert damage(folder, manifest) == f"x.npy is {words} now"
+
+
+def content_of(folder: Path) -> str:
+    return content_of_job(folder, hash_outputs(folder, output_files(folder)))[0]
+
+
+def change_record(folder: Path, **changes: Any) -> None:
+    file = folder / "record.json"
+    plain = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**plain, **changes}), encoding="utf-8")
+
+
+def test_how_it_was_made_does_not_count(project: Path) -> None:
+    folder = finished_job(project, "main-1")
+    before = content_of(folder)
+    for name in ("setup.json", "post.json"):
+        (folder / name).write_text('{"starttime": 3}', encoding="utf-8")
+    (folder / "method.tar.gz").write_bytes(b"other code")
+    (folder / "OUTPUT").mkdir()
+    (folder / "OUTPUT" / "synthesis").write_text("said", encoding="utf-8")
+    (folder / ".progress").write_text("0.5", encoding="utf-8")
+    change_record(folder, versions={"python": "3.13"}, threads=[])
+    assert content_of(folder) == before
+    assert content_of(finished_job(project, "other-5")) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"facts": {"a": 1}}, {"arrays": {"x": {"shape": [2]}}}, {"stage": "other"}, {"partition": "S01"}],
+)
+def test_what_its_record_says_counts(folder: Path, changes: dict[str, Any]) -> None:
+    before = content_of(folder)
+    change_record(folder, **changes)
+    assert content_of(folder) != before
+
+
+def test_every_file_counts_with_its_name(folder: Path) -> None:
+    seen = {content_of(folder)}
+    (folder / "x.npy").write_bytes(b"another")
+    seen.add(content_of(folder))
+    (folder / "x.npy").rename(folder / "y.npy")
+    seen.add(content_of(folder))
+    (folder / "more").mkdir()
+    (folder / "y.npy").rename(folder / "more" / "y.npy")
+    seen.add(content_of(folder))
+    (folder / "more" / "y.npy").unlink()
+    seen.add(content_of(folder))
+    assert len(seen) == 5
+
+
+def test_the_order_and_the_spaces_of_a_record_do_not_count(folder: Path) -> None:
+    before = content_of(folder)
+    plain = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    reversed_record = json.dumps(dict(reversed(plain.items())), indent=3)
+    (folder / "record.json").write_text(reversed_record, encoding="utf-8")
+    assert content_of(folder) == before

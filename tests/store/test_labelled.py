@@ -100,14 +100,6 @@ def test_units_descriptions_and_what_made_it_are_attributes(job: LoadedJob) -> N
     assert made[0]["inputs"] == {"from": "main-1"}
 
 
-def test_what_is_looked_at_is_the_file_and_cannot_be_changed(job: LoadedJob) -> None:
-    values = job.to_xarray()["values"].values
-    assert np.shares_memory(values, values.base if values.base is not None else values)
-    with pytest.raises(ValueError, match="read-only"):
-        values[0] = 1.0
-    assert job.to_xarray()["values"].sum().item() == VALUES.sum()
-
-
 def test_an_array_is_a_table_whose_index_is_what_stands_along_it(job: LoadedJob) -> None:
     frame = job.to_frame("values")
     assert [*frame.columns] == ["values"]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jobs_project import empty_project
-from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
+from jobs_recorded import finished_job, manifest_for, parts_with
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
@@ -57,14 +57,6 @@ def test_a_manifest_is_read_as_it_was_written(project: Path) -> None:
     write_manifest(folder, manifest)
     assert read_manifest(folder) == manifest
     assert [file.name for file in folder.iterdir() if "manifest" in file.name] == [MANIFEST]
-
-
-def test_what_a_manifest_covers(folder: Path) -> None:
-    manifest = read_manifest(folder)
-    assert manifest is not None
-    assert sorted(manifest.files) == ["more/y.npy", "post.json", "record.json", "setup.json", "x.npy"]
-    assert manifest.files["more/y.npy"][0] == 4
-    assert damage(folder, manifest) is None
 
 
 def cut(file: Path) -> None:
@@ -146,21 +138,6 @@ def test_no_changed_byte_of_a_manifest_goes_unnoticed(folder: Path, data: st.Dat
         file.write_bytes(content)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '"hash"', '{"hash": ""}', "\0" * 100, "{" * 5000])
-def test_what_is_no_manifest_is_none(folder: Path, text: str) -> None:
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    assert read_manifest(folder) is None
-
-
-def test_a_forged_manifest_is_none(folder: Path) -> None:
-    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    plain["key"] = "0" * 40
-    (folder / MANIFEST).write_text(json.dumps(plain), encoding="utf-8")
-    assert read_manifest(folder) is None
-    (folder / MANIFEST).unlink()
-    assert read_manifest(folder) is None
-
-
 def test_a_manifest_of_another_job_or_key_is_none(folder: Path) -> None:
     """Its own hash is right."""
     manifest = read_manifest(folder)
@@ -224,8 +201,3 @@ def test_large_files_are_hashed_alike(project: Path) -> None:
         (folder / f"{number}.npy").write_bytes(bytes([number]) * 4_000_000)
     names = output_files(folder)
     assert hash_outputs(folder, names) == {name: hash_outputs(folder, [name])[name] for name in names}
-
-
-def test_manifests_of_equal_jobs_differ_in_their_names_only(project: Path) -> None:
-    one, two = recorded_job(project, "main-1"), recorded_job(project, "main-2")
-    assert replace(one, job="main-2") == two

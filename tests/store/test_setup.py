@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
+from jobs_project import empty_project
 
-from shortloop.store.setup import setup_of, sources_of
+from shortloop.exax import listener
+from shortloop.exax.listener import slices_now
+from shortloop.stages.results import sources_of
+from shortloop.store.setup import Slices, holds_slices, setup_of, wanted
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{", "\0"])
@@ -20,3 +26,59 @@ def test_what_cannot_be_read_is_empty(tmp_path: Path, text: str | None) -> None:
 def test_every_job_that_it_was_made_from_is_named() -> None:
     jobs = {"one": "main-1", "none": None, "all": ["main-2", "other-3"], "empty": []}
     assert sources_of({"jobs": jobs}) == [("one", "main-1"), ("all", "main-2"), ("all", "other-3")]
+
+
+@pytest.mark.parametrize(("setting", "number"), [(-1, 3), (0, 3), (1, 1), (2, 2), (3, 3), (1000, 3)])
+def test_at_most_as_many_as_cores(monkeypatch: pytest.MonkeyPatch, setting: int, number: int) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 7})
+    assert wanted(setting) == number
+
+
+@pytest.mark.parametrize(("reply", "number"), [(None, 2), (b'{"slices": 7, "urd": null}', 7)])
+def test_those_of_the_server_else_of_one_that_would_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: bytes | None, number: int
+) -> None:
+    empty_project(tmp_path, monkeypatch)  # its configuration says 2
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 7})
+    monkeypatch.setattr(listener, "ask", lambda what: reply)
+    assert slices_now() == number
+
+
+@pytest.mark.parametrize(
+    ("names", "number", "held"),
+    [
+        (["x.npy", "record.json"], 2, False),
+        (["DS/default.p", "DS/LIST"], 2, True),
+        (["DS"], 2, True),  # as a folder is listed
+        (["DSP/x.npy"], 2, False),
+        (["part.0", "part.1"], 2, True),
+        (["deep/part.0", "deep/part.1", "deep/part.2"], 3, True),
+        (["part.0"], 2, False),
+        (["part.0", "other.1"], 2, False),
+        (["part.0"], 1, True),
+        ([], 1, False),
+    ],
+)
+def test_files_by_slice_are_known_by_name(names: list[str], number: int, held: bool) -> None:
+    assert holds_slices(names, number) is held
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_job_of_other_slices_is_not_as_now(tmp_path: Path, known: bool) -> None:
+    """Also where its files are not known, as when the index was made again."""
+    folder = tmp_path / "main-4"
+    (folder / "DS").mkdir(parents=True)
+    (folder / "DS" / "default.p").touch()
+    names = ["DS/default.p", "setup.json"] if known else []
+    for number in (1, 2):
+        (folder / "setup.json").write_text(json.dumps({"slices": number}), encoding="utf-8")
+        looked = Slices(lambda: 1)
+        assert looked.are_as_now(folder, "key", names) is (number == 1)
+        assert looked.others == ({} if number == 1 else {"key": ("main-4", 2)})
+
+
+def test_nobody_is_asked_where_no_job_holds_slices(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").touch()
+    looked = Slices(lambda: pytest.fail("asked"))
+    assert looked.are_as_now(tmp_path, "key", ["x.npy"])
+    assert looked.are_as_now(tmp_path, "key", [])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,7 @@ from jobs_project import empty_project, make_job
 import shortloop
 from shortloop.base.errors import InputError
 from shortloop.stages.records import Array, reject, save_array, write_record
-from shortloop.store.lookup import load
-from shortloop.store.lookup import open_job as open_result
+from shortloop.store.loaded import load
 
 project = pytest.fixture(empty_project)
 
@@ -74,15 +71,6 @@ def test_load_works_from_below_the_project(job: Path, monkeypatch: pytest.Monkey
     assert load("main-3").path == job
 
 
-def test_a_job_of_another_workdir_is_found(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = make_job(job.parents[2], "other-7")
-    monkeypatch.chdir(made)
-    write_record("group", None, {})
-    assert load("other-7").path == made
-    assert load("other-7").partition is None
-    assert len(load("other-7").arrays) == 0
-
-
 @pytest.mark.parametrize(
     "wrong", ["", "main", "3", "main-", "main-x", "third-3", "main-3/", "../main-3", "main-3-3", "main--3"]
 )
@@ -92,13 +80,6 @@ def test_what_is_no_job_id_is_said_so(job: Path, wrong: str) -> None:
     assert caught.value.found == wrong
     assert caught.value.problem == "invalid job id"
     assert caught.value.expected == "main-NUMBER or other-NUMBER"
-
-
-@pytest.mark.parametrize("wrong", ["main-4", "main-03", "other-3", "main-99999999999999999999"])
-def test_a_job_that_is_not_there_is_said_so(job: Path, wrong: str) -> None:
-    with pytest.raises(InputError, match="no such job") as caught:
-        load(wrong)
-    assert caught.value.found == wrong
 
 
 @pytest.mark.parametrize("left", [(), ("record.json",)])
@@ -129,16 +110,6 @@ def test_a_record_that_is_cut_short_is_named(job: Path) -> None:
     assert caught.value.file == str(record)
 
 
-def test_an_array_that_is_not_there_is_said_so(job: Path) -> None:
-    arrays = load("main-3").arrays
-    with pytest.raises(KeyError, match="nonsense; there are weights, labels"):
-        arrays["nonsense"]
-    assert "nonsense" not in arrays
-    assert arrays.get("nonsense") is None
-    with pytest.raises(KeyError):
-        arrays["../main-3/weights"]
-
-
 def test_an_array_that_is_cut_short_is_never_returned(job: Path) -> None:
     file = job / "weights.npy"
     file.write_bytes(file.read_bytes()[:-8])
@@ -156,29 +127,11 @@ def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch)
     assert "nothing>" in repr(result)
 
 
-def test_open_result_takes_a_folder(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir("/")  # no project needed
-    assert open_result(job).stage == open_result(str(job)).stage == "train"
-
-
 def test_facts_and_options_are_copies(job: Path) -> None:
     result = load("main-3")
     result.facts["new"] = result.options["new"] = 1
     assert "new" not in result.facts
     assert "new" not in result.options
-
-
-def test_without_a_configuration_the_message_says_where_to_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from shortloop.project import project as room
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [])
-    monkeypatch.setattr(room, "__file__", str(tmp_path / "lib" / "shortloop" / "project" / "project.py"))
-    with pytest.raises(InputError, match=r"no accelerator\.conf") as caught:
-        load("main-3")
-    assert caught.value.file == str(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["slices: many\n", "slices: 2\n", "nonsense: 3\n"])
@@ -187,7 +140,3 @@ def test_a_configuration_that_exax_cannot_use_is_named(project: Path, text: str)
     with pytest.raises(InputError, match="cannot use its configuration") as caught:
         load("main-3")
     assert caught.value.file == str(project / "accelerator.conf")
-
-
-def test_setup_is_exax_s_own(job: Path) -> None:
-    assert load("main-3").setup == json.loads((job / "setup.json").read_text(encoding="utf-8"))

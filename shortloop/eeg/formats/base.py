@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.files.find import Named, find_files
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs

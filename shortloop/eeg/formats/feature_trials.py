@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.base.mapped_array import Span
+from shortloop.base.types import Span
 
 MONOTONE = 16  # trials; the chance that so many are in order is 1e-13 per feature
 FEWEST = 10  # trials; in fewer, two values may match two classes by chance

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shortloop.base.mapped_array import Span
+from shortloop.base.types import Span
 
 HEADER_BYTES = 128
 VERSION = b"\x00\x01IM"  # level 5, little-endian

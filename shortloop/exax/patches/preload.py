@@ -39,7 +39,7 @@ ALWAYS = (
     "multiprocessing.sharedctypes",  # of what hands out units
     "numpy",
     "shortloop.exax.declare",
-    "shortloop.stages.fields",
+    "shortloop.stages.task",
     "shortloop.stages.function",
     "shortloop.stages.output",
 )
@@ -78,7 +78,7 @@ def import_all(names: Iterable[str]) -> None:
     with contextlib.suppress(Exception):
         _load_compiled(sys.modules.keys() - before)
     if new:
-        threads.warm_up()  # after all, as it looks through the libraries that are loaded
+        threads.found_pools()  # after all, as it looks through the libraries that are loaded
         # Freed memory is kept in this process and its forks, because the system gives it page by page.
         with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
             mallopt = ctypes.CDLL(None).mallopt
@@ -156,8 +156,8 @@ def client() -> Any:
 
 def _make_ready(method: str, modules: tuple[str, ...]) -> None:
     """Cache once what each job of a method asks for."""
-    from shortloop.stages.fields import make_ready
     from shortloop.stages.stage import Stage
+    from shortloop.stages.task import validators_of
 
     package, file = find_method(method)
     code_state(file, modules)
@@ -166,7 +166,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
         module, _, last = name.rpartition(".")
         stage = getattr(sys.modules.get(module), last, None)
         if isinstance(stage, type) and issubclass(stage, Stage):
-            make_ready(stage)
+            validators_of(stage)
 
 
 def _import(name: str) -> None:

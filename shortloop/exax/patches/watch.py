@@ -37,8 +37,7 @@ from shortloop.keys.file_state import file_state
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.project.project import CONFIGURATION, configuration, project_directory
 from shortloop.stages.references import matching
-from shortloop.store.job_logs import keep_logs, set_log_folder
-from shortloop.store.notes import NOTED, buffer_notes, note, take_notes
+from shortloop.store.notes import NOTED, buffer_notes, keep_logs, note, set_log_folder, take_notes
 
 STARTUP = Path(__file__).parents[1] / "startup"
 # Modules of Python that list folders for its own sake.

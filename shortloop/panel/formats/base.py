@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray

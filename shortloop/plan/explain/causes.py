@@ -18,8 +18,9 @@ from shortloop.plan.explain.differences import (
     value_words,
 )
 from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
+from shortloop.stages.results import sources_of
 from shortloop.store.manifest import Manifest, is_outdated
-from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
 
 RECENT = 100  # older jobs that are looked at for the most similar one

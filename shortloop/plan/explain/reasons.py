@@ -29,8 +29,9 @@ from shortloop.plan.explain.differences import (
 )
 from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
+from shortloop.stages.results import sources_of
 from shortloop.store.manifest import Manifest
-from shortloop.store.setup import setup_of, sources_of
+from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
 
 NEW = "new"  # reason of a job whose place was empty before
@@ -51,7 +52,7 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
     if previous is None:
         return NEW
     folder = store.folder(previous.job)
-    keys = [previous.key, *(of for of, _, _ in previous.declared())]
+    keys = [previous.key, *(each.key() for each, _, _ in previous.declared())]
     if folder is not None and key in keys and (folder / DELETED).exists():
         return f"{previous.job} was deleted"
     found = [each for each in differences(nearest(previous, parts), parts) if each.known]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortloop.base.mapped_array import Span
+from shortloop.base.types import Span
 from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings

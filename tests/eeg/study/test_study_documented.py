@@ -10,9 +10,8 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from shortloop.eeg.study.schema import Study
-from shortloop.settings.base import models_in
+from shortloop.settings.base import kinds_of, models_in
 from shortloop.settings.read import documented_fields
-from shortloop.settings.record_by_kind import kinds_of
 
 TAGS = ("format", "kind")  # which of several tables it is: documented by the table
 

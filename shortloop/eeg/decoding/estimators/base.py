@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from shortloop.base.errors import InputError
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray

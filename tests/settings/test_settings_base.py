@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError, create_model
 
-from shortloop.settings.base import Settings
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Settings, Tagged
 
 BASE = """
-from shortloop.settings.record_by_kind import Tagged
+from shortloop.settings.base import Tagged
 
 class Stove(Tagged):
     tag = "kind"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shortloop import _PUBLIC
 from shortloop.base.errors import InputError
-from shortloop.keys.file_state import State, file_state, moment, states_of_files
+from shortloop.keys.file_state import State, file_state, once_per_moment, states_of_files
 from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.keys.source import Source, read_source
@@ -58,12 +58,10 @@ _forgotten = 0
 
 
 def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
-    """Own modules and libraries that a method can import."""
     return closure_of(module_of(method), method, more)
 
 
 def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
-    """Own modules and libraries that a module can import."""
     parts = name.split(".")
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
     refresh_closures()
@@ -216,20 +214,20 @@ def refresh_closures() -> int:
 
     While that number is the same, so are all closures of unchanged modules.
     """
-    global _forgotten
-    now = moment()
-    if now is None or refresh_closures not in now:
-        for folder in _perhaps_changed():
-            before = _folders[folder]
-            _folders[folder] = _listed(folder, before.asked)
-            if _folders[folder].found() != before.found():
-                _forgotten += 1
-                for kept in (_folders, _modules, _libraries, _steps):
-                    kept.clear()
-                break
-        if now is not None:
-            now[refresh_closures] = True
+    once_per_moment(refresh_closures, _refresh)
     return _forgotten
+
+
+def _refresh() -> None:
+    global _forgotten
+    for folder in _perhaps_changed():
+        before = _folders[folder]
+        _folders[folder] = _listed(folder, before.asked)
+        if _folders[folder].found() != before.found():
+            _forgotten += 1
+            for kept in (_folders, _modules, _libraries, _steps):
+                kept.clear()
+            break
 
 
 def _perhaps_changed() -> list[str]:

@@ -26,11 +26,11 @@ from shortloop.base.errors import InputError
 from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
-    file_state,
     once_per_moment,
     state_at_moment,
     states_at_moment,
     states_of_files,
+    unless_changed,
 )
 from shortloop.keys.hashing import digest, hash_file
 from shortloop.keys.installed import environment, startup_lines, version_of
@@ -49,8 +49,6 @@ CODE_OF = f"{PACKAGE}.keys.code.code_of"
 
 
 class Code(NamedTuple):
-    """Code of a method."""
-
     # Hash of each normalised module, e.g. ``"methods.a_train"``; of the bytes of a file in ``depend_extra``,
     # by its path below the project.
     code: dict[str, str]
@@ -98,12 +96,10 @@ def declares_code(method: Path) -> bool:
 
 
 def code_file(method: Path) -> Path:
-    """File that `code_of` writes."""
     return cache_directory("code") / f"{module_of(method)}.txt"
 
 
 def code_text(method: Path) -> str:
-    """Code of a method with its closure, and the versions of its libraries."""
     return _look(method, ()).text
 
 
@@ -193,22 +189,14 @@ def _texts(texts: Mapping[str, str]) -> str:
 NAME = "depend_extra"
 OURS = f"{NAME} = code_of(__file__)"
 
-# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes. Kept of
-# those in whose state any change shows, as they were read.
-_lists: dict[Path, tuple[list[int], list[Path]]] = {}
+_lists: dict[Path, tuple[list[int], list[Path]]] = {}  # files that methods declare
 _hashes: dict[Path, tuple[list[int], str]] = {}
 
 
 def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
     """Files that a method declares in ``depend_extra``, except the one that `code_of` writes."""
-    state, settled = file_state(method)
-    known = _lists.get(method)
-    if known is None or known[0] != state:
-        known = state, _listed(method)
-        if settled:
-            _lists[method] = known
     found: dict[str, tuple[Path, str]] = {}
-    for file in known[1]:
+    for file in unless_changed(_lists, method, _listed):
         if file != ours(method):
             name = str(file.relative_to(method.parent)) if file.is_relative_to(method.parent) else file.name
             found[name if name not in found else str(file)] = file, _hash(file, method)
@@ -269,12 +257,7 @@ def _no_file(found: object, method: Path) -> InputError:
 
 def _hash(file: Path, method: Path) -> str:
     try:
-        state, settled = file_state(file)
-        known = _hashes.get(file)
-        if known is None or known[0] != state:
-            known = state, hash_file(file)
-            if settled:
-                _hashes[file] = known
+        return unless_changed(_hashes, file, hash_file)
     except OSError as error:
         raise InputError(
             "a file that a method declares cannot be read",
@@ -283,7 +266,6 @@ def _hash(file: Path, method: Path) -> str:
             found=error.strerror,
             hint="put it there, or take it out of depend_extra",
         ) from None
-    return known[1]
 
 
 VERSION = ".".join(map(str, sys.version_info[:3]))

@@ -23,7 +23,6 @@ def is_own(file: str) -> bool:
 
 
 def is_own_module(name: str) -> bool:
-    """True if a module is own code, or missing."""
     with suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name.partition(".")[0])
         if spec is not None:

@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,10 +49,9 @@ class Source(NamedTuple):
     hash: str
 
 
-# Parsing a hundred files costs a second, so what came of it is kept, by the state of the file:
-# path -> state, source, whether to keep it; and by the hash of its bytes, the hash of what it says.
-_memory: dict[str, list[Any]] = {}
-_said: dict[str, str] = {}
+# Parsing a hundred files costs a second, so sources are cached, also on disk.
+_memory: dict[str, list[Any]] = {}  # path -> state, source; only of files in whose state any change shows
+_said: dict[str, str] = {}  # hash of a file's bytes -> hash of its normalised text
 _changed = False
 
 
@@ -67,10 +67,12 @@ def _read_now(file: Path, path: str, module: str) -> Source:
         _load_kept()
     state, settled = state_at_moment(path)
     known = _memory.get(path)
-    if known is None or known[0] != state or not known[-1]:
+    if known is None or known[0] != state:
         data = file.read_bytes()
         source = _parsed(data, file, module)
-        known = _memory[path] = [state, source, settled]
+        known = [state, source]
+        if settled:
+            _memory[path] = known
         _said[blake3(data).hexdigest()] = source.hash
         _changed = True
     if not isinstance(known[1], Source):
@@ -87,7 +89,6 @@ def normalised_hash(content: str) -> str | None:
 
 
 def hash_of(text: str) -> str:
-    """Hash a text."""
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
@@ -102,28 +103,24 @@ def keep_sources() -> None:
     """Store what was parsed for the next process."""
     global _changed
     if _changed:
-        files = {file: known for file, known in _memory.items() if known[-1]}
-        said = {**_load().get("said", {}), **_said}  # what others have read meanwhile, too
-        said = dict(list(said.items())[-KEPT:])
-        kept = json.dumps({"parser": _parser(), "files": files, "said": said})
-        keep(cache_directory("code") / "parsed.json", kept)
+        said = _load()[1] | _said  # with what other processes have read meanwhile
+        kept = {"parser": _parser(), "files": _memory, "said": dict([*said.items()][-KEPT:])}
+        keep(cache_directory("code") / "parsed.json", json.dumps(kept))
         _changed = False
 
 
 def _load_kept() -> None:
-    loaded = _load()
-    _memory.update(loaded.get("files", {}))
-    _said.update(loaded.get("said", {}))
+    files, said = _load()
+    _memory.update(files)
+    _said.update(said)
 
 
-def _load() -> dict[str, dict[str, Any]]:
-    try:
+def _load() -> tuple[dict[str, list[Any]], dict[str, str]]:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
         if loaded["parser"] == _parser():
-            return {"files": dict(loaded["files"]), "said": dict(loaded["said"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return {}
+            return dict(loaded["files"]), dict(loaded["said"])
+    return {}, {}
 
 
 def _parser() -> list[Any]:
@@ -198,7 +195,6 @@ def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 
 def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
-    """Resolve a relative import."""
     if not level:
         return name
     parts = module.split(".")
@@ -292,7 +288,6 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield imported names, and their full names."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)

@@ -22,14 +22,11 @@ FILES_OF = ("run", "plan", "harmless")  # commands whose --settings is a file; f
 
 
 class Candidate(NamedTuple):
-    """A possible completion, with its help."""
-
     word: str
     help: str = ""
 
 
 def is_requested() -> bool:
-    """True if a shell asks for completions."""
     return os.environ.get(VARIABLE) in ASKED
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted
-from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import ago, amount, parse_age, parse_size, print_lines, print_table
+from shortloop.cli.jobs import entry_fields
+from shortloop.cli.output import ago, amount, parse_age, parse_size, print_document, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
@@ -48,52 +47,37 @@ def collect_garbage(
     if as_json:
         print_document(
             {
-                "jobs": [_fields(each) for each in chosen],
+                "jobs": [entry_fields(each) for each in chosen],
                 "deleted": really,
                 "bytes": freed,
                 "bytes_left": total - freed,
                 "jobs_left": len(entries) - len(chosen),
                 "unfinished_files": 0 if really else len(old_parts()),
                 "kept_for": [
-                    {
-                        "project": of.project,
-                        "pipeline": of.pipeline,
-                        "jobs": jobs,
-                        "gone": is_gone(of.project),
-                    }
+                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)}
                     for of, jobs in _kept_for(entries)
                 ],
             }
         )
         return
+    left = amount(total - freed)
     if really:
-        print_lines(
-            f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
-        )
+        print_lines(f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {left} left")
     else:
         _print(chosen)
-        print_lines(
-            f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: "
-            f"{amount(freed)} of {amount(total)}"
-        )
+        share = f"{amount(freed)} of {amount(total)}"
+        print_lines(f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: {share}")
         if old_parts():
             print_lines(f"and {len(old_parts())} unfinished files")
     if size is not None and total - freed > size:
-        print_lines(f"{amount(total - freed)} are in use or too recent: more than {amount(size)}")
-    _print_kept(entries, names)
+        print_lines(f"{left} are in use or too recent: more than {amount(size)}")
+    for of, jobs in _kept_for(entries):
+        print_lines(f"{counted(jobs, 'job')} kept for {of}")
+        if is_gone(of.project):
+            release = f"--forget {names.get(of, of.pipeline)} releases its jobs"
+            print_lines(f"  this project is gone or uses other workdirs now: {release}")
     if chosen and not really:
         print_lines("nothing was deleted; add --delete to delete")
-
-
-def _fields(each: Entry) -> dict[str, object]:
-    return {
-        "job": each.job,
-        "stage": each.stage,
-        "partition": each.partition or None,
-        "state": each.state,
-        "made": moment(each.made),
-        "bytes": each.size,
-    }
 
 
 def _refuse_unreadable(entries: list[Entry]) -> None:
@@ -127,16 +111,6 @@ def _print(chosen: list[Entry]) -> None:
         print_table(("state", "stage", *numbers), rows, right=numbers)
     if any(each.state == "outdated" for each in chosen):
         print_lines(f"outdated: {STATES['outdated']}")
-
-
-def _print_kept(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
-    for of, jobs in _kept_for(entries):
-        print_lines(f"{counted(jobs, 'job')} kept for {of}")
-        if is_gone(of.project):
-            name = names.get(of, of.pipeline)
-            print_lines(
-                f"  this project is gone or uses other workdirs now: --forget {name} releases its jobs"
-            )
 
 
 def _kept_for(entries: list[Entry]) -> list[tuple[Purpose, int]]:

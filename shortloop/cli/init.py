@@ -12,7 +12,7 @@ from pathlib import Path
 from shortloop.analyses import Analysis, Look, Template, named
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.cli.tables import Waiting, print_lines
+from shortloop.cli.output import Waiting, print_lines
 from shortloop.exax.patches.processes import SOCKET_PATH_LIMIT
 from shortloop.project.project import CONFIGURATION
 
@@ -97,7 +97,6 @@ def _what_to_install(lacking: Iterable[Template]) -> str:
 def write_project(
     folder: Path, template: Template, instead: Mapping[str, bytes] | None = None, questions: int = 0
 ) -> int:
-    """Write a new project, and print the next steps."""
     path = Path(os.path.abspath(folder))
     _check(path)
     files = {**_files_below(COMMON), **template.files()}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
@@ -25,12 +25,10 @@ NAMED = 8  # units in a message
 
 
 def logs(
-    job: Annotated[str, typer.Argument(help="Job id or stage, e.g. main-12 or train.")],
-    partition: Annotated[str | None, typer.Option(help="Only the stage's job for this partition.")] = None,
-    unit: Annotated[str | None, typer.Option(metavar="NAME", help="Only the output of this unit.")] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Keep printing until the job has ended.")
-    ] = False,
+    job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
+    partition: Annotated[str | None, Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[str | None, Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
 ) -> None:
     """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
     folders = _jobs(job, partition)
@@ -88,7 +86,6 @@ def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | N
 
 
 def _follow(folder: Path) -> None:
-    """Print a job's output until it has ended."""
     from shortloop.exax.live_output import LiveOutput
 
     with LiveOutput(lambda line: print(line, flush=True), verbose=True, most=None) as output:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from shortloop.base.text import counted, duration, short_list
-from shortloop.cli.document import print_document
-from shortloop.cli.tables import print_lines, print_table
+from shortloop.cli.output import print_document, print_lines, print_table
 from shortloop.plan.harmless import declare_harmless
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
@@ -18,7 +17,6 @@ BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
 
 
 def print_plan(script: str, every: bool, as_json: bool = False) -> None:
-    """Print what a run of a build script would do, without a server."""
     from shortloop.plan.dry_run import dry_run
 
     planned = dry_run(script)
@@ -31,7 +29,6 @@ def print_plan(script: str, every: bool, as_json: bool = False) -> None:
 
 
 def print_harmless(script: str, stage: str, why: str) -> None:
-    """Declare a change harmless, and print for which jobs."""
     done = declare_harmless(script, stage, why)
     changes = Counter(harmless.what for _, harmless in done.jobs)
     print_lines(*(f"{number} × {stage}: {what}" for what, number in changes.items()))

@@ -27,7 +27,6 @@ NEEDED = b"needed"
 def run_script(
     script: str | None, settings: Path | None, selection: Selection, environ: Mapping[str, str]
 ) -> int:
-    """Run a build script, and return the exit status."""
     check_disk_space()
     if settings is not None and not settings.exists():  # before a server is started
         raise InputError("settings file not found", file=settings, hint="correct the path")

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.cli.document import print_document
-from shortloop.cli.tables import print_lines
+from shortloop.cli.output import print_document, print_lines
 from shortloop.plan.explain.causes import Cause, Explained, explain, same_cause
 from shortloop.plan.settings_files import names_of_file
 from shortloop.project.project import user_directory
@@ -41,7 +40,6 @@ def print_why(what: str, settings: str | None, full: bool, as_json: bool = False
 
 
 def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
-    """Jobs of a stage in the latest runs."""
     places, names = store.index.places(), store.index.settings_names()
     jobs = [
         (job, place.pipeline, names.get(Purpose(place.pipeline)))
@@ -93,7 +91,6 @@ def _group_fields(group: list[Explained]) -> dict[str, object]:
 
 
 def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
-    """Differences between two jobs, for JSON."""
     return [
         {
             "kind": each.difference.kind,
@@ -117,7 +114,6 @@ def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
 
 
 def print_causes(causes: list[Cause]) -> None:
-    """Print differences between two jobs."""
     _Printer(FEWER).causes(causes, "  ")
 
 

@@ -44,7 +44,6 @@ class DryRun:
         self.seconds: dict[str, float] = {}  # mean duration of a job, by method
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
-        """Plan a pipeline."""
         with in_project(), Store(slices_now) as store:
             plan = self._planner(Lookup(store, name))
             plan.follow(pipeline)
@@ -70,7 +69,6 @@ class Reusing(DryRun):
     goes_on = True
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
-        """Plan a pipeline, and print its output only if that is the run."""
         said, warned = io.StringIO(), io.StringIO()
         with redirect_stdout(said), redirect_stderr(warned):
             super().plan(pipeline, name, settings)
@@ -119,7 +117,6 @@ def _only_runs_pipelines(main: Callable[..., object]) -> bool:
 
 
 def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
-    """Plan what a build script would do."""
     from accelerator.error import BuildError
 
     try:

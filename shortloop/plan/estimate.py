@@ -55,12 +55,10 @@ class Estimate:
 
     @property
     def total(self) -> int:
-        """Number of jobs of the run."""
         return self.done + len(self._left) + len(self._running)
 
     @property
     def running(self) -> list[Name]:
-        """Running jobs, in the order of their starts."""
         return [*self._running]
 
     def begin(self, name: Name, folder: Callable[[], Path | None] = lambda: None) -> Built:
@@ -134,7 +132,6 @@ class Estimate:
         return job.seconds or self._history.get(job.stage)
 
     def _expected(self, job: Built) -> float | None:
-        """Seconds of a job, if it is built."""
         seen, known = self._seen[job.stage], self._known(job)
         if known is None:
             return seen.seconds / seen.built if seen.built else None

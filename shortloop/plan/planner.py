@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from shortloop.base.plain import Plain
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.differences import is_open
 from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.request import Request, named_files, options_of, request, unread_in
+from shortloop.plan.request import Request, named_files, request
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.store.index import Place
@@ -22,25 +19,6 @@ from shortloop.store.inputs import known_content
 from shortloop.store.manifest import Manifest
 from shortloop.store.store import Store
 from shortloop.store.stored_job import StoredJob, modules_of_objects
-
-
-class Asked(NamedTuple):
-    """Details of a request for a job."""
-
-    files: Sequence[tuple[str, Path]]  # input files, see `options_of`
-    joblib: Mapping[str, Plain]  # settings of `joblib.parallel_config`
-
-
-def asked_of_joblib() -> dict[str, Plain]:
-    """Settings of `joblib.parallel_config` in this thread."""
-    joblib = sys.modules.get("joblib.parallel")
-    if joblib is None:  # so nobody has said anything
-        return {}
-    backend, n_jobs = joblib.get_active_backend()
-    name = next((each for each, kind in joblib.BACKENDS.items() if type(backend) is kind), "another one")
-    if backend.nesting_level is None and n_jobs is None:  # as it is before anybody says something
-        return {}
-    return {"backend": name, "n_jobs": None if n_jobs is None else backend.effective_n_jobs(n_jobs)}
 
 
 class Planner(Run):
@@ -52,13 +30,8 @@ class Planner(Run):
         self.last: Built | None = None  # the pipeline's result, if it was planned to its end
         self.given: dict[Path, str] = {}  # content of input files; empty: unknown
         self.requests: list[Request] = []  # request for each job
-        self.asked: list[Asked] = []  # details of each request
-        self.calls: list[Call] = []
-        self.unread_jobs: set[int] = set()
-        """Jobs that are given files whose content is not known yet, by their order."""
         self.unread = 0  # number of input files of unknown content
-        self.waits_for: Built | None = None
-        """The job whose results say what comes after it, if the pipeline was planned no further."""
+        self.waits_for: Built | None = None  # job whose results decide what follows, if they are missing
         self.note = ""  # message at the start of a run
 
     @property
@@ -68,7 +41,6 @@ class Planner(Run):
         return self.last is not None and not self.unread and not any(wanting)
 
     def follow(self, pipeline: Pipeline) -> None:
-        """Plan a pipeline, as far as existing results allow."""
         try:
             with at_one_moment():
                 self.last = follow(pipeline, self)
@@ -78,14 +50,9 @@ class Planner(Run):
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
         """Look up a job, and note what would be done."""
         wanted = self.lookup.request(stage, partition, call)
-        job = self.lookup.look(wanted)
-        if unread_in(call.arguments):
-            self.unread_jobs.add(len(self.jobs))
-        self.jobs.append(job)
+        self.jobs.append(self.lookup.look(wanted))
         self.requests.append(wanted)
-        self.asked.append(Asked(options_of(call.arguments), asked_of_joblib()))
-        self.calls.append(call)
-        return job
+        return self.jobs[-1]
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Register input files, with their content as far as known."""
@@ -157,11 +124,9 @@ class Lookup:
         return next(filter(None, (reason_to_wait(parts, each, wanted.sources) for each in kept)), "")
 
     def before(self, wanted: Request) -> Manifest | None:
-        """Manifest of the previous job in the same place."""
         return self.store.manifest_of(self.store.index.in_place(wanted.place))
 
     def reason(self, wanted: Request, parts: Parts) -> str:
-        """Say why a job must be built."""
         return reason_to_build(self.store, parts, self.before(wanted), wanted.sources)
 
 

@@ -33,8 +33,7 @@ MODULES = "modules"  # option that the frame adds for modules not named in code
 
 @dataclass(frozen=True)
 class Request:
-    """A job that a pipeline requests."""
-
+    call: Call = field(compare=False)
     stage: str
     partition: str | None  # None: all of the data
     options: dict[str, Plain]  # with those that the frame adds: ``partition`` and ``modules``
@@ -60,11 +59,9 @@ class Request:
 
     @property
     def caption(self) -> str:
-        """Stage and partition, in one line."""
         return one_line(" ".join(filter(None, (self.stage, self.partition))))
 
     def parts(self) -> Parts:
-        """Parts of the key, with the current code."""
         inputs = {
             name: [each.content for each in made] if isinstance(made, Sequence) else made.content
             for name, made in self.sources.items()
@@ -82,16 +79,18 @@ class Request:
         """Names of options and inputs that all units read, if others can take over its units."""
         return [] if self.grows or self.units is None else [*self.units, MODULES]
 
+    @property
+    def is_unread(self) -> bool:
+        """True if the content of one of its files is still unknown."""
+        return any(not file.content for file in _files(self.call.arguments))
+
     def above(self) -> list[Built]:
-        """Jobs that are inputs."""
         return _single(self.sources)
 
     def ids(self) -> dict[str, JobIds]:
-        """Ids of input jobs, for exax."""
         return _ids(self.jobs)
 
     def dataset_ids(self) -> dict[str, JobIds]:
-        """Ids of input datasets, for exax."""
         return _ids(self.datasets)
 
 
@@ -130,7 +129,7 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     words = (each if isinstance(each, str) else canonical(each) for each in siblings if each is not None)
     how = signature.grows, signature.units, imported, sent, " ".join(words)
     given_files = passed.jobs, passed.paths, names_of(given)
-    return Request(stage, partition, options, jobs, place, *how, rows, *given_files)
+    return Request(call, stage, partition, options, jobs, place, *how, rows, *given_files)
 
 
 def _is_option(name: str, signature: Signature) -> bool:
@@ -238,7 +237,6 @@ def _for_results(jobs: Jobs) -> list[str]:
 
 
 def _single(jobs: Jobs) -> list[Built]:
-    """Flatten input jobs, including those of datasets."""
     return [one.made if isinstance(one, BuiltDataset) else one for one in flat(jobs)]
 
 
@@ -253,7 +251,6 @@ PLAIN = {str, int, float, bool, NoneType}
 
 
 def files_of(arguments: object) -> dict[str, Path]:
-    """Paths of a job's files, by content."""
     return {file.content: file.path for file in _files(arguments) if file.content}
 
 
@@ -275,13 +272,7 @@ def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
 
 
 def names_of(arguments: object) -> tuple[str, ...]:
-    """Names of a job's files."""
     return tuple(file.path.name for file in _files(arguments))
-
-
-def unread_in(arguments: object) -> bool:
-    """True if a job has a file of unknown content."""
-    return any(not file.content for file in _files(arguments))
 
 
 def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:

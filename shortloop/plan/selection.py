@@ -38,25 +38,21 @@ class Selection:
 
     @property
     def stage(self) -> str:
-        """Selected stage; empty: all."""
         return self.until or self.only
 
     @property
     def words(self) -> str:
-        """Command-line options of the selection."""
         named = [("--until", self.until), ("--only", self.only), ("--partition", self.partition)]
         given = [*named, *(("--force", each) for each in self.force)]
         return " ".join(f"{name} {value}" for name, value in given if value)
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Store the selection in the environment of a run, for `given`."""
         environ.pop(SELECTION, None)
         if self.words:
             environ[SELECTION] = json.dumps(asdict(self))
 
     @classmethod
     def given(cls, environ: Mapping[str, str] = os.environ) -> Selection:
-        """Read the selection of this run."""
         text = environ.get(SELECTION)
         if not text:
             return cls()

@@ -29,8 +29,6 @@ EMBEDDED = ""
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """File of named settings."""
-
     name: str  # name in the file
     file: Path
     noun: str  # what messages call the settings, e.g. ``"study"``
@@ -67,7 +65,6 @@ class SettingsFile:
         )
 
     def table(self, name: str) -> dict[str, object] | None:
-        """Return a table of the file."""
         try:
             found = tomllib.loads(self.text.removeprefix("\ufeff")).get(name)
         except ValueError:  # whoever reads all of it says so
@@ -90,7 +87,6 @@ class SettingsFile:
 
 
 def names_of_file(index: Index, file: Path) -> set[str]:
-    """Names of settings that were run from a file."""
     noted = _below_project(file)
     names = {name for name in index.settings_names().values() if index.settings_file(name) == noted}
     return {name for name in names if _has_name(file, name)} or names

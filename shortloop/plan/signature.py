@@ -42,8 +42,6 @@ from shortloop.stages.stage import CollectingStage, Stage
 
 @dataclass(frozen=True)
 class Inputs:
-    """Names of input jobs, or of datasets."""
-
     names: frozenset[str]  # all names
     lists: frozenset[str]  # names of lists
     optional: frozenset[str]  # names of optional ones
@@ -51,8 +49,6 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Signature:
-    """Parameters of a method."""
-
     options: dict[str, object]  # defaults, or `REQUIRED`; of a plain exax method as declared
     jobs: Inputs
     datasets: Inputs
@@ -69,7 +65,6 @@ class Signature:
 
 
 def signature_of(method: str) -> Signature:
-    """Read the signature of a method."""
     return once_per_moment((signature_of, method), lambda: _signature_now(method))
 
 
@@ -171,8 +166,6 @@ FILE_OF_A_JOB = ("name", "sliced", "extra")  # what exax's JobWithFile has besid
 
 
 class Given(NamedTuple):
-    """Options of a job."""
-
     sent: dict[str, Plain]
     keyed: dict[str, Plain]  # as in the key: converted by exax, with the content of files
     jobs: dict[str, list[Built]]  # jobs whose files are options, by the name of the option
@@ -276,7 +269,6 @@ class _Walk:
 
 
 def _converted(method: str, declared: Mapping[str, object], sent: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Convert given options like exax."""
     from accelerator.deptree import DepTree
     from accelerator.extras import DotDict
     from accelerator.methods import options2required, params2defaults

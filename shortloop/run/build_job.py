@@ -41,8 +41,6 @@ EARLIER_JOBS = 20  # that are asked for rows of units
 
 @dataclass(frozen=True)
 class Order:
-    """A job to build."""
-
     method: str  # name of the exax method
     options: Mapping[str, Plain]  # as exax is given them
     jobs: Mapping[str, JobIds]  # upstream jobs, by the names that the method gives them
@@ -67,7 +65,6 @@ class Order:
         object.__setattr__(self, "key", self.parts.key())
 
     def code(self) -> Code:
-        """Return the code of its method as it is now."""
         return code_state(find_method(self.method)[1], self.modules)
 
 
@@ -176,7 +173,6 @@ def _discard(folder: Path) -> None:
 
 
 def cores_of_jobs(slices: int) -> int:
-    """Return how many cores the processes of a job may use."""
     return max(min(len(os.sched_getaffinity(0)), slices), 1)
 
 

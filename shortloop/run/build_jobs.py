@@ -24,13 +24,13 @@ from shortloop.keys.methods import find_method
 from shortloop.plan.explain.arrays import outcome
 from shortloop.plan.part import Part, require_inputs
 from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.planner import Asked, Lookup, Planner, asked_of_joblib, reused
+from shortloop.plan.planner import Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selection import FAIL_FAST
 from shortloop.project.project import configuration, project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
 from shortloop.run.lock import Turn
-from shortloop.run.progress import Ended, Listener, Progress, Reading, Started
+from shortloop.run.progress import Progress
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.runs import Recorder
 from shortloop.run.scheduler import Job, Machine, Scheduler
@@ -58,7 +58,7 @@ class Executor(Run):
         self,
         lookup: Lookup,
         urd: Urd,
-        tell: Listener,
+        progress: Progress,
         meter: Meter | None = None,
         part: Part | None = None,
         engine: RunningEngine | None = None,
@@ -72,7 +72,7 @@ class Executor(Run):
         self._lookup = lookup
         self._urd = urd
         self._exax = urd if isinstance(urd, Exax) else None
-        self._tell = tell
+        self._progress = progress
         self._meter = meter or Meter()
         self._part = part or Part()
         self._engine = engine
@@ -120,14 +120,12 @@ class Executor(Run):
         if self._part.selection.only:
             require_inputs(self._part.selection, wanted.above())
         self._given = files_of(call.arguments)
-        asked = Asked(options_of(call.arguments), asked_of_joblib())
-        job = self.scheduler.get(wanted, parts, number in self._part.forced, asked)
+        job = self.scheduler.get(wanted, parts, number in self._part.forced)
         built = job.built
         assert built is not None
         if not job.was_started:
-            self._tell(Started(stage, partition, wanted.variant))
-            self._tell(Ended(built))
-            _say_failed_units(built)
+            self._progress.started((stage, partition, wanted.variant))
+            self._ended(built)
         self.jobs.append(built)
         self.done.append(built)
         if built.rejected:
@@ -135,7 +133,6 @@ class Executor(Run):
         return built
 
     def problem_of(self, job: Job) -> str:
-        """Say why a job rejected its input."""
         assert job.built is not None
         return problem_of(job.built, job.wanted.above(), {**self._files, **self._given})
 
@@ -144,8 +141,8 @@ class Executor(Run):
         paths = [project_directory() / path for path in paths]
 
         def tell(*how_far: Any) -> None:
-            self._tell(Reading(*how_far))
-            self.scheduler.go_on()
+            self._progress.reading(*how_far)
+            self.scheduler.start_ready()
 
         found = register(paths, tell, self._turn.others, self.scheduler.files_read)
         self._seen = {}
@@ -181,7 +178,7 @@ class Executor(Run):
                 job.built = found
                 break
             preload.announce(wanted.stage, wanted.modules)
-            note_locations(job.asked.files)  # where files of others have the same content
+            note_locations(options_of(wanted.call.arguments))  # where others have files of the same content
             keep_hashes()  # which the job looks up
             order = order_for(self._lookup, wanted, parts, found is not None and job.forced, retried)
             made = self._tried(job, order)
@@ -205,8 +202,7 @@ class Executor(Run):
             )
         assert job.built is not None
         self._seen = {}
-        self._tell(Ended(job.built))
-        _say_failed_units(job.built)
+        self._ended(job.built)
         for line in [f"note: {note}" for note in job.built.notes() if job.built.fresh] + job.said:
             print(one_line(line), flush=True)
 
@@ -264,13 +260,18 @@ class Executor(Run):
         if found is not None:
             job.said = [self._outcome(found.job, made.job, order.key)]
 
+    def _ended(self, built: Built) -> None:
+        self._progress.ended(built)
+        if built.incomplete:
+            print(one_line(f"{built.name}: {built.failed_units()}"), flush=True)
+
     def _begin(self, job: Job) -> None:
         wanted = job.wanted
-        self._tell(Started(wanted.stage, wanted.partition, wanted.variant, lambda: job.folder))
+        self._progress.started((wanted.stage, wanted.partition, wanted.variant), lambda: job.folder)
         if self._engine is None or not self._engine.is_apart:
             return
         if job.needs.has_units:
-            self._engine.announce(wanted.caption, job.asked.joblib, lambda: self._seconds_here(wanted))
+            self._engine.announce(wanted.caption, wanted.call.joblib, lambda: self._seconds_here(wanted))
         elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 
@@ -302,11 +303,6 @@ class Executor(Run):
         return outcome(old, new)
 
 
-def _say_failed_units(built: Built) -> None:
-    if built.incomplete:
-        print(one_line(f"{built.name}: {built.failed_units()}"), flush=True)
-
-
 def execute(
     urd: Urd,
     pipeline: Pipeline,
@@ -333,7 +329,7 @@ def execute(
         running_engine(engine, slices_now()) as running,
         Progress(part.plan, history, meter.fraction) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
-        Executor(lookup, urd, progress.on, meter, part, running, schedule, _machine(running), output) as run,
+        Executor(lookup, urd, progress, meter, part, running, schedule, _machine(running), output) as run,
     ):
         record.jobs, record.utilisation = run.done, run.utilisation
         run.scheduler.keeps_going = not os.environ.get(FAIL_FAST)

@@ -115,7 +115,6 @@ def run_pipeline(
 
 
 def _engine(settings: SettingsFile | None) -> EngineSettings:
-    """Return the engine of the environment or the run's settings."""
     table = None if settings is None else settings.table(ENGINE_TABLE)
     return engine_settings(table, None if settings is None else settings.file)
 

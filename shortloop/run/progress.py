@@ -1,4 +1,4 @@
-"""Events of a run, and its progress: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import one_line
-from shortloop.plan.estimate import Estimate
+from shortloop.plan.estimate import Estimate, Name
 from shortloop.plan.pipeline import REUSE, Built
 
 if TYPE_CHECKING:
@@ -33,41 +32,7 @@ WORTH_A_WORD = 2.0
 LINE_EVERY = 10.0
 
 
-@dataclass(frozen=True)
-class Started:
-    """A job starts, or is about to be reused."""
-
-    stage: str
-    partition: str | None
-    variant: str = ""
-    # Its folder once that is known; each attempt to build it has its own.
-    folder: Callable[[], Path | None] = field(default=lambda: None, compare=False)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A job is finished; `built.fresh` tells built from reused jobs."""
-
-    built: Built
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Input files are being read."""
-
-    files: int
-    done: int  # bytes
-    total: int
-    seconds: float
-
-
-Event = Started | Ended | Reading
-Listener = Callable[[Event], None]
-"""Is called with each event in the process of the run, which waits for it."""
-
-
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output goes to."""
     try:
         return None if _TERMINAL is None else os.get_terminal_size(_TERMINAL).columns or 80
     except OSError:
@@ -112,19 +77,14 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def on(self, event: Event) -> None:
-        """Show an event."""
-        if isinstance(event, Started):
-            job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
-            self._reading = ""
-            if job.plan != REUSE:  # a run that builds nothing draws nothing
-                self._show()
-        elif isinstance(event, Ended):
-            self._end(event.built)
-        else:
-            self._read(event)
+    def started(self, job: Name, folder: Callable[[], Path | None] = lambda: None) -> None:
+        """Show that a job starts or is reused; each attempt to build it has its own folder."""
+        planned = self._estimate.begin(job, folder)
+        self._reading = ""
+        if planned.plan != REUSE:  # a run that builds nothing draws nothing
+            self._show()
 
-    def _end(self, built: Built) -> None:
+    def ended(self, built: Built) -> None:
         line = _line_of(built)
         self._estimate.end((built.stage, built.partition, built.variant), line is not None)
         if line is None:
@@ -136,8 +96,8 @@ class Progress:
         else:
             print(f"[{self._estimate.done}/{self._estimate.total}] {line}", flush=True)
 
-    def _read(self, event: Reading) -> None:
-        files, done, total, seconds = event.files, event.done, event.total, event.seconds
+    def reading(self, files: int, done: int, total: int, seconds: float) -> None:
+        """Show how many bytes of input files are read, and since when."""
         if seconds < WORTH_A_WORD:
             self._said = -LINE_EVERY
         if seconds < WORTH_A_WORD or not 0 < done < total:
@@ -162,7 +122,6 @@ class Progress:
             print(line, file=self._stdout, flush=True)
 
     def time_left(self) -> str:
-        """Return the time left in words."""
         seconds, all_known = self._estimate.left()
         words = _in_words(seconds)
         return f"over {words}" if words and not all_known else words
@@ -225,7 +184,6 @@ class Progress:
 
 
 def _line_of(built: Built) -> str | None:
-    """Return the line of a job; None if it was not built."""
     if not built.fresh:
         return None
     done = "refused" if built.rejected else "built"

@@ -11,7 +11,7 @@ from typing import Any
 
 from shortloop.plan.part import Part
 from shortloop.plan.pipeline import REUSE, Built, BuiltDataset
-from shortloop.plan.planner import Asked, Planner
+from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request, request
 from shortloop.store.index import Place
 
@@ -41,15 +41,12 @@ class Schedule:
 
     @property
     def count(self) -> int:
-        """Count the planned jobs that may be built."""
         return len(self._numbers)
 
     def number(self, place: Place) -> int:
-        """Return the rank of a job in the plan among those that may be built."""
         return self._numbers.setdefault(place, len(self._numbers))
 
     def taken(self, place: Place) -> None:
-        """Note a job that was started or looked up."""
         self._taken.add(place)
 
     def made(self, place: Place, built: Built) -> None:
@@ -73,22 +70,21 @@ class Schedule:
             self._look_further()
         requests = self._plan.requests
         self._waiting = [each for each in self._waiting if requests[each].place not in self._taken]
-        unread = self._plan.unread_jobs
-        due = [each for each in self._waiting if not self._missing[each] and each not in unread]
+        due = [each for each in self._waiting if not self._missing[each] and each not in self._unread]
         for number in sorted(due, key=lambda each: (-self._urgency[each], each)):
             wanted = requests[number]
             if not self._may_take_over(number) and not self._names_planned_files(wanted):
                 yield number, wanted
 
-    def real(self, number: int) -> tuple[Request, bool, Asked]:
-        """Return a job with finished jobs in place of planned ones, if it is forced, and how it was asked."""
-        wanted, call = self._plan.requests[number], self._plan.calls[number]
-        call = call._replace(arguments=self._replaced(call.arguments), datasets=self._replaced(call.datasets))
+    def real(self, number: int) -> tuple[Request, bool]:
+        """Return a job with finished jobs in place of planned ones, and if it is forced."""
+        wanted = self._plan.requests[number]
+        arguments, datasets = self._replaced(wanted.call.arguments), self._replaced(wanted.call.datasets)
+        call = wanted.call._replace(arguments=arguments, datasets=datasets)
         found = request(wanted.place.pipeline, wanted.stage, wanted.partition, call, {})
-        return replace(found, place=wanted.place), number in self._part.forced, self._plan.asked[number]
+        return replace(found, place=wanted.place), number in self._part.forced
 
     def left(self) -> list[Request]:
-        """List planned jobs that did not start."""
         requests = self._plan.requests
         return [requests[each] for each in self._waiting if requests[each].place not in self._taken]
 
@@ -98,6 +94,7 @@ class Schedule:
         numbers = {id(job): number for number, job in enumerate(plan.jobs)}
         self._places = {id(job): each.place for job, each in zip(plan.jobs, requests, strict=True)}
         self._indices = {each.place: number for number, each in enumerate(requests)}
+        self._unread = {number for number, wanted in enumerate(requests) if wanted.is_unread}
         forced, chosen = self._part.forced, range(len(requests)) if self._part.is_whole else self._part.chosen
         self._open = [n for n, job in enumerate(plan.jobs) if n in chosen and (_is_open(job) or n in forced)]
         self._waiting = self._open

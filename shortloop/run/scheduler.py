@@ -15,7 +15,6 @@ from shortloop.base.errors import JobFailed
 from shortloop.exax.cost import progress_of
 from shortloop.keys.key import Parts
 from shortloop.plan.pipeline import Built
-from shortloop.plan.planner import Asked
 from shortloop.plan.request import Request
 from shortloop.plan.signature import signature_of
 from shortloop.run.lock import Turn
@@ -45,12 +44,9 @@ class JobNeeds(NamedTuple):
 
 @dataclass
 class Job:
-    """A job that is being built."""
-
     wanted: Request
     parts: Parts
     forced: bool
-    asked: Asked
     needs: JobNeeds
     number: int | None = None
     folder: Path | None = None
@@ -79,7 +75,6 @@ class Machine:
         self._needs: dict[str, JobNeeds] = {}
 
     def needs(self, stage: str) -> JobNeeds:
-        """What jobs of a stage need."""
         if stage not in self._needs:
             kind = signature_of(stage).stage
             needs = Needs() if kind is None else needs_of(kind)
@@ -153,7 +148,7 @@ class Scheduler:
         self.ended = (0.0, 0.0)
         """The same of the end of the last job."""
 
-    def get(self, wanted: Request, parts: Parts, forced: bool, asked: Asked) -> Job:
+    def get(self, wanted: Request, parts: Parts, forced: bool) -> Job:
         """A job that the pipeline asks for, built if it is not there; meanwhile others are built as well."""
         job = self.jobs.get((wanted.place, parts.key())) if self.jobs else None
         if job is None:
@@ -166,7 +161,7 @@ class Scheduler:
                 if failed.error is not None:
                     raise failed.error
             self._wait_for_room(self._machine.needs(wanted.stage))
-            job = self._start(wanted, parts, forced, asked)
+            job = self._start(wanted, parts, forced)
         job.seen = True
         self._wait(lambda: job.is_done)
         if job.error is not None:
@@ -191,10 +186,6 @@ class Scheduler:
         """Note that the content of another input file is known."""
         if self._schedule is not None:
             self._schedule.files_read()
-
-    def go_on(self) -> None:
-        """Start jobs that have become ready."""
-        self._start_ready()
 
     def number_again(self, job: Job) -> None:
         """Give a job a number: its rank in the plan, or one after all of these if it has that already."""
@@ -226,16 +217,13 @@ class Scheduler:
 
     @property
     def left(self) -> list[Request]:
-        """Planned jobs that were not started."""
         return [] if self._schedule is None else self._schedule.left()
 
     def _there(self, wanted: Request, parts: Parts, found: Built) -> Job:
         if self._schedule is not None:
             self._schedule.made(wanted.place, found)
-        nothing = Asked((), {})
-        return Job(
-            wanted, parts, False, nothing, JobNeeds(Needs(), False), built=found, is_done=True, seen=True
-        )
+        needs = JobNeeds(Needs(), False)
+        return Job(wanted, parts, False, needs, built=found, is_done=True, seen=True)
 
     def _wait_for_room(self, needs: JobNeeds) -> None:
         """Wait until a job can start that needs more than a core. Others begin at once, as the pipeline waits
@@ -251,7 +239,7 @@ class Scheduler:
     def _wait(self, is_over: Callable[[], bool]) -> None:
         try:
             while not is_over():
-                could_start = self._start_ready()
+                could_start = self.start_ready()
                 if is_over():
                     return
                 self._turn.changed.wait(LOOK_EVERY if could_start or self._is_reserved else None)
@@ -268,7 +256,7 @@ class Scheduler:
             with suppress(KeyboardInterrupt):
                 self._turn.changed.wait_for(lambda: not self._running, ENDING)
 
-    def _start_ready(self) -> bool:
+    def start_ready(self) -> bool:
         """Start planned jobs that can start; True if others could, and there is no room for them."""
         if self._schedule is None or self.is_over or self._is_reserved:
             return False
@@ -285,7 +273,7 @@ class Scheduler:
                         if needs.is_least:
                             break
                         continue
-                    wanted, forced, asked = self._schedule.real(number)
+                    wanted, forced = self._schedule.real(number)
                     parts = wanted.parts()
                 except Exception:  # an edit meanwhile: the pipeline will meet it where it asks for the job
                     self._schedule.taken(planned.place)
@@ -294,14 +282,14 @@ class Scheduler:
                     continue  # the same, in another place
                 found = None if forced else self._find(wanted, parts)
                 if found is None:
-                    self._start(wanted, parts, forced, asked)
+                    self._start(wanted, parts, forced)
                 else:
                     self._schedule.made(wanted.place, found)
                     found_one = True
         return could_start
 
-    def _start(self, wanted: Request, parts: Parts, forced: bool, asked: Asked) -> Job:
-        job = Job(wanted, parts, forced, asked, self._machine.needs(wanted.stage))
+    def _start(self, wanted: Request, parts: Parts, forced: bool) -> Job:
+        job = Job(wanted, parts, forced, self._machine.needs(wanted.stage))
         if self._schedule is not None:
             self._schedule.taken(wanted.place)
         self.number_again(job)

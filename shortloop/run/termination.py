@@ -63,7 +63,6 @@ def check_disk_space() -> None:
 
 
 def print_error(error: InputError) -> None:
-    """Print to standard error why a run ended."""
     printed_errors.append(error)
     text = f"shortloop: {error.message}"
     if isinstance(error, _Unwritable):

@@ -101,7 +101,6 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Pur
 
 
 def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose, int] | None) -> Entry:
-    """Describe the job in a folder."""
     made_for, size = indexed or (Purpose(""), 0)
     try:
         names = set(os.listdir(str(folder)))
@@ -149,8 +148,6 @@ def _size(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem of a job."""
-
     job: str
     stage: str  # whose result it is
     partition: str
@@ -160,7 +157,6 @@ class Problem:
 
 
 def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
-    """Read all bytes of all recorded jobs."""
     found = []
     for each in entries:
         problem = _check(each)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from jobs_project import empty_project, own_package, write
-from jobs_runs import Runs
+from jobs_runs import Runs, Told
 
 from shortloop.base.errors import InputError
 from shortloop.keys import installed, methods
@@ -91,7 +91,7 @@ class Chain:
             self.module.pipeline(plan)
             part = choose(Selection(force=force), plan, store.index)
             lookup = Lookup(store, name)
-            run = Executor(lookup, self.runs.exax, lambda event: None, part=part)
+            run = Executor(lookup, self.runs.exax, Told(), part=part)
             self.module.pipeline(run)
             store.index.put_in_places(lookup.places)
         return {f"{job.stage} {job.partition}": job.reason for job in run.jobs if job.fresh}
@@ -333,7 +333,6 @@ def test_another_version_of_a_library(chain: Chain, monkeypatch: pytest.MonkeyPa
     as_it_is = installed.as_installed
     other = {"numpy": "9.9"}
     monkeypatch.setattr(installed, "as_installed", lambda name: other.get(name) or as_it_is(name))
-    monkeypatch.setattr(installed, "_last", installed._Moment([], {}, {}))
     assert chain.plan()[0][1].startswith("version numpy: ")
     ((_, kept), _) = chain.declare().jobs
     assert kept.code == {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
+from jobs_runs import Told
 
 from shortloop.base.errors import InputError
 from shortloop.plan.part import ASKED, Part, choose
@@ -53,7 +54,7 @@ class Graph:
         self.exax.asked.clear()
         with Store() as store:
             lookup = Lookup(store, "graph")
-            run = Executor(lookup, self.exax, lambda event: None, part=part)
+            run = Executor(lookup, self.exax, Told(), part=part)
             self.pipeline(run)
             store.index.put_in_places(lookup.places)
         assert [job for job in run.done if job.fresh] == [job for job in run.jobs if job.fresh]

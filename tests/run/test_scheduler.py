@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from jobs_exax import Exax, FakeJob
 from jobs_project import empty_project, own_package, write
+from jobs_runs import Told
 
 from shortloop.base.errors import InputError
 from shortloop.keys import hashing
 from shortloop.plan.part import Part
 from shortloop.plan.pipeline import Built, Pipeline, Run
-from shortloop.plan.planner import Asked, Lookup, Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import request
 from shortloop.run.build_jobs import Executor
 from shortloop.run.lock import Turn
@@ -44,7 +45,7 @@ UNITS, ALONE = JobNeeds(Needs(), True), JobNeeds(Needs(), False)
 
 
 def job(needs: JobNeeds, folder: Path | None = None) -> Job:
-    return Job(None, None, False, Asked((), {}), needs, folder=folder)  # type: ignore[arg-type]
+    return Job(None, None, False, needs, folder=folder)  # type: ignore[arg-type]
 
 
 def progress(folder: Path, text: str) -> Path:
@@ -114,7 +115,7 @@ class Runs:
 
             schedule = Schedule(planned(), planned, Part(), {"long": 50.0})
             with Executor(
-                Lookup(store, "toy"), self.exax, lambda event: None, schedule=schedule, machine=Machine(cores)
+                Lookup(store, "toy"), self.exax, Told(), schedule=schedule, machine=Machine(cores)
             ) as run:
                 pipeline(run)
         return run

@@ -30,7 +30,6 @@ class ArrayDifference(NamedTuple):
 
 
 def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
-    """Compare the arrays of two jobs."""
     for name in dict.fromkeys([*first.arrays, *second.arrays]):
         before, after = _described(first, name), _described(second, name)
         found: tuple[int | None, float | None] = (None, None)

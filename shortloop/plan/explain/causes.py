@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.differences import (
-    Difference,
-    code_words,
-    differences,
-    file_words,
-    input_words,
-    nearest,
-    unmatched,
-    value_words,
-)
-from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
+from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
+from shortloop.plan.explain.reasons import changed_names, stored_code
 from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
@@ -53,7 +45,6 @@ class Explained:
 
 
 def explain(store: Store, job: str, against: str = "") -> Explained:
-    """Find out why a job was built."""
     manifest = store.manifest_of(job)
     folder = store.folder(job)
     if manifest is None and folder is not None and is_outdated(folder):
@@ -89,34 +80,30 @@ def same_cause(explained: list[Explained]) -> list[list[Explained]]:
 
 
 def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
-    if each.kind == "file":
-        return Cause(each, file_words(each))
     if each.kind == "code":
-        declared = each.old != before.parts.code.get(each.name)
-        return _code_cause(_folder(store, before), _folder(store, manifest), each, declared)
-    if each.kind == "input":
+        return _code_cause(store, manifest, before, each)
+    if each.kind == "input" and None not in (each.old, each.new):
         return _input_cause(store, manifest, before, each)
-    return Cause(each, value_words(each, full=True))
+    return Cause(each, each.words(full=True))
 
 
-def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) -> Cause:
-    old, new = stored_code(before).get(each.name), stored_code(folder).get(each.name)
+def _code_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+    old, new = (stored_code(_folder(store, of)).get(each.name) for of in (before, manifest))
     if old is None or new is None:
-        return Cause(each, code_words(each, ()))
-    diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
-    if declared:  # of that, no text is kept
-        return Cause(each, f"{code_words(each, ())}, with what was declared harmless before", diff)
-    return Cause(each, code_words(each, changed_names(old, new)), diff)
+        return Cause(each, each.words())
+    names = [f"{of.job}: {each.name}" for of in (before, manifest)]
+    diff = [*unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=2)]
+    if each.old != before.parts.code.get(each.name):  # the text of declared code is not kept
+        return Cause(each, f"{each.words()}, with what was declared harmless before", diff)
+    return Cause(each, each.words(changed_names(old, new)), diff)
 
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
-    if each.old is None or each.new is None:
-        return Cause(each, input_words(each))
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
-    gone = len([content for content in contents_old if content not in contents_new])
-    added = len([content for content in contents_new if content not in contents_old])
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
+        gone = sum(content not in contents_new for content in contents_old)
+        added = sum(content not in contents_old for content in contents_new)
         how = f"{gone} are gone or different, {added} are new or different"
         return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs; {how}")
     lost, different = unmatched(contents_old, contents_new)

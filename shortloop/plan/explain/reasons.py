@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import difflib
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,16 +16,7 @@ from shortloop.keys.code import EXTRA_CODE
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.keys.source import NOTHING, normalised, read_source
-from shortloop.plan.explain.differences import (
-    Difference,
-    code_words,
-    differences,
-    file_words,
-    input_words,
-    nearest,
-    unmatched,
-    value_words,
-)
+from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
 from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
 from shortloop.store.manifest import Manifest
@@ -73,20 +63,18 @@ def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Jobs) -> st
 
 
 def _words(each: Difference, previous: Manifest, new: Parts, sources: Jobs, folder: Path | None) -> str:
-    if each.kind == "code":  # of what was declared harmless, no text is kept
-        has_text = each.old == previous.parts.code.get(each.name)
-        return code_words(each, _changed_names(each, new.method, folder) if has_text else [])
-    if each.kind == "file":
-        return file_words(each)
+    if None in (each.old, each.new):
+        return each.words()
+    # Of code that was declared harmless, no text is kept.
+    if each.kind == "code" and folder is not None and each.old == previous.parts.code.get(each.name):
+        return each.words(_changed_names(each, new.method, folder))
     if each.kind == "input":
         before = () if folder is None else sources_of(setup_of(folder))
         return _input_words(each, [job for name, job in before if name == each.name], sources)
-    return value_words(each)
+    return each.words()
 
 
-def _changed_names(each: Difference, method: str, folder: Path | None) -> list[str]:
-    if each.old is None or each.new is None or folder is None:
-        return []
+def _changed_names(each: Difference, method: str, folder: Path) -> list[str]:
     known = (each.name, str(each.old), str(each.new))
     if known not in _names:
         old = stored_code(folder).get(each.name)
@@ -96,8 +84,6 @@ def _changed_names(each: Difference, method: str, folder: Path | None) -> list[s
 
 
 def _input_words(each: Difference, before: list[str], sources: Jobs) -> str:
-    if each.old is None or each.new is None:
-        return input_words(each)
     now = flat({each.name: sources[each.name]})
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):
@@ -119,7 +105,6 @@ HEADING = "# module "
 
 @cache
 def stored_code(folder: Path) -> dict[str, str]:
-    """Read the code stored with a job."""
     found = _in_archive(folder / ARCHIVE)
     with suppress(OSError, UnicodeDecodeError):  # modules that the method imports by names not in its code
         found |= _modules_in((folder / EXTRA_CODE).read_text(encoding="utf-8"))
@@ -127,7 +112,6 @@ def stored_code(folder: Path) -> dict[str, str]:
 
 
 def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path]]:
-    """Read the current code of a method."""
     package, file = find_method(method)
     modules = {f"{package}.a_{method}": file, **closure(file, more)[0]}
     said = {name: (read_source(each, name).text, each) for name, each in modules.items()}
@@ -140,13 +124,6 @@ def changed_names(old: str, new: str) -> list[str]:
     before, after = dict(_named(old)), dict(_named(new))
     changed = [name for name, text in after.items() if before.get(name) != text]
     return [*changed, *(name for name in before if name not in after)]
-
-
-def text_diff(old: str, new: str, old_name: str, new_name: str) -> list[str]:
-    """Unified diff of two texts."""
-    return list(
-        difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="", n=2)
-    )
 
 
 def _in_archive(file: Path) -> dict[str, str]:

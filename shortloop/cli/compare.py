@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shortloop.analyses import Analysis, Comparison
 from shortloop.base.errors import InputError
 from shortloop.cli.output import moment, print_document, print_lines, print_table
 from shortloop.cli.why import cause_fields, print_causes
-from shortloop.plan.explain.causes import Cause, explain
+from shortloop.plan.explain.causes import ArrayDifference, Cause, array_differences, explain
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import if_writable
 from shortloop.stages.results import Result
@@ -19,10 +18,6 @@ from shortloop.store.integrity import NOTES
 from shortloop.store.lookup import look_up
 from shortloop.store.manifest import read_manifest
 from shortloop.store.store import Store
-
-if TYPE_CHECKING:
-    from shortloop.plan.explain.arrays import ArrayDifference
-
 
 COLUMNS = ("job", "stage", "partition", "made", "seconds")
 
@@ -38,8 +33,6 @@ def compare_jobs(
             expected="two jobs of one stage",
             hint="find their ids with `shortloop jobs --stage STAGE`",
         )
-    from shortloop.plan.explain.arrays import array_differences
-
     causes, arrays = _causes(one, other), [*array_differences(one, other)]
     outcome = _file_differences(one, other)
     found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)

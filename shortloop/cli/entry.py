@@ -182,25 +182,20 @@ def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> Comman
     function = command.callback
     assert function is not None
     flags = {f"of_{name.replace('-', '_')}": f"--{name}" for name in names}
-    hints = typing.get_type_hints(function, include_extras=True)
-    parameters = [
-        each.replace(annotation=hints[each.name], kind=each.KEYWORD_ONLY)
-        for each in inspect.signature(function).parameters.values()
-        if each.name != "named"
-    ]
+    parameters = {**inspect.signature(function, eval_str=True).parameters}
+    del parameters["named"]
     for name, flag in flags.items():
         kind = Annotated[bool, typer.Option(flag, help=what.format(flag[2:]))]
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        )
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters[name] = inspect.Parameter(name, keyword, default=False, annotation=kind)
 
     def flagged(**given: Any) -> Any:
         named = [flag for name, flag in flags.items() if given.pop(name)]
         return function(named=named, **given)
 
     flagged.__name__, flagged.__doc__ = function.__name__, function.__doc__
-    flagged.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    flagged.__annotations__ = {each.name: each.annotation for each in parameters}
+    flagged.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
+    flagged.__annotations__ = {name: each.annotation for name, each in parameters.items()}
     made = copy(command)
     made.callback = flagged
     return made

@@ -31,7 +31,12 @@ def collect_garbage(
             for each in pipelines_of(store, settings) if settings is not None else ():
                 store.index.finish_pipeline(each.pipeline, (), each.project)
             entries = inventory(store)
-            _refuse_unreadable(entries)
+            if unreadable := [each.job for each in entries if each.state == "unreadable"]:
+                raise InputError(
+                    "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
+                    found=", ".join(unreadable),
+                    hint="run the command as the project's owner",
+                )
             chosen = to_delete(entries, age, size)
             if not as_json:
                 _print(chosen)
@@ -80,32 +85,15 @@ def collect_garbage(
         print_lines("nothing was deleted; add --delete to delete")
 
 
-def _refuse_unreadable(entries: list[Entry]) -> None:
-    unreadable = [each.job for each in entries if each.state == "unreadable"]
-    if unreadable:
-        raise InputError(
-            "nothing was deleted: the inputs of some jobs are unknown, because you cannot read these jobs",
-            found=", ".join(unreadable),
-            hint="run the command as the project's owner",
-        )
-
-
 def _print(chosen: list[Entry]) -> None:
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for each in chosen:
         groups[each.state, each.stage].append(each)
-    now = time.time()
-    rows = [
-        (
-            state,
-            stage,
-            str(len(group)),
-            amount(sum(each.size for each in group)),
-            ago(now - max(each.made for each in group)),
-            ago(now - min(each.made for each in group)),
-        )
-        for (state, stage), group in sorted(groups.items())
-    ]
+    rows = []
+    for (state, stage), group in sorted(groups.items()):
+        ages = [time.time() - each.made for each in group]
+        size = amount(sum(each.size for each in group))
+        rows.append((state, stage, str(len(group)), size, ago(min(ages)), ago(max(ages))))
     if rows:
         numbers = ("jobs", "size", "youngest", "oldest")
         print_table(("state", "stage", *numbers), rows, right=numbers)

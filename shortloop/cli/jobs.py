@@ -69,7 +69,7 @@ class Filter:
         ]
 
 
-def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False) -> None:
+def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool) -> None:
     if order not in ORDERS:
         raise InputError("unknown sort order", field="--sort", found=order, expected=", ".join(ORDERS))
     with Store() as store:
@@ -91,13 +91,11 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
         )
         return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
-    print_table(
-        columns,
+    rows, styles = (
         [_row(each, names) for each in entries],
-        right=("seconds", "size"),
-        below=BELOW,
-        styles=[STYLES.get(each.state, "dim") for each in entries],
+        [STYLES.get(each.state, "dim") for each in entries],
     )
+    print_table(columns, rows, right=("seconds", "size"), below=BELOW, styles=styles)
     total = amount(sum(each.size for each in entries))
     seconds = duration(sum(each.seconds for each in entries))
     print_lines(f"{counted(len(entries), 'job')}, {total}, {seconds}")

@@ -80,9 +80,8 @@ def _summary(jobs: Sequence[Built], means: dict[str, float]) -> str:
     number = Counter(job.plan for job in jobs)
     if number[REUSE] == len(jobs):
         failed = sum(job.incomplete for job in jobs)
-        if failed:
-            return f"all {len(jobs)} jobs are cached; failed units of {failed} would be computed again"
-        return f"all {len(jobs)} jobs are cached: nothing would be built"
+        retried = f"; failed units of {failed} would be computed again"
+        return f"all {len(jobs)} jobs are cached{retried if failed else ': nothing would be built'}"
     perhaps = f", {number[PERHAPS]} perhaps" if number[PERHAPS] else ""
     text = f"{counted(number[BUILD], 'job')} would be built{perhaps}, {number[REUSE]} reused"
     expected = _expected(jobs, means)

@@ -186,7 +186,7 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
     raise InputError(
         "the pipeline does not return a job",
         file=getattr(getattr(function, "__code__", None), "co_filename", None),
-        found=f"{getattr(function, '__name__', 'it')} returns {_kind_of(last)}",
+        found=f"{getattr(function, '__name__', 'it')} returns {None if last is None else repr(type(last))}",
         expected="the last job, as `run.build` gives it",
         hint="end it with e.g. `return run.build(...)`",
     )
@@ -216,7 +216,3 @@ def _stage_name(stage: str | Callable[..., object]) -> str:
             hint='give the name: `run.build("NAME", …)` for a file a_NAME.py',
         )
     return name.removeprefix("a_")
-
-
-def _kind_of(value: object) -> str:
-    return "nothing" if value is None else f"an object of the type {type(value).__name__}"

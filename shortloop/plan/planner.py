@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
@@ -39,6 +40,13 @@ class Planner(Run):
         """True if all jobs exist, and none has a message or must be retried."""
         wanting = (job.plan != REUSE or job.rejected or job.incomplete for job in self.jobs)
         return self.last is not None and not self.unread and not any(wanting)
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, store: Store, name: str) -> Self:
+        """Plan a pipeline that is run under a name."""
+        plan = cls(Lookup(store, name))
+        plan.follow(pipeline)
+        return plan
 
     def follow(self, pipeline: Pipeline) -> None:
         try:
@@ -98,22 +106,19 @@ class Lookup:
             return replace(found, reason=RETRIED) if found.incomplete and not found.reason else found
         before = self.before(wanted)
         perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
+        folder = None if before is None else self.store.folder(before.job)
         return Built(
             "",
             wanted.stage,
             wanted.partition,
             seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
             has_tables=before is not None and before.has_tables,
-            modules=self._modules(before),
+            modules=() if before is None or folder is None else modules_of_objects(folder, before.files),
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
             variant=wanted.variant,
             files=wanted.names,
         )
-
-    def _modules(self, before: Manifest | None) -> tuple[str, ...]:
-        folder = None if before is None else self.store.folder(before.job)
-        return () if before is None or folder is None else modules_of_objects(folder, before.files)
 
     def _may_be_there(self, wanted: Request, parts: Parts) -> str:
         """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""

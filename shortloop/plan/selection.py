@@ -53,21 +53,12 @@ class Selection:
 
     @classmethod
     def given(cls, environ: Mapping[str, str] = os.environ) -> Selection:
-        text = environ.get(SELECTION)
-        if not text:
-            return cls()
+        text = environ.get(SELECTION) or "{}"
         try:
             plain = json.loads(text)
-            texts = [plain.pop("force"), list(plain.values())]
-            if not all(isinstance(each, str) for of in texts for each in of):
-                raise TypeError
-            return cls(force=tuple(texts[0]), **plain)
+            return cls(**plain | {"force": tuple(plain.get("force", ()))})
         except InputError:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise InputError(
-                "an environment variable does not select jobs",
-                field=SELECTION,
-                found=text,
-                hint=f"unset {SELECTION}, and use `shortloop run --until`",
-            ) from None
+        except (ValueError, TypeError, AttributeError):
+            problem, hint = "invalid selection of jobs", f"unset {SELECTION}, and use `shortloop run --until`"
+            raise InputError(problem, field=SELECTION, found=text, hint=hint) from None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,12 @@ from shortloop.exax.submission import Exax, Urd
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
-from shortloop.plan.explain.arrays import outcome
 from shortloop.plan.part import Part, require_inputs
 from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
 from shortloop.plan.planner import Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selection import FAIL_FAST
-from shortloop.project.project import configuration, project_directory
+from shortloop.project.project import project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
 from shortloop.run.lock import Turn
 from shortloop.run.progress import Progress
@@ -37,14 +35,15 @@ from shortloop.run.scheduler import Job, Machine, Scheduler
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
-from shortloop.stages.records import EARLIER, RETRIED
+from shortloop.stages.records import EARLIER, RECORD, RETRIED
 from shortloop.store.inputs import keep_hashes, note_locations, register
+from shortloop.store.integrity import NOTES
 from shortloop.store.store import Store, withdraw
 from shortloop.store.stored_job import StoredJob
 
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 WORTH_A_SHARE = 1.0  # s
-LISTED = 12  # names in a message
+LISTED, NAMED = 12, 6  # jobs and files in a message
 
 
 class Executor(Run):
@@ -78,22 +77,14 @@ class Executor(Run):
         self._engine = engine
         self._output = output or LiveOutput(lambda line: None)
         self._seen: dict[object, Any] = {}  # of code, since something last took time
-        self._files: dict[str, Path] = {}  # of the run, and of the job that is asked for
-        self._given: dict[str, Path] = {}
+        self._files: dict[str, Path] = {}  # by content
         self._made_here: set[str] = set()  # keys of jobs that this run has made
         self._machine = machine or Machine(1)
         self._turn = Turn()
         self._turn.changed.acquire()  # it is of this thread until the end, but while that waits
-        self.scheduler = Scheduler(
-            self._make,
-            self._find,
-            self._begin,
-            self._end_jobs,
-            self._turn,
-            self._machine,
-            schedule,
-            self._reserve if self._exax else None,
-        )
+        jobs = self._make, self._find, self._begin, self._end_jobs
+        self._schedule = schedule or Schedule(Planner(lookup), lambda: Planner(lookup), Part(), {})
+        self.scheduler = Scheduler(*jobs, self._turn, self._machine, self._schedule, self._exax)
         if self._exax:
             self._exax.released, self._exax.is_followed = self._turn.released, self.scheduler.expects
 
@@ -119,7 +110,7 @@ class Executor(Run):
             parts = wanted.parts()
         if self._part.selection.only:
             require_inputs(self._part.selection, wanted.above())
-        self._given = files_of(call.arguments)
+        self._files |= files_of(call.arguments)
         job = self.scheduler.get(wanted, parts, number in self._part.forced)
         built = job.built
         assert built is not None
@@ -134,7 +125,7 @@ class Executor(Run):
 
     def problem_of(self, job: Job) -> str:
         assert job.built is not None
-        return problem_of(job.built, job.wanted.above(), {**self._files, **self._given})
+        return problem_of(job.built, job.wanted.above(), self._files)
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Input files, read if their content is not known; jobs that need none of these start meanwhile."""
@@ -144,7 +135,7 @@ class Executor(Run):
             self._progress.reading(*how_far)
             self.scheduler.start_ready()
 
-        found = register(paths, tell, self._turn.others, self.scheduler.files_read)
+        found = register(paths, tell, self._turn.others, self._schedule.files_read)
         self._seen = {}
         self._files |= dict(zip(found, paths, strict=True))
         return named_files(found, paths)
@@ -154,16 +145,15 @@ class Executor(Run):
         if self.scheduler.began is None:
             return None
         span, own = (last - first for first, last in zip(self.scheduler.began, self.scheduler.ended))
-        store = self._lookup.store
         made = (job.built.job for job in self.scheduler.jobs.values() if job.built and job.built.fresh)
-        costs = [manifest.cost for manifest in map(store.manifest_of, made) if manifest is not None]
-        used = own + sum(cost.get("cpu_seconds", 0.0) for cost in costs)
+        manifests = filter(None, map(self._lookup.store.manifest_of, made))
+        used = own + sum(manifest.cost.get("cpu_seconds", 0.0) for manifest in manifests)
         return round(used / (span * self._machine.cores), 3) if span >= WORTH_A_SHARE else None
 
     def _find(self, wanted: Request, parts: Parts) -> Built | None:
         """Find a finished job, unless units of it failed in an earlier run: these are computed again."""
         found = self._lookup.find(wanted, parts)
-        return None if found is not None and self._is_retried(found, parts) else found
+        return None if found is None or self._is_retried(found, parts) else found
 
     def _is_retried(self, found: Built, parts: Parts) -> bool:
         return found.incomplete and parts.key() not in self._made_here
@@ -212,11 +202,13 @@ class Executor(Run):
 
         declared, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
         for attempt in range(declared.retries + 1):
-            order = replace(order, attempts=attempt + 1)
+            order, is_failed = replace(order, attempts=attempt + 1), True
             try:
-                with limited(what, lambda: job.folder, declared) as is_over, self._shown(job):
+                with limited(what, lambda: job.folder, declared) as is_over:
                     number, reload = lambda: self._number(job), self._turn.reload
-                    return make(self._urd, self._lookup.store, order, self._meter, number, reload)
+                    made = make(self._urd, self._lookup.store, order, self._meter, number, reload)
+                    is_failed = False
+                    return made
             except (JobError, JobFailed):
                 if attempt == declared.retries or self.scheduler.is_over:
                     if not is_over.is_set():
@@ -227,6 +219,9 @@ class Executor(Run):
                         found=f"over {declared.limit}",
                         hint="raise `timeout` of the stage, or look at what it waits for",
                     ) from None
+            finally:
+                if job.folder is not None:
+                    self._output.ended(job.folder, is_failed)
             print(one_line(f"{what} is built again: retry {attempt + 1} of {declared.retries}"), flush=True)
         raise AssertionError
 
@@ -238,17 +233,6 @@ class Executor(Run):
                 self.scheduler.number_again(job)
             self._output.follow(job.folder, job.wanted.caption)
         return job.number
-
-    @contextmanager
-    def _shown(self, job: Job) -> Iterator[None]:
-        """Show all output of a job when the block, which waits for it, ends."""
-        is_failed = True
-        try:
-            yield
-            is_failed = False
-        finally:
-            if job.folder is not None:
-                self._output.ended(job.folder, is_failed)
 
     def _made(self, job: Job, made: StoredJob, fresh: bool, order: Order, found: Built | None) -> None:
         self._made_here.add(order.key)
@@ -275,10 +259,6 @@ class Executor(Run):
         elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 
-    def _reserve(self, count: int) -> tuple[Path, int]:
-        assert self._exax is not None
-        return Path(configuration().workdirs[self._exax.workdir]), self._exax.reserve(count)
-
     def _end_jobs(self) -> None:
         self._output.mute()
         if self._exax:
@@ -293,14 +273,22 @@ class Executor(Run):
         return self._lookup.store.index.seconds().get(wanted.stage)
 
     def _outcome(self, before: str, now: str, key: str) -> str:
+        """Compare a job that was built anew with the one before it; withdraw a declaration that was wrong."""
         store = self._lookup.store
         store.written()
         old, new = store.manifest_of(before), store.manifest_of(now)
         if old is None or new is None:
             return ""
-        if old.content != new.content and withdraw(store, before, key):
-            return f"{outcome(old, new, declared=True)}; that declaration is withdrawn"
-        return outcome(old, new)
+        if old.content == new.content:
+            return f"{now} came out the same as {before}"
+        files = (name for name in sorted({*old.files, *new.files}) if name not in {*NOTES, RECORD})
+        differ = [name for name in files if old.files.get(name) != new.files.get(name)]
+        # The record differs whenever an array does, or the versions in it: it is worth a word only by itself.
+        named = [f"array {name[:-4]}" if name.endswith(".npy") else f"file {name}" for name in differ]
+        words = f"{now} came out different from {before}: {short_list(named or ['the record'], NAMED)}"
+        if withdraw(store, before, key):
+            return f"{words}; the change between the two was declared harmless; that declaration is withdrawn"
+        return f"{words}; its key did not change: give random draws a seed"
 
 
 def execute(
@@ -318,13 +306,8 @@ def execute(
     name, meter = plan.name, Meter()
     lookup = Lookup(store, name)
 
-    def planned() -> Planner:
-        again = Planner(Lookup(store, name))
-        again.follow(pipeline)
-        return again
-
     history = store.index.seconds()
-    schedule = Schedule(plan, planned, part, history)
+    schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
     with (
         running_engine(engine, slices_now()) as running,
         Progress(part.plan, history, meter.fraction) as progress,

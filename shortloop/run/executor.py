@@ -21,13 +21,13 @@ from shortloop.exax.tracebacks import user_traceback
 from shortloop.plan.dry_run import DryRun
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Built, Pipeline, Run
-from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
 from shortloop.run.runs import Recorder, recorded
 from shortloop.run.termination import explain_errors, print_error, signals_raise
-from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
+from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.store.inputs import keep_hashes, register
 from shortloop.store.store import Store
 from shortloop.store.workdir import only_run
@@ -77,12 +77,11 @@ def run_pipeline(
     load_from_source()
     prepare_script()
     try:
-        selection, engine = Selection.given(), _engine(settings)
-        with (
-            begin_run(name, settings, selection.words) as (store, record),
-            in_project(),
-        ):
-            plan = _planned(pipeline, store, name, plan)
+        table = settings.table(ENGINE_TABLE) if settings else None
+        selection, engine = Selection.given(), engine_settings(table, settings.file if settings else None)
+        with begin_run(name, settings, selection.words) as (store, record), in_project():
+            plan = plan or Planner.of(pipeline, store, name)
+            plan.lookup.store = store
             part = choose(selection, plan, store.index)
             if settings is not None:
                 settings.note(store.index)
@@ -112,19 +111,6 @@ def run_pipeline(
             print(user_traceback(error), file=sys.stderr, flush=True)
         return 1
     return 0
-
-
-def _engine(settings: SettingsFile | None) -> EngineSettings:
-    table = None if settings is None else settings.table(ENGINE_TABLE)
-    return engine_settings(table, None if settings is None else settings.file)
-
-
-def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) -> Planner:
-    if plan is None:
-        plan = Planner(Lookup(store, name))
-        plan.follow(pipeline)
-    plan.lookup.store = store
-    return plan
 
 
 def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:

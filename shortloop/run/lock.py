@@ -89,8 +89,8 @@ class Turn:
         if not self._lock.holder or self._lock.holder in self._jobs:
             self._lock.acquire(timeout=seconds)
 
-    def alone(self) -> None:
-        """Wait until no job is running, and let none start meanwhile."""
+    def reload(self) -> None:
+        """Have exax reload the methods when no job of this run is running, and let none start meanwhile."""
         self.changed.wait_for(lambda: not self._is_alone)
         self._is_alone = True
         try:
@@ -98,8 +98,4 @@ class Turn:
         finally:
             self._is_alone = False
             self.changed.notify_all()
-
-    def reload(self) -> None:
-        """Have exax reload the methods when no job of this run is running."""
-        self.alone()
         client.reload_methods()

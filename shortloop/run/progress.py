@@ -39,15 +39,8 @@ def terminal_width() -> int | None:
         return None
 
 
-def _terminal() -> int | None:
-    try:
-        return os.dup(1) if os.isatty(1) else None
-    except OSError:
-        return None
-
-
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
-_TERMINAL = _terminal()
+_TERMINAL = os.dup(1) if os.isatty(1) else None
 
 
 class Progress:

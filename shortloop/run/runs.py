@@ -79,18 +79,16 @@ def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterato
     script, job = str(setup.get("method", "")).rpartition(".")[2] or pipeline, folder.name if setup else ""
     recorder = Recorder(RunRecord(script, pipeline, *known, part, round(time.time(), 3), job))
     file, lock = _begin(recorder.record)
+    status, error = 0, ""
     try:
-        status, error = 0, ""
-        try:
-            yield recorder
-        except BaseException as reason:
-            status, error = _status(reason)
-            raise
-        finally:
-            if file is not None:
-                with contextlib.suppress(OSError):
-                    _replace(file, recorder.complete(status, error))
+        yield recorder
+    except BaseException as reason:
+        status, error = _status(reason)
+        raise
     finally:
+        with contextlib.suppress(OSError):
+            if file is not None:
+                _replace(file, recorder.complete(status, error))
         if lock is not None:
             os.close(lock)
 

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from shortloop.base.errors import JobFailed
 from shortloop.exax.cost import progress_of
+from shortloop.exax.submission import Exax
 from shortloop.keys.key import Parts
 from shortloop.plan.pipeline import Built
 from shortloop.plan.request import Request
 from shortloop.plan.signature import signature_of
+from shortloop.project.project import configuration
 from shortloop.run.lock import Turn
 from shortloop.run.ready_jobs import Schedule
 from shortloop.stages.needs import Needs, needs_of
@@ -49,16 +51,13 @@ class Job:
     forced: bool
     needs: JobNeeds
     number: int | None = None
-    folder: Path | None = None
-    """Where it is, if it gets that number."""
+    folder: Path | None = None  # where it is, if it gets that number
     built: Built | None = None
     error: BaseException | None = None
     is_done: bool = False
-    seen: bool = False
-    """True if the pipeline has asked for it."""
+    seen: bool = False  # True if the pipeline has asked for it
     was_started: bool = False
-    said: list[str] = field(default_factory=list)
-    """How it came out, if it was there and is built anew."""
+    said: list[str] = field(default_factory=list)  # how it came out, if it was there and is built anew
 
 
 class Machine:
@@ -85,16 +84,13 @@ class Machine:
         """True if a job can start beside those that are running."""
         if not running:
             return True
-        if len(running) >= MOST or self._lacks_memory(needs, running):
+        memory = needs.said.memory + sum(each.needs.said.memory for each in running)
+        if len(running) >= MOST or (needs.said.memory > 0 and memory > self._memory):
             return False
         used = [*map(self._busy, running)]
         busy, processes = sum(each[0] for each in used), sum(each[1] for each in used)
         limit = OVERLAP * (self.cores if self._is_here else self.cores + self._workers)
         return busy + needs.said.cores <= self.cores and processes + self._width(needs) <= limit
-
-    def _lacks_memory(self, needs: JobNeeds, running: Sequence[Job]) -> bool:
-        memory = needs.said.memory + sum(each.needs.said.memory for each in running)
-        return needs.said.memory > 0 and memory > self._memory
 
     def _width(self, needs: JobNeeds) -> int:
         return self._workers if needs.has_units else needs.said.cores
@@ -115,8 +111,8 @@ class Machine:
 class Scheduler:
     """Builds the jobs that a pipeline asks for, and meanwhile others of its plan.
 
-    `make` builds a job in a thread that holds the lock of the run, and sets `Job.built`. Without a
-    `schedule`, only the jobs asked for are built; without `reserve`, jobs get numbers when they start.
+    `make` builds a job in a thread that holds the lock of the run, and sets `Job.built`. Without `exax`, jobs
+    get numbers when they start.
     """
 
     def __init__(
@@ -127,33 +123,27 @@ class Scheduler:
         end_jobs: Callable[[], None],
         turn: Turn,
         machine: Machine,
-        schedule: Schedule | None = None,
-        reserve: Callable[[int], tuple[Path, int]] | None = None,
+        schedule: Schedule,
+        exax: Exax | None = None,
     ) -> None:
         self._make, self._find, self._begins, self._end_jobs = make, find, begins, end_jobs
-        self._turn, self._machine, self._schedule = turn, machine, schedule
-        self._reserve = reserve
-        self._first: tuple[Path, int] | None = None
-        self.jobs: dict[tuple[Place, str], Job] = {}
-        """Jobs that were started, by their places and keys."""
+        self._turn, self._machine, self._schedule, self._exax = turn, machine, schedule, exax
+        self._first: int | None = None  # number reserved for the first job of the plan
+        self.jobs: dict[tuple[Place, str], Job] = {}  # started ones, by places and keys
         self._running: list[Job] = []
         self._ranks: set[int] = set()  # that jobs have
-        self.is_over = False
-        """True if no job starts any more."""
+        self.is_over = False  # True if no job starts any more
         self._is_reserved = False
-        self.keeps_going = True
-        """Whether jobs start that need none of those that failed."""
+        self.keeps_going = True  # True if jobs start that need none of those that failed
+        # Time and processor time of the run, s, when the first job started, and when the last one ended.
         self.began: tuple[float, float] | None = None
-        """When the first job started, s, and the processor time of the run until then."""
         self.ended = (0.0, 0.0)
-        """The same of the end of the last job."""
 
     def get(self, wanted: Request, parts: Parts, forced: bool) -> Job:
         """A job that the pipeline asks for, built if it is not there; meanwhile others are built as well."""
         job = self.jobs.get((wanted.place, parts.key())) if self.jobs else None
         if job is None:
-            if self._schedule is not None:
-                self._schedule.taken(wanted.place)
+            self._schedule.taken(wanted.place)
             found = None if forced else self._find(wanted, parts)
             if found is not None:
                 return self._there(wanted, parts, found)
@@ -170,7 +160,7 @@ class Scheduler:
 
     def drain(self) -> None:
         """Build all jobs of the plan that need none of those that failed."""
-        self._wait(lambda: not self._running and not self._start_ready() and not self._running)
+        self._wait(lambda: not self._running and not self.start_ready() and not self._running)
 
     @property
     def can_go_on(self) -> bool:
@@ -182,29 +172,19 @@ class Scheduler:
             each.error is None or isinstance(each.error, JobError | JobFailed) for each in failures
         )
 
-    def files_read(self) -> None:
-        """Note that the content of another input file is known."""
-        if self._schedule is not None:
-            self._schedule.files_read()
-
     def number_again(self, job: Job) -> None:
         """Give a job a number: its rank in the plan, or one after all of these if it has that already."""
-        if self._reserve is None:
+        if self._exax is None:
             return
         if self._first is None:
-            self._first = self._reserve(self._schedule.count if self._schedule is not None else 1)
-        if self._schedule is None:
-            rank = 0
-        elif job.number is None:
-            rank = self._schedule.number(job.wanted.place)
-        else:
-            rank = self._schedule.count
+            self._first = self._exax.reserve(max(self._schedule.count, 1))
+        first = job.number is None
+        rank = self._schedule.number(job.wanted.place) if first else self._schedule.count
         while rank in self._ranks:  # the plan may have grown, past the number of a job that was started again
             rank += 1
         self._ranks.add(rank)
-        workdir, first = self._first
-        job.number = first + rank
-        job.folder = workdir / f"{workdir.name}-{job.number}"
+        job.number, name = self._first + rank, self._exax.workdir
+        job.folder = Path(configuration().workdirs[name]) / f"{name}-{job.number}"
 
     def expects(self, stage: str) -> bool:
         """True if a planned job of a stage has not started, and an idle core can prepare for it."""
@@ -217,11 +197,10 @@ class Scheduler:
 
     @property
     def left(self) -> list[Request]:
-        return [] if self._schedule is None else self._schedule.left()
+        return self._schedule.left()
 
     def _there(self, wanted: Request, parts: Parts, found: Built) -> Job:
-        if self._schedule is not None:
-            self._schedule.made(wanted.place, found)
+        self._schedule.made(wanted.place, found)
         needs = JobNeeds(Needs(), False)
         return Job(wanted, parts, False, needs, built=found, is_done=True, seen=True)
 
@@ -258,9 +237,7 @@ class Scheduler:
 
     def start_ready(self) -> bool:
         """Start planned jobs that can start; True if others could, and there is no room for them."""
-        if self._schedule is None or self.is_over or self._is_reserved:
-            return False
-        if not self.keeps_going and self.failures():
+        if self.is_over or self._is_reserved or (not self.keeps_going and self.failures()):
             return False
         could_start, found_one = False, True
         while found_one:
@@ -290,8 +267,7 @@ class Scheduler:
 
     def _start(self, wanted: Request, parts: Parts, forced: bool) -> Job:
         job = Job(wanted, parts, forced, self._machine.needs(wanted.stage))
-        if self._schedule is not None:
-            self._schedule.taken(wanted.place)
+        self._schedule.taken(wanted.place)
         self.number_again(job)
         job.was_started = True
         self.jobs[wanted.place, parts.key()] = job
@@ -311,5 +287,5 @@ class Scheduler:
                 job.is_done = True
                 self.ended = time.monotonic(), time.process_time()
                 self._running.remove(job)
-                if job.built is not None and self._schedule is not None:
+                if job.built is not None:
                     self._schedule.made(job.wanted.place, job.built)

@@ -12,7 +12,7 @@ from shortloop.base.errors import InputError
 from shortloop.exax.patches import preload
 from shortloop.plan.estimate import Name
 from shortloop.plan.pipeline import REUSE, Built, Run
-from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.planner import Planner
 from shortloop.run.progress import Progress
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import content_of, locate
@@ -95,8 +95,7 @@ def test_a_pipeline_may_catch_that_a_job_refused_its_input(runs: Runs) -> None:
     runs.exax.problems = {"first B": "no such numbers"}
     assert len(runs.run(tolerant).jobs) == 3
     with Store() as store:
-        plan = Planner(Lookup(store, runs.name))
-        plan.follow(tolerant)
+        plan = Planner.of(tolerant, store, runs.name)
     assert plan.waits_for is plan.jobs[-1]
     assert [(job.partition, job.rejected) for job in plan.jobs] == [("A", False), ("B", True)]
     assert not any(job.fresh for job in runs.run(tolerant).jobs)

@@ -109,9 +109,7 @@ class Runs:
         with Store() as store:
 
             def planned() -> Planner:
-                plan = Planner(Lookup(store, "toy"))
-                plan.follow(pipeline)
-                return plan
+                return Planner.of(pipeline, store, "toy")
 
             schedule = Schedule(planned(), planned, Part(), {"long": 50.0})
             with Executor(

@@ -1,18 +1,24 @@
-"""Explain in full why a job was built, following upstream jobs."""
+"""Explain in full why a job was built, following upstream jobs, and how arrays of two jobs differ."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
 from shortloop.plan.explain.reasons import changed_names, stored_code
+from shortloop.stages.results import Result
 from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of, sources_of
 from shortloop.store.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RECENT = 100  # older jobs that are looked at for the most similar one
 
@@ -156,3 +162,48 @@ def _listed(contents: object) -> list[str]:
 
 def _number(job: str) -> int:
     return int(job.rpartition("-")[2])
+
+
+class ArrayDifference(NamedTuple):
+    """How an array differs between two jobs."""
+
+    name: str
+    first: str  # shape and type in each job; empty where it is not there
+    second: str
+    differ: int | None  # how many values are not the same; None if shapes differ
+    largest: float | None  # largest difference between two numbers; None if there is none to tell
+
+
+def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
+    for name in dict.fromkeys([*first.arrays, *second.arrays]):
+        before, after = _described(first, name), _described(second, name)
+        found: tuple[int | None, float | None] = (None, None)
+        if before and after:
+            one, other = first.arrays[name], second.arrays[name]
+            if one.shape == other.shape:
+                found = _difference(one, other)
+        yield ArrayDifference(name, before, after, *found)
+
+
+def _described(result: Result, name: str) -> str:
+    array = result.record["arrays"].get(name)
+    return "" if array is None else f"{' × '.join(map(str, array['shape'])) or '1'} {array['dtype']}"
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
+    """Compare by parts, because arrays may exceed memory."""
+    import numpy as np
+
+    numeric = all(each.dtype.kind in "biuf" for each in (one, other))
+    differ, largest = 0, 0.0
+    for old, new in zip(np.atleast_1d(one), np.atleast_1d(other)):
+        if not numeric:
+            differ += int(np.sum(np.asarray(old != new)))
+            continue
+        old, new = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
+        same = (old == new) | (np.isnan(old) & np.isnan(new))
+        differ += int(np.sum(~same))
+        away = np.abs(new - old)[~same]
+        if np.isfinite(away).any():
+            largest = max(largest, float(np.nanmax(away)))
+    return differ, largest if numeric and differ else None

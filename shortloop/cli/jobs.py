@@ -69,7 +69,7 @@ class Filter:
         ]
 
 
-def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool) -> None:
+def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False) -> None:
     if order not in ORDERS:
         raise InputError("unknown sort order", field="--sort", found=order, expected=", ".join(ORDERS))
     with Store() as store:

@@ -31,12 +31,16 @@ def logs(
     follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
 ) -> None:
     """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
+    from shortloop.store.setup import setup_of
+
     folders = _jobs(job, partition)
     running = {folder: follow and _is_running(folder) for folder in folders}
     missing: list[str] = []
     for folder in folders:
         if len(folders) > 1:
-            print(f"{folder.name}: {_name(folder)}")
+            setup = setup_of(folder)
+            of = setup.get("options", {}).get("partition") or ""
+            print(one_line(f"{folder.name}: {setup.get('method', '')} {of}".rstrip()))
         if running[folder] and unit is None:
             _follow(folder)
         elif not _print_job(folder, unit):
@@ -131,14 +135,6 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
         raise InputError(f"{what} has no job for this partition", found=partition, expected=named)
     expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
     raise InputError("unknown stage", found=what, expected=expected)
-
-
-def _name(folder: Path) -> str:
-    from shortloop.store.setup import setup_of
-
-    setup = setup_of(folder)
-    partition = setup.get("options", {}).get("partition") or ""
-    return one_line(f"{setup.get('method', '')} {partition}".strip())
 
 
 def _refuse_unit(folders: list[Path], unit: str) -> None:

@@ -101,8 +101,10 @@ class Estimate:
         total, all_known = sum(each or 0.0 for each in running), None not in running
         for job in self._left:
             if job.plan != REUSE:
-                seconds = self._expected(job)
-                total += (seconds or 0.0) * self._chance(job)
+                seconds, seen = self._expected(job), self._seen[job.stage]
+                # A job that is perhaps built: one in two, if nothing else is known.
+                chance = (seen.perhaps_built + 1) / (seen.perhaps + 2) if job.plan == PERHAPS else 1.0
+                total += (seconds or 0.0) * chance
                 all_known &= seconds is not None
         now = self._clock()
         so_far = self._took + sum(now - each.began for each in self._running.values())
@@ -115,12 +117,10 @@ class Estimate:
         return None if not shares or None in shares else sum(each or 0.0 for each in shares)
 
     def _share(self, running: _Running) -> float | None:
-        left = self._left_of(running)
-        if left is None:
-            return None
-        elapsed = self._clock() - running.began
-        most = 0.95 if self._fraction_of(running) is None else 0.99
-        return min(elapsed / (elapsed + left), most) if elapsed else 0.0
+        left, elapsed = self._left_of(running), self._clock() - running.began
+        if left is None or not elapsed:
+            return None if left is None else 0.0
+        return min(elapsed / (elapsed + left), 0.95 if self._fraction_of(running) is None else 0.99)
 
     def _pass(self) -> None:
         now = self._clock()
@@ -136,13 +136,6 @@ class Estimate:
         if known is None:
             return seen.seconds / seen.built if seen.built else None
         return known * seen.foretold_took / seen.foretold if seen.foretold else known
-
-    def _chance(self, job: Built) -> float:
-        """Of being built; one in two if nothing else is known."""
-        if job.plan != PERHAPS:
-            return 1.0
-        seen = self._seen[job.stage]
-        return (seen.perhaps_built + 1) / (seen.perhaps + 2)
 
     def _fraction_of(self, running: _Running) -> float | None:
         folder = running.folder()

@@ -97,7 +97,9 @@ class Request:
 def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: dict[Place, int]) -> Request:
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place."""
     signature, arguments, datasets = signature_of(stage), call.arguments, call.datasets
-    given = {name: each for name, each in arguments.items() if _is_option(name, signature)}
+    # A dataset may have the name of an option. Unknown arguments count as options, and are refused below.
+    inputs = signature.jobs.names | (signature.datasets.names - signature.options.keys())
+    given = {name: each for name, each in arguments.items() if name not in inputs}
     jobs = _made_from(stage, signature.jobs, arguments, lambda of: of if isinstance(of, Built) else None)
     named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
     rows = _made_from(stage, signature.datasets, {**named, **datasets}, _dataset)
@@ -130,12 +132,6 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     how = signature.grows, signature.units, imported, sent, " ".join(words)
     given_files = passed.jobs, passed.paths, names_of(given)
     return Request(call, stage, partition, options, jobs, place, *how, rows, *given_files)
-
-
-def _is_option(name: str, signature: Signature) -> bool:
-    """True if an argument is an option; unknown ones count as options, and are refused later."""
-    is_input = name in signature.jobs.names or name in signature.datasets.names
-    return not is_input or (name in signature.options and name not in signature.jobs.names)
 
 
 def _options(stage: str, signature: Signature, given: Mapping[str, object]) -> Given:

@@ -46,7 +46,8 @@ class SettingsFile:
         noted = index.settings_file(self.name)
         if noted is None or noted == self._noted(self.file):
             return None
-        before = self._path(noted)
+        below = Path(os.path.realpath(project_directory()), noted)
+        before = self.embedded if noted == EMBEDDED else below
         if before.exists() and before.samefile(self.file):
             return None
         other, this = self._words(before), self._words(self.file)
@@ -78,9 +79,6 @@ class SettingsFile:
     def _noted(self, file: Path) -> str:
         """Path as recorded: relative inside the project, so that both can be moved."""
         return EMBEDDED if os.path.realpath(file) == os.path.realpath(self.embedded) else _below_project(file)
-
-    def _path(self, noted: str) -> Path:
-        return self.embedded if noted == EMBEDDED else Path(os.path.realpath(project_directory()), noted)
 
     def _words(self, file: Path) -> str:
         return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)

@@ -20,7 +20,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import cache
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple, cast
 
@@ -79,7 +78,10 @@ def _signature_now(method: str) -> Signature:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        found, frames = f"{type(error).__name__}: {error}", _traceback(error, file)
+        frame = error.__traceback__
+        while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
+            frame = frame.tb_next
+        found, frames = f"{type(error).__name__}: {error}", user_traceback(error.with_traceback(frame))
         if frames.count("\n  File ") > 1:  # it came from a helper, a library, or has a cause
             found = frames.replace("\n", "\n    ")
         is_missing = isinstance(error, ModuleNotFoundError)
@@ -151,14 +153,6 @@ def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
     lists = frozenset(each[0] for each in said if isinstance(each, list))
     names = lists | {each for each in said if isinstance(each, str) and each != but}
     return Inputs(names, lists, names)
-
-
-def _traceback(error: BaseException, file: Path) -> str:
-    """Traceback from the method's line on."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
-        frame = frame.tb_next
-    return user_traceback(error.with_traceback(frame or error.__traceback__))
 
 
 PLANNED = "planned-0"  # in place of the id of a job that is not built yet

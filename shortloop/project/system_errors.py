@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from shortloop.base.errors import InputError, JobFailed
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of writing to a full disk
-READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""Codes of errors that writing gives where it is not allowed."""
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)  # of writing where it is not allowed
+OWNER = "have its owner allow it, or do it as its owner"
 MEMORY = (
     "there is not enough memory",
     "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",
@@ -34,8 +34,7 @@ THREADS = (
 )
 NO_ROOM = ("the disk is full", "make room, e.g. with `shortloop gc --delete`")
 OTHERS = {
-    errno.EACCES: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
-    errno.EPERM: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), ("that is not allowed here", OWNER)),
     errno.EROFS: ("this disk can only be read", "work on a copy, or have it mounted for writing"),
     errno.EAGAIN: THREADS,
     **dict.fromkeys(FULL, NO_ROOM),
@@ -49,14 +48,14 @@ OTHERS = {
 INDEX = "the index of jobs"
 FILES_OF_INDEX = 4  # with the folder that they are in
 INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is made again"
+HELD = (f"{INDEX} is held by another program", "try again when that has ended")
+CLOSED = (f"{INDEX} cannot be opened", INDEX_HINT)
 OF_INDEX = {
-    sqlite3.SQLITE_BUSY: (f"{INDEX} is held by another program", "try again when that has ended"),
-    sqlite3.SQLITE_LOCKED: (f"{INDEX} is held by another program", "try again when that has ended"),
-    sqlite3.SQLITE_CANTOPEN: (f"{INDEX} cannot be opened", INDEX_HINT),
-    sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", "have its owner allow it, or do it as its owner"),
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), HELD),
+    **dict.fromkeys((sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), CLOSED),
+    sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", OWNER),
     sqlite3.SQLITE_FULL: NO_ROOM,
     sqlite3.SQLITE_IOERR: (f"{INDEX} cannot be read or written", INDEX_HINT),
-    sqlite3.SQLITE_PERM: (f"{INDEX} cannot be opened", INDEX_HINT),
     sqlite3.SQLITE_NOLFS: (f"{INDEX} is too large for this disk", INDEX_HINT),
 }
 
@@ -117,7 +116,7 @@ def if_writable() -> Iterator[None]:
 
 def unreadable(error: OSError, what: str) -> InputError:
     """Translate an error of reading a file."""
-    hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
+    hint = OWNER if error.errno in READ_ONLY else None
     if error.errno == errno.EISDIR:
         hint = "name one file; a table in several files must be joined into one first"
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from shortloop.plan.part import Part
-from shortloop.plan.pipeline import REUSE, Built, BuiltDataset
+from shortloop.plan.pipeline import REUSE, Built, BuiltDataset, flat
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request, request
 from shortloop.store.index import Place
@@ -73,7 +73,9 @@ class Schedule:
         due = [each for each in self._waiting if not self._missing[each] and each not in self._unread]
         for number in sorted(due, key=lambda each: (-self._urgency[each], each)):
             wanted = requests[number]
-            if not self._may_take_over(number) and not self._names_planned_files(wanted):
+            # An option may be a path in the folder of a job that was missing when it was planned.
+            names_planned = any(not each.content for each in flat(wanted.files))
+            if not names_planned and not self._may_take_over(number):
                 yield number, wanted
 
     def real(self, number: int) -> tuple[Request, bool]:
@@ -133,11 +135,6 @@ class Schedule:
             and before.place not in self._made
             for before in (self._plan.requests[each] for each in self._open if each < number)
         )
-
-    def _names_planned_files(self, wanted: Request) -> bool:
-        """True if an option is a path in the folder of a job that was missing when it was planned."""
-        above = (each for of in wanted.files.values() for each in (of if isinstance(of, Sequence) else [of]))
-        return any(isinstance(each, Built) and not each.content for each in above)
 
     def _look_further(self) -> None:
         """Plan again, unless the pipeline asks for results so often that this takes too long."""

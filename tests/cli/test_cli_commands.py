@@ -102,13 +102,6 @@ def test_each_command_explains_itself(tmp_path: Path, command: str, words: tuple
     assert "Parameters" not in done.stdout
 
 
-def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
-    done = forked(tmp_path, "nonsense")
-    assert done.returncode == 2
-    assert "nonsense" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_show_prints_names_as_they_are(project: Path) -> None:
     make_job(project, "main-0")
     make_job(project, "other-4", stage="train", jobs={"epochs": "main-0", "more": ["main-9", "other-5"]})

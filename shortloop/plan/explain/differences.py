@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import short, short_list
 from shortloop.keys.hashing import canonical
 from shortloop.keys.installed import number_of
-from shortloop.keys.key import Parts
+from shortloop.keys.key import Parts, with_order
 from shortloop.keys.own_code import ROOT
 from shortloop.store.inputs import name_of
 from shortloop.store.integrity import CONTENT
@@ -62,7 +61,13 @@ def differences(old: Parts, new: Parts) -> list[Difference]:
     if not new.libraries:  # what it will load is not known: what the other one has loaded, as it is now
         new = new.installed(old.libraries)
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
-    options = options or [*_orders(old.options, new.options)]
+    if not options:  # they may differ in the order of what is inside
+        one, other = with_order(old.options), with_order(new.options)
+        options = [
+            Difference("option", f"{name}, its order", one[name], other[name])
+            for name in sorted(one.keys() & other.keys())
+            if one[name] != other[name]
+        ]
 
     def is_emptied(each: Difference) -> bool:  # differences inside a dict already say so
         return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in options)
@@ -125,7 +130,8 @@ def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> I
 def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for each in _compare("option", old, new):
         ones, others = _leaves(each.old), _leaves(each.new)
-        if not _hold_files([*ones, *others]):
+        texts = [leaf for leaf in (*ones, *others) if isinstance(leaf, str)]
+        if len(texts) < len(ones) + len(others) or not any(map(CONTENT.fullmatch, texts)):  # no files
             yield each
         elif len(ones) == len(others):
             for one, other in zip(ones, others):
@@ -138,19 +144,6 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
             found = [*(Difference("file", each.name, one, None) for one in gone)]
             found += [Difference("file", each.name, None, other) for other in more]
             yield from found or [each]
-
-
-def _orders(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
-    """Options whose dicts differ only in order."""
-    for name in sorted(old.keys() & new.keys()):
-        if json.dumps(old[name]) != json.dumps(new[name]):
-            yield Difference("option", f"{name}, its order", json.dumps(old[name]), json.dumps(new[name]))
-
-
-def _hold_files(leaves: list[Plain]) -> bool:
-    """True if an option contained or contains file contents, perhaps with names."""
-    texts = [each for each in leaves if isinstance(each, str)]
-    return len(texts) == len(leaves) and any(map(CONTENT.fullmatch, texts))
 
 
 def _is_content(value: Plain) -> TypeGuard[str]:

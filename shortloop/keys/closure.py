@@ -81,7 +81,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     added = [each for name in filter(None, more) for each in (name, *_behind_library(name, project))]
     waiting = [*_names_of(file, name), *((each, False) for each in added)]
     for package in above:  # is loaded, and not asked for what it would import then
-        found, _ = _found(package, project)
+        found, _ = _step(package, project)
         if found is None:
             libraries.add(package.partition(".")[0])
         for module, place in (found or {}).items():
@@ -92,7 +92,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
         if (imported, is_for_types) in done or (imported, False) in done:
             continue
         done.add((imported, is_for_types))
-        found, behind = _steps.get((str(project), imported)) or _step(imported, project)
+        found, behind = _step(imported, project)
         waiting += [(each, is_for_types) for each in behind]
         if found is None:
             if not is_for_types:  # what says only of what type something is computes nothing
@@ -122,26 +122,21 @@ def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
 
 
 def _step(name: str, project: Path) -> Step:
-    """Modules along a name, and names behind it; cached if states of folders show a change."""
-    behind, top = _behind(name), name.partition(".")[0]
+    """Modules along a name, None for a library, and names behind it, as of `import *`."""
+    known = _steps.get((str(project), name))
+    if known is not None:
+        return known
+    top, behind = name.partition(".")[0], _behind(name)
     found: Modules | None = {}
     if not f"{name}.".startswith(_SETTING_UP):
-        found, star = _found(name, project)
-        behind = [*behind, *star]
-    is_ours = _is_no_package(top) or _files_of(project, name)
-    if is_ours and not name.endswith(".*"):
+        found = _files_of(ROOT if top == PACKAGE else project, name)
+        behind = [*behind, *_starred(name, found)]
+        if not found and not _is_no_package(top):
+            found = _package(top)
+    # Kept if states of folders show a change.
+    if (_is_no_package(top) or _files_of(project, name)) and not name.endswith(".*"):
         _steps[str(project), name] = found, behind
     return found, behind
-
-
-def _found(name: str, project: Path) -> tuple[Modules | None, list[str]]:
-    """Modules along a name, None for a library, and what `import *` adds."""
-    top = name.partition(".")[0]
-    root = ROOT if top == PACKAGE else project
-    found = _files_of(root, name)
-    if found:
-        return found, _starred(name, found)
-    return ({} if _is_no_package(top) else _package(top)), []
 
 
 def _is_no_package(top: str) -> bool:

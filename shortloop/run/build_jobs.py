@@ -27,11 +27,10 @@ from shortloop.plan.request import Request, files_of, named_files, options_of, p
 from shortloop.plan.selection import FAIL_FAST
 from shortloop.project.project import project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
-from shortloop.run.lock import Turn
 from shortloop.run.progress import Progress
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.runs import Recorder
-from shortloop.run.scheduler import Job, Machine, Scheduler
+from shortloop.run.scheduler import Job, Machine, Scheduler, Turn
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs

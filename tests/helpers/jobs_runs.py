@@ -7,11 +7,10 @@ from pathlib import Path
 
 from jobs_exax import Exax
 
-from shortloop.plan.estimate import Name
 from shortloop.plan.pipeline import Built, Pipeline
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.run.build_jobs import Executor
-from shortloop.run.progress import Progress
+from shortloop.run.progress import Name, Progress
 from shortloop.store.store import Store
 
 

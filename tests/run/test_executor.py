@@ -10,10 +10,9 @@ from jobs_runs import Runs
 
 from shortloop.base.errors import InputError
 from shortloop.exax.patches import preload
-from shortloop.plan.estimate import Name
 from shortloop.plan.pipeline import REUSE, Built, Run
 from shortloop.plan.planner import Planner
-from shortloop.run.progress import Progress
+from shortloop.run.progress import Name, Progress
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import content_of, locate
 from shortloop.store.store import Store

@@ -21,9 +21,8 @@ from shortloop.plan.pipeline import Built, Pipeline, Run
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import request
 from shortloop.run.build_jobs import Executor
-from shortloop.run.lock import Turn
 from shortloop.run.ready_jobs import Schedule
-from shortloop.run.scheduler import Job, JobNeeds, Machine
+from shortloop.run.scheduler import Job, JobNeeds, Machine, Turn
 from shortloop.stages.needs import Needs
 from shortloop.store.store import Store
 from shortloop.units.queue import PROGRESS

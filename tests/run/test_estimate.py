@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.plan.estimate import Estimate, Name
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.run.progress import Estimate, Name
 
 HISTORY = {"features": 4.0, "train": 100.0, "group": 30.0}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line
+from shortloop.base.text import one_line, short_list
 
 if TYPE_CHECKING:
     from shortloop.units.unit_output import PrintedUnit
@@ -128,13 +128,13 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
                 found[of] = folder
         elif "." not in stage:  # not a build script
             stages.add(stage)
-    if found:
-        return [*found.values()]
-    if partitions:
+    if partitions and not found:
         named = ", ".join(sorted(partitions - {""})) or "no --partition: the stage has no partitions"
         raise InputError(f"{what} has no job for this partition", found=partition, expected=named)
-    expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
-    raise InputError("unknown stage", found=what, expected=expected)
+    if not found:
+        expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
+        raise InputError("unknown stage", found=what, expected=expected)
+    return [*found.values()]
 
 
 def _refuse_unit(folders: list[Path], unit: str) -> None:
@@ -142,10 +142,7 @@ def _refuse_unit(folders: list[Path], unit: str) -> None:
     from shortloop.units.unit_output import printed_units
 
     files = [file for folder in folders for file in parts_of_output(folder)]
-    names = list(dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file)))
-    more = f" and {len(names) - NAMED:,} others" if len(names) > NAMED else ""
-    listed = (
-        f"{', '.join(names[:NAMED])}{more}" if names else "no --unit: no unit of the job printed anything"
-    )
+    names = [*dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file))]
+    listed = short_list(names, NAMED) or "no --unit: no unit of the job printed anything"
     hint = f"print everything with `shortloop logs {folders[0].name}`"
     raise InputError("no output from this unit", found=unit, expected=listed, hint=hint)

@@ -119,15 +119,14 @@ def make(
     urd: Urd,
     store: Store,
     order: Order,
-    meter: Meter | None = None,
-    number: Callable[[], int | None] | None = None,
-    reload: Callable[[], None] | None = None,
+    meter: Meter,
+    number: Callable[[], int | None],
+    reload: Callable[[], None],
 ) -> tuple[StoredJob, bool] | str:
     """Build a job, or take over one that was finished but not recorded because a run was cut off.
 
     Return the job and whether it is new, or what changed meanwhile, so that it must be built again.
     """
-    meter, reload = meter or Meter(), reload or client.reload_methods
 
     def build(force: bool) -> tuple[Path, bool]:
         began = time.time()

@@ -54,7 +54,7 @@ _libraries: dict[str, tuple[str, ...]] = {}
 _steps: dict[tuple[str, str], Step] = {}
 # What a module imports is kept with what was read of it.
 _imports: dict[str, tuple[Source, list[tuple[str, bool]]]] = {}
-_forgotten = 0
+_generation = 0
 
 
 def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
@@ -210,16 +210,16 @@ def refresh_closures() -> int:
     While that number is the same, so are all closures of unchanged modules.
     """
     once_per_moment(refresh_closures, _refresh)
-    return _forgotten
+    return _generation
 
 
 def _refresh() -> None:
-    global _forgotten
+    global _generation
     for folder in _perhaps_changed():
         before = _folders[folder]
         _folders[folder] = _listed(folder, before.asked)
         if _folders[folder].found() != before.found():
-            _forgotten += 1
+            _generation += 1
             for kept in (_folders, _modules, _libraries, _steps):
                 kept.clear()
             break

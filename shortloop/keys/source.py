@@ -51,7 +51,7 @@ class Source(NamedTuple):
 
 # Parsing a hundred files costs a second, so sources are cached, also on disk.
 _memory: dict[str, list[Any]] = {}  # path -> state, source; only of files in whose state any change shows
-_said: dict[str, str] = {}  # hash of a file's bytes -> hash of its normalised text
+_text_hashes: dict[str, str] = {}  # hash of a file's bytes -> hash of its normalised text
 _changed = False
 
 
@@ -73,7 +73,7 @@ def _read_now(file: Path, path: str, module: str) -> Source:
         known = [state, source]
         if settled:
             _memory[path] = known
-        _said[blake3(data).hexdigest()] = source.hash
+        _text_hashes[blake3(data).hexdigest()] = source.hash
         _changed = True
     if not isinstance(known[1], Source):
         known[1] = Source(*known[1])
@@ -85,7 +85,7 @@ def normalised_hash(content: str) -> str | None:
     """Hash of normalised text, by the hash of a file's bytes."""
     if not _memory:
         _load_kept()
-    return _said.get(content)
+    return _text_hashes.get(content)
 
 
 def hash_of(text: str) -> str:
@@ -103,7 +103,7 @@ def keep_sources() -> None:
     """Store what was parsed for the next process."""
     global _changed
     if _changed:
-        said = _load()[1] | _said  # with what other processes have read meanwhile
+        said = _load()[1] | _text_hashes  # with what other processes have read meanwhile
         kept = {"parser": _parser(), "files": _memory, "said": dict([*said.items()][-KEPT:])}
         keep(cache_directory("code") / "parsed.json", json.dumps(kept))
         _changed = False
@@ -112,7 +112,7 @@ def keep_sources() -> None:
 def _load_kept() -> None:
     files, said = _load()
     _memory.update(files)
-    _said.update(said)
+    _text_hashes.update(said)
 
 
 def _load() -> tuple[dict[str, list[Any]], dict[str, str]]:

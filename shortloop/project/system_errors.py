@@ -20,7 +20,7 @@ MEMORY = (
     "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",
 )
 # They lead to other errors on the way, so they count wherever they are in a chain.
-LACKS = {
+SHORTAGES = {
     errno.EMFILE: (
         "too many files are open for one program",
         "allow more, and start the server again: `ulimit -n 1024`",
@@ -69,16 +69,16 @@ def system_error(error: BaseException) -> InputError | None:
             return InputError("the current folder was deleted", hint="change to a folder that exists")
     cause: BaseException | None = error
     while cause is not None:
-        said = _lack(cause)
+        said = _shortage(cause)
         if said is not None:
-            return _told(cause, *said)
+            return _translated(cause, *said)
         cause = cause.__cause__ or cause.__context__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
     if number in OTHERS:
-        return _told(error, *OTHERS[number])
+        return _translated(error, *OTHERS[number])
     if isinstance(error, sqlite3.Error):
         said = OF_INDEX.get(_code(error))
-        return None if said is None else _told(error, *said)
+        return None if said is None else _translated(error, *said)
     return None
 
 
@@ -90,7 +90,7 @@ def system_error_in(traceback: str) -> InputError | None:
         return JobFailed(told[1].rstrip())
     for line in reversed(traceback.splitlines()):
         error = line.partition('  File "')[0]  # of another thread, printed at the same time
-        said = _lack_in(error)
+        said = _shortage_in(error)
         if said is not None:
             return InputError(said[0], found=error, hint=said[1])
     return None
@@ -100,7 +100,7 @@ def need_files(least: int) -> None:
     """Check the limit of open files; a failure inside a library is hard to read."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < least:
-        problem, hint = LACKS[errno.EMFILE]
+        problem, hint = SHORTAGES[errno.EMFILE]
         raise InputError(problem, found=f"{allowed} allowed", expected=f"at least {least}", hint=hint)
 
 
@@ -122,14 +122,14 @@ def unreadable(error: OSError, what: str) -> InputError:
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
 
 
-def _lack(error: BaseException) -> tuple[str, str] | None:
+def _shortage(error: BaseException) -> tuple[str, str] | None:
     if isinstance(error, MemoryError):
         return MEMORY
     if isinstance(error, OSError):
-        return LACKS.get(error.errno or 0)
+        return SHORTAGES.get(error.errno or 0)
     if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN:
         return _no_more_files()
-    return _lack_in(f"{type(error).__name__}: {error}")
+    return _shortage_in(f"{type(error).__name__}: {error}")
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -143,17 +143,17 @@ def _no_more_files() -> tuple[str, str] | None:
         while len(opened) < FILES_OF_INDEX:
             opened.append(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
-        return LACKS.get(error.errno or 0)
+        return SHORTAGES.get(error.errno or 0)
     finally:
         for each in opened:
             os.close(each)
     return None
 
 
-def _lack_in(line: str) -> tuple[str, str] | None:
+def _shortage_in(line: str) -> tuple[str, str] | None:
     number = re.match(r"\w+: \[Errno (\d+)\] ", line)
     if number is not None:
-        return NO_ROOM if int(number[1]) in FULL else LACKS.get(int(number[1]))
+        return NO_ROOM if int(number[1]) in FULL else SHORTAGES.get(int(number[1]))
     if re.match(r"RuntimeError: can't start new thread", line):
         return THREADS
     # The second is said when a library is loaded that is written in another language.
@@ -161,7 +161,7 @@ def _lack_in(line: str) -> tuple[str, str] | None:
     return MEMORY if re.match(lacks, line) else None
 
 
-def _told(error: BaseException, problem: str, hint: str) -> InputError:
+def _translated(error: BaseException, problem: str, hint: str) -> InputError:
     file = getattr(error, "filename", None)
     lines = str(error).strip().splitlines()  # the last one of many says what happened
     found = getattr(error, "strerror", None) or (lines[-1] if lines else None)

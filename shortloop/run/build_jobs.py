@@ -94,7 +94,7 @@ class Executor(Run):
         self.scheduler.abort()
         if self.scheduler.began is not None and self._exax:
             self._exax.close()
-        ahead = (job.built for job in self.scheduler.jobs.values() if not job.seen)
+        ahead = (job.built for job in self.scheduler.jobs.values() if not job.is_requested)
         self.done += [built for built in ahead if built is not None]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
@@ -192,14 +192,15 @@ class Executor(Run):
         assert job.built is not None
         self._seen = {}
         self._ended(job.built)
-        for line in [f"note: {note}" for note in job.built.notes() if job.built.fresh] + job.said:
+        notes = [f"note: {note}" for note in job.built.notes() if job.built.fresh]
+        for line in filter(None, [*notes, job.outcome]):
             print(one_line(line), flush=True)
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
         """Build a job, again if it fails; of a stage with units, these are tried again instead."""
         from accelerator.error import JobError
 
-        declared, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
+        declared, what = Needs() if job.needs.has_units else job.needs.declared, job.wanted.caption
         for attempt in range(declared.retries + 1):
             order, is_failed = replace(order, attempts=attempt + 1), True
             try:
@@ -241,7 +242,7 @@ class Executor(Run):
         if order.options.keys() & {EARLIER, RETRIED}:
             job.built = job.built.with_units()
         if found is not None:
-            job.said = [self._outcome(found.job, made.job, order.key)]
+            job.outcome = self._outcome(found.job, made.job, order.key)
 
     def _ended(self, built: Built) -> None:
         self._progress.ended(built)

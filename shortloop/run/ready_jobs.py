@@ -30,14 +30,14 @@ class Schedule:
         self, plan: Planner, plan_again: Callable[[], Planner], part: Part, history: Mapping[str, float]
     ) -> None:
         self._plan_again, self._part, self._history = plan_again, part, history
-        self._made: dict[Place, Built] = {}
-        self._taken: set[Place] = set()  # started, or found
+        self._finished: dict[Place, Built] = {}
+        self._started: set[Place] = set()  # started, or found
         self._waiting: list[int] = []
         self._urgency: list[float] = []
         self._numbers: dict[Place, int] = {}
         self._is_stale = False
         self._began, self._planning = time.monotonic(), 0.0
-        self._take(plan)
+        self._adopt(plan)
 
     @property
     def count(self) -> int:
@@ -46,13 +46,13 @@ class Schedule:
     def number(self, place: Place) -> int:
         return self._numbers.setdefault(place, len(self._numbers))
 
-    def taken(self, place: Place) -> None:
-        self._taken.add(place)
+    def note_started(self, place: Place) -> None:
+        self._started.add(place)
 
-    def made(self, place: Place, built: Built) -> None:
+    def note_finished(self, place: Place, built: Built) -> None:
         """Note a finished job, and free the jobs that wait for it."""
-        self._taken.add(place)
-        self._made[place] = built
+        self._started.add(place)
+        self._finished[place] = built
         number = self._indices.get(place)
         planned = None if number is None else self._plan.jobs[number]
         if self._waits_for == place or (planned and planned.incomplete and planned.content != built.content):
@@ -69,7 +69,7 @@ class Schedule:
         if self._is_stale:
             self._look_further()
         requests = self._plan.requests
-        self._waiting = [each for each in self._waiting if requests[each].place not in self._taken]
+        self._waiting = [each for each in self._waiting if requests[each].place not in self._started]
         due = [each for each in self._waiting if not self._missing[each] and each not in self._unread]
         for number in sorted(due, key=lambda each: (-self._urgency[each], each)):
             wanted = requests[number]
@@ -78,7 +78,7 @@ class Schedule:
             if not names_planned and not self._may_take_over(number):
                 yield number, wanted
 
-    def real(self, number: int) -> tuple[Request, bool]:
+    def resolve(self, number: int) -> tuple[Request, bool]:
         """Return a job with finished jobs in place of planned ones, and if it is forced."""
         wanted = self._plan.requests[number]
         arguments, datasets = self._replaced(wanted.call.arguments), self._replaced(wanted.call.datasets)
@@ -88,9 +88,9 @@ class Schedule:
 
     def left(self) -> list[Request]:
         requests = self._plan.requests
-        return [requests[each] for each in self._waiting if requests[each].place not in self._taken]
+        return [requests[each] for each in self._waiting if requests[each].place not in self._started]
 
-    def _take(self, plan: Planner) -> None:
+    def _adopt(self, plan: Planner) -> None:
         self._plan = plan
         requests = plan.requests
         numbers = {id(job): number for number, job in enumerate(plan.jobs)}
@@ -120,7 +120,7 @@ class Schedule:
 
     def _is_there(self, number: int) -> bool:
         job, place = self._plan.jobs[number], self._plan.requests[number].place
-        made = self._made.get(place)
+        made = self._finished.get(place)
         if made is not None:
             return not made.rejected
         return not _is_open(job) and not job.rejected and number not in self._part.forced
@@ -132,7 +132,7 @@ class Schedule:
             return False
         return any(
             (before.stage, before.partition) == (wanted.stage, wanted.partition)
-            and before.place not in self._made
+            and before.place not in self._finished
             for before in (self._plan.requests[each] for each in self._open if each < number)
         )
 
@@ -145,7 +145,7 @@ class Schedule:
         with contextlib.suppress(Exception):  # the run itself will meet it
             with contextlib.redirect_stdout(io.StringIO()):  # printed already
                 again = self._plan_again()
-            self._take(again)
+            self._adopt(again)
         self._planning += time.monotonic() - began
 
     def _replaced(self, value: Any) -> Any:
@@ -153,7 +153,7 @@ class Schedule:
             return replace(value, made=self._replaced(value.made))
         if isinstance(value, Built):
             place = self._places.get(id(value))
-            return value if place is None else self._made.get(place, value)
+            return value if place is None else self._finished.get(place, value)
         if isinstance(value, Mapping):
             return {name: self._replaced(each) for name, each in value.items()}
         if type(value) in (list, tuple):

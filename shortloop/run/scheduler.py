@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -126,13 +126,13 @@ class Turn:
 class JobNeeds(NamedTuple):
     """What a stage says of how its jobs are computed, and whether processes share their work."""
 
-    said: Needs
+    declared: Needs
     has_units: bool
 
     @property
     def is_least(self) -> bool:
         """True if no job needs less."""
-        return self.said.cores == 1 and not self.said.memory
+        return self.declared.cores == 1 and not self.declared.memory
 
 
 @dataclass
@@ -146,9 +146,9 @@ class Job:
     built: Built | None = None
     error: BaseException | None = None
     is_done: bool = False
-    seen: bool = False  # True if the pipeline has asked for it
+    is_requested: bool = False  # True if the pipeline has asked for it
     was_started: bool = False
-    said: list[str] = field(default_factory=list)  # how it came out, if it was there and is built anew
+    outcome: str = ""  # comparison with the job that it replaces
 
 
 class Machine:
@@ -175,21 +175,21 @@ class Machine:
         """True if a job can start beside those that are running."""
         if not running:
             return True
-        memory = needs.said.memory + sum(each.needs.said.memory for each in running)
-        if len(running) >= MOST or (needs.said.memory > 0 and memory > self._memory):
+        memory = needs.declared.memory + sum(each.needs.declared.memory for each in running)
+        if len(running) >= MOST or (needs.declared.memory > 0 and memory > self._memory):
             return False
         used = [*map(self._busy, running)]
         busy, processes = sum(each[0] for each in used), sum(each[1] for each in used)
         limit = OVERLAP * (self.cores if self._is_here else self.cores + self._workers)
-        return busy + needs.said.cores <= self.cores and processes + self._width(needs) <= limit
+        return busy + needs.declared.cores <= self.cores and processes + self._width(needs) <= limit
 
     def _width(self, needs: JobNeeds) -> int:
-        return self._workers if needs.has_units else needs.said.cores
+        return self._workers if needs.has_units else needs.declared.cores
 
     def _busy(self, job: Job) -> tuple[int, int]:
         """Cores that a job keeps busy now, and processes that it has or may soon have."""
         if not job.needs.has_units:
-            return job.needs.said.cores, job.needs.said.cores
+            return job.needs.declared.cores, job.needs.declared.cores
         said = None if job.folder is None else progress_of(job.folder)
         if said is None:  # it opens its stage, or is about to end
             return 1, self._width(job.needs)
@@ -234,7 +234,7 @@ class Scheduler:
         """A job that the pipeline asks for, built if it is not there; meanwhile others are built as well."""
         job = self.jobs.get((wanted.place, parts.key())) if self.jobs else None
         if job is None:
-            self._schedule.taken(wanted.place)
+            self._schedule.note_started(wanted.place)
             found = None if forced else self._find(wanted, parts)
             if found is not None:
                 return self._there(wanted, parts, found)
@@ -243,7 +243,7 @@ class Scheduler:
                     raise failed.error
             self._wait_for_room(self._machine.needs(wanted.stage))
             job = self._start(wanted, parts, forced)
-        job.seen = True
+        job.is_requested = True
         self._wait(lambda: job.is_done)
         if job.error is not None:
             raise job.error
@@ -291,9 +291,9 @@ class Scheduler:
         return self._schedule.left()
 
     def _there(self, wanted: Request, parts: Parts, found: Built) -> Job:
-        self._schedule.made(wanted.place, found)
+        self._schedule.note_finished(wanted.place, found)
         needs = JobNeeds(Needs(), False)
-        return Job(wanted, parts, False, needs, built=found, is_done=True, seen=True)
+        return Job(wanted, parts, False, needs, built=found, is_done=True, is_requested=True)
 
     def _wait_for_room(self, needs: JobNeeds) -> None:
         """Wait until a job can start that needs more than a core. Others begin at once, as the pipeline waits
@@ -341,10 +341,10 @@ class Scheduler:
                         if needs.is_least:
                             break
                         continue
-                    wanted, forced = self._schedule.real(number)
+                    wanted, forced = self._schedule.resolve(number)
                     parts = wanted.parts()
                 except Exception:  # an edit meanwhile: the pipeline will meet it where it asks for the job
-                    self._schedule.taken(planned.place)
+                    self._schedule.note_started(planned.place)
                     continue
                 if any(each.parts == parts for each in self._running):
                     continue  # the same, in another place
@@ -352,13 +352,13 @@ class Scheduler:
                 if found is None:
                     self._start(wanted, parts, forced)
                 else:
-                    self._schedule.made(wanted.place, found)
+                    self._schedule.note_finished(wanted.place, found)
                     found_one = True
         return could_start
 
     def _start(self, wanted: Request, parts: Parts, forced: bool) -> Job:
         job = Job(wanted, parts, forced, self._machine.needs(wanted.stage))
-        self._schedule.taken(wanted.place)
+        self._schedule.note_started(wanted.place)
         self.number_again(job)
         job.was_started = True
         self.jobs[wanted.place, parts.key()] = job
@@ -379,4 +379,4 @@ class Scheduler:
                 self.ended = time.monotonic(), time.process_time()
                 self._running.remove(job)
                 if job.built is not None:
-                    self._schedule.made(job.wanted.place, job.built)
+                    self._schedule.note_finished(job.wanted.place, job.built)

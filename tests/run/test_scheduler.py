@@ -153,7 +153,7 @@ def test_the_longest_critical_path_comes_first(runs: Runs, monkeypatch: pytest.M
 
 
 def test_a_job_is_put_together_once_there_is_room(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    build, real, put_together = Exax.build, Schedule.real, []
+    build, resolve, put_together = Exax.build, Schedule.resolve, []
 
     def slowly(self: Exax, method: str, **more: Any) -> FakeJob:
         time.sleep(0.2)  # the scheduler looks ten times for room
@@ -161,10 +161,10 @@ def test_a_job_is_put_together_once_there_is_room(runs: Runs, monkeypatch: pytes
 
     def noted(self: Schedule, number: int) -> Any:
         put_together.append(number)
-        return real(self, number)
+        return resolve(self, number)
 
     monkeypatch.setattr(Exax, "build", slowly)
-    monkeypatch.setattr(Schedule, "real", noted)
+    monkeypatch.setattr(Schedule, "resolve", noted)
 
     def pipeline(run: Run) -> Built:
         return [run.build("first", partition=name) for name in "ABCDEF"][-1]

@@ -182,16 +182,11 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
 
 
 def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """Full names of decorators that are attributes of modules, like ``@package.name``."""
-    aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    modules = {each.asname: each.name for each in aliases if each.asname}
-    modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
-    for node in nodes:
-        for each in getattr(node, "decorator_list", ()):
-            name = ast.unparse(each.func if isinstance(each, ast.Call) else each)
-            first, dot, rest = name.partition(".")
-            if dot and first in modules:
-                yield f"{modules[first]}.{rest}"
+    """Full names of decorators that are imported, also as attributes of modules like ``@package.name``."""
+    full = dict(_imported(nodes))
+    decorators = (each for node in nodes for each in getattr(node, "decorator_list", ()))
+    names = (_full_name(each.func if isinstance(each, ast.Call) else each, full) for each in decorators)
+    yield from filter(None, names)
 
 
 def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
@@ -287,7 +282,7 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
             yield from (each for each in names if isinstance(each, str))
 
 
-def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)

@@ -20,7 +20,6 @@ from shortloop.exax.evidence import watchers
 from shortloop.keys import code
 from shortloop.keys.closure import closure
 from shortloop.keys.code import declares_code
-from shortloop.keys.installed import version_of
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -75,13 +74,6 @@ def test_the_closure_is_what_python_imports(method: Path) -> None:
     assert set(modules) - {method.parent.name} == imported - (watchers() - set(modules))
     assert method.parent.name in modules
     assert all(file.is_file() for file in modules.values())
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda file: file.stem)
-def test_every_library_of_a_method_has_a_version(method: Path) -> None:
-    libraries = closure(method)[1]
-    assert "numpy" in libraries
-    assert {name for name in libraries if version_of(name) is None} == set()
 
 
 def test_only_what_a_method_uses_is_part_of_its_key() -> None:

@@ -47,20 +47,6 @@ def test_rows_of_several_jobs_are_put_together(runs: UnitsRuns) -> None:
     assert result.sources() == []  # it can be used without them
 
 
-def test_units_are_known_by_what_they_read_and_not_by_their_names(runs: UnitsRuns) -> None:
-    runs.fit({"names": [1, 2, 3]})
-    assert runs.fit({"names": [2, 3, 4], "shift": -1})[1] == []
-    assert runs.fit({"names": [1, 2, 3], "shift": 10})[1] == ["n1", "n2", "n3"]
-
-
-@pytest.mark.parametrize("other", [{"power": 2}, {"label": "b"}, {"power": 2, "label": "b"}])
-def test_units_with_other_options_take_nothing(runs: UnitsRuns, other: dict[str, Any]) -> None:
-    runs.fit(upto(5))
-    assert len(runs.fit(upto(6, **other))[1]) == 6
-    assert runs.fit(upto(7))[1] == ["n5", "n6"]
-    assert runs.fit(upto(8, **other))[1] == ["n6", "n7"]
-
-
 def test_jobs_of_the_same_partition_are_asked_first(runs: UnitsRuns) -> None:
     """Others are more than are asked."""
     parts: list[dict[str, Any]] = [
@@ -70,11 +56,6 @@ def test_jobs_of_the_same_partition_are_asked_first(runs: UnitsRuns) -> None:
     runs.fit(*({**each, "names": each["names"][:1]} for each in parts))
     more = [{**each, "names": [*each["names"], part * 100 + 2]} for part, each in enumerate(parts)]
     assert runs.fit(*more)[1] == sorted(f"n{100 * part + 2}" for part in range(22))
-
-
-def test_what_other_partitions_computed_is_taken_as_well(runs: UnitsRuns) -> None:
-    runs.fit(*({"partition": f"P{part}", "names": [part]} for part in range(5)))
-    assert runs.fit({"partition": "all", "names": [*range(6)]})[1] == ["n5"]
 
 
 def test_jobs_that_are_gone_or_damaged_give_nothing(runs: UnitsRuns) -> None:

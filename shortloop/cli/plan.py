@@ -12,7 +12,6 @@ from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 
 VARIANT = 3  # column of a job's model and the like, omitted if no job has one
-BUILT = (BUILD, PERHAPS)
 BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
 
 
@@ -101,10 +100,9 @@ def _expected(jobs: Sequence[Built], means: dict[str, float]) -> str:
 
 def _range(jobs: Sequence[Built], means: dict[str, float]) -> tuple[float, float] | tuple[None, None]:
     """Least and most seconds; None if no earlier job tells."""
-    known = [(job.plan, _seconds(job, means)) for job in jobs if job.plan in (BUILD, PERHAPS)]
-    seconds = {what: [each for plan, each in known if plan == what and each is not None] for what in BUILT}
-    most = seconds[BUILD] + seconds[PERHAPS]
-    return (sum(seconds[BUILD]), sum(most)) if most else (None, None)
+    known = [(job.plan, seconds) for job in jobs if (seconds := _seconds(job, means)) is not None]
+    least, more = ([seconds for plan, seconds in known if plan == what] for what in (BUILD, PERHAPS))
+    return (sum(least), sum(least) + sum(more)) if least or more else (None, None)
 
 
 def _of_stages(jobs: Sequence[Built]) -> list[tuple[str, list[Built]]]:

@@ -195,8 +195,10 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
 def _joblib_settings() -> dict[str, Plain]:
     """Settings of `joblib.parallel_config` in this thread; empty without any."""
     joblib = sys.modules.get("joblib.parallel")
-    backend, n_jobs = joblib.get_active_backend() if joblib else (None, None)
-    if joblib is None or (backend.nesting_level is None and n_jobs is None):
+    if joblib is None:
+        return {}
+    backend, n_jobs = joblib.get_active_backend()
+    if backend.nesting_level is None and n_jobs is None:  # the defaults
         return {}
     name = next((each for each, kind in joblib.BACKENDS.items() if type(backend) is kind), "another one")
     return {"backend": name, "n_jobs": None if n_jobs is None else backend.effective_n_jobs(n_jobs)}

@@ -97,8 +97,8 @@ def _code_cause(store: Store, manifest: Manifest, before: Manifest, each: Differ
     old, new = (stored_code(_folder(store, of)).get(each.name) for of in (before, manifest))
     if old is None or new is None:
         return Cause(each, each.words())
-    names = [f"{of.job}: {each.name}" for of in (before, manifest)]
-    diff = [*unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=2)]
+    old_name, new_name = f"{before.job}: {each.name}", f"{manifest.job}: {each.name}"
+    diff = [*unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="", n=2)]
     if each.old != before.parts.code.get(each.name):  # the text of declared code is not kept
         return Cause(each, f"{each.words()}, with what was declared harmless before", diff)
     return Cause(each, each.words(changed_names(old, new)), diff)

@@ -103,7 +103,7 @@ def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
                     "alike": alike,
                     "causes": cause_fields(above.causes),
                 }
-                for above, alike in zip(each.above, each.alike, strict=True)
+                for above, alike in each.above
             ],
         }
         for each in causes
@@ -150,7 +150,7 @@ class _Printer:
             if not again and len(shown) < len(cause.diff):
                 left = len(cause.diff) - len(shown)
                 print_lines(f"{indent}    … {left} more lines; `shortloop why --full` prints them")
-            for each, number in zip(cause.above, cause.alike):
+            for each, number in cause.above:
                 more = f", and {number - 1} more like it" if number > 1 else ""
                 end = again = self._again((each.manifest.job, each.before))
                 if not each.causes:

@@ -54,7 +54,8 @@ class Part:
 def choose(selection: Selection, plan: Planner, index: Index) -> Part:
     if not selection.words:
         return Part(selection, tuple(plan.jobs))
-    sources = _sources(plan)
+    numbers = {id(job): number for number, job in enumerate(plan.jobs)}
+    sources = [{numbers[id(job)] for job in each.above() if id(job) in numbers} for each in plan.requests]
     meant = _meant(selection, plan)
     chosen = meant if selection.only else meant | _above(meant, sources)
     forced = {number for each in selection.force for number in _forced(each, plan, index, chosen)}
@@ -78,11 +79,6 @@ def require_inputs(selection: Selection, above: Iterable[Built]) -> None:
             found=f"missing: {short_list(missing, LISTED)}",
             hint=f"use `--until {selection.only}` instead of `--only {selection.only}` to build them too",
         )
-
-
-def _sources(plan: Planner) -> list[set[int]]:
-    numbers = {id(job): number for number, job in enumerate(plan.jobs)}
-    return [{numbers[id(one)] for one in request.above() if id(one) in numbers} for request in plan.requests]
 
 
 def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:

@@ -237,7 +237,9 @@ class Scheduler:
             self._schedule.note_started(wanted.place)
             found = None if forced else self._find(wanted, parts)
             if found is not None:
-                return self._there(wanted, parts, found)
+                self._schedule.note_finished(wanted.place, found)
+                least = JobNeeds(Needs(), False)
+                return Job(wanted, parts, False, least, built=found, is_done=True, is_requested=True)
             for failed in () if self.keeps_going else self.failures():
                 if failed.error is not None:
                     raise failed.error
@@ -289,11 +291,6 @@ class Scheduler:
     @property
     def left(self) -> list[Request]:
         return self._schedule.left()
-
-    def _there(self, wanted: Request, parts: Parts, found: Built) -> Job:
-        self._schedule.note_finished(wanted.place, found)
-        needs = JobNeeds(Needs(), False)
-        return Job(wanted, parts, False, needs, built=found, is_done=True, is_requested=True)
 
     def _wait_for_room(self, needs: JobNeeds) -> None:
         """Wait until a job can start that needs more than a core. Others begin at once, as the pipeline waits

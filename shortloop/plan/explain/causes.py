@@ -30,8 +30,8 @@ class Cause:
     difference: Difference
     words: str  # the same in a line
     diff: list[str] = field(default_factory=list)  # diff of code
-    above: list[Explained] = field(default_factory=list)  # of an input: changed jobs, one for each cause
-    alike: list[int] = field(default_factory=list)  # number of jobs with the cause of each of these
+    # Of an input: changed jobs, one for each cause, and how many have it.
+    above: list[tuple[Explained, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Explained:
 
     def roots(self) -> frozenset[str]:
         """Root causes, whatever jobs lie between: equal for jobs with the same cause."""
-        inputs = [each for cause in self.causes if cause.difference.kind == "input" for each in cause.above]
+        above = [each.roots() for cause in self.causes for each, _ in cause.above]
         own = (str(cause.difference) for cause in self.causes if cause.difference.kind != "input")
-        return frozenset(own).union(*(each.roots() for each in inputs))
+        return frozenset(own).union(*above)
 
 
 def explain(store: Store, job: str, against: str = "") -> Explained:
@@ -125,7 +125,7 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
         words = f"{each.name}: the order of {len(new)} jobs changed"
     else:
         words = f"{each.name}: {len(different)} of {len(new)} jobs came out different"
-    return Cause(each, words, above=[group[0] for group in groups], alike=[len(group) for group in groups])
+    return Cause(each, words, above=[(group[0], len(group)) for group in groups])
 
 
 def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:

@@ -130,9 +130,8 @@ def earlier_notes(jobs: Iterable[Built]) -> list[str]:
     noted = [job for job, count in counts.items() if count]
     if not noted:
         return []
-    number = sum(counts.values())
     more = f", and {len(noted) - 1} jobs more" if len(noted) > 1 else ""
-    return [f"{number} note{'s' if number > 1 else ''} of earlier runs: shortloop show {noted[0]}{more}"]
+    return [f"{counted(sum(counts.values()), 'note')} of earlier runs: shortloop show {noted[0]}{more}"]
 
 
 def _counts(jobs: Sequence[Built]) -> dict[str, int]:

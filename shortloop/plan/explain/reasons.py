@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -157,22 +156,14 @@ def _modules_in(text: str) -> dict[str, str]:
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Names and source of functions, classes without their named members, these members, and constants."""
     for node in ast.parse(text).body:
+        members = node.body if isinstance(node, ast.ClassDef) else []
         if isinstance(node, ast.ClassDef):
-            yield node.name, _head(node)
-            for each in node.body:
-                for name in _names_of(each):
-                    yield f"{node.name}.{name}", ast.unparse(each)
-        else:
-            for name in _names_of(node):
-                yield name, ast.unparse(node)
-
-
-def _head(node: ast.ClassDef) -> str:
-    """Source of a class without its named members."""
-    head = copy.copy(node)
-    head.body = [each for each in node.body if not _names_of(each)] or [ast.Pass()]
-    return ast.unparse(head)
+            node.body = [each for each in members if not _names_of(each)] or [ast.Pass()]
+        yield from ((name, ast.unparse(node)) for name in _names_of(node))
+        for each in members:
+            yield from ((f"{_names_of(node)[0]}.{name}", ast.unparse(each)) for name in _names_of(each))
 
 
 def _names_of(node: ast.stmt) -> list[str]:

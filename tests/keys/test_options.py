@@ -366,7 +366,7 @@ BAD: list[tuple[Any, str, str]] = [
     (OrderedDict(a=1), "OrderedDict", "dict(…)"),
     (range(3), "range", "plain data"),
     (object(), "object", "plain data"),
-    (Silent(), "Silent: …", "plain data"),
+    (Silent(), "Silent: <Silent instance", "plain data"),
     (print, "builtin_function_or_method", "plain data"),
     (int, "type", "plain data"),
     (1 << 5000, "5,001 bits", "text"),

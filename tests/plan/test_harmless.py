@@ -119,7 +119,8 @@ def chain(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chain]:
         "auto-discover", f"auto-discover\n\t{scripts} auto-discover"
     )
     conf.write_text(text, encoding="utf-8")
-    project_module._configuration.cache_clear()  # a thread of an earlier test may have read it before
+    while scripts not in project_module.configuration().method_directories:
+        project_module._configuration.cache_clear()  # a thread of an earlier test has just read it
     write(package, f"{scripts}/__init__.py", "")
     write(package, f"{scripts}/build_chain.py", SCRIPT)
     monkeypatch.setattr(sys, "path", [str(package), *sys.path])

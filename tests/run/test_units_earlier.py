@@ -99,7 +99,7 @@ def test_a_job_that_was_cut_off_goes_on_though_others_may_give_rows_now(runs: Un
     runs.before_each = stop
     with pytest.raises(CutOff):
         runs.fit(wanted)
-    runs.told.clear()  # they know the job, and so its error
+    runs.told.events.clear()  # they know the job, and so its error
     gc.collect()  # which lets go of the lock of the job
     before = {*runs.computed}
     runs.before_each = lambda: None

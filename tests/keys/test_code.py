@@ -64,7 +64,7 @@ print(json.dumps(sorted(done)))
 @pytest.mark.parametrize(
     "method",
     [
-        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 4))
+        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 6))
         for number, file in enumerate(METHODS)
     ],
 )

@@ -328,6 +328,7 @@ leaves: st.SearchStrategy[Any] = st.one_of(
 plain = st.recursive(
     leaves,
     lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("ab.é"), inner),
+    max_leaves=10,
 )
 
 

@@ -106,7 +106,7 @@ def test_up_to_a_stage(graph: Graph, asked: dict[str, str], chosen: list[int]) -
 def test_any_part_of_any_graph(package: Path) -> None:
     """What is built is what is asked for and was not there; what is left out keeps its job, in any order."""
     rng = random.Random(0)
-    for attempt in range(4):
+    for attempt in range(3):
         nodes: list[tuple[str, str | None, list[int]]] = [
             (f"s{attempt}x{n % 4}", f"p{n // 4}", rng.sample(range(n), min(n, rng.randrange(3))))
             for n in range(10)

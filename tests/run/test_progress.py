@@ -32,11 +32,6 @@ def test_the_time_left_in_words(seconds: float, text: str) -> None:
     assert Progress([TRAIN], {"train": seconds}).time_left() == text
 
 
-def test_the_time_left_may_be_known_in_part() -> None:
-    jobs = [TRAIN, Built("", "new", None, plan=BUILD)]
-    assert Progress(jobs, {"train": 30}).time_left() == "over 30 s left"
-
-
 def test_off_a_terminal_built_jobs_are_plain_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,9 +160,3 @@ def test_reading_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
     Progress([], {}).reading(2, 100_000_000, 300_000_000, 2.0)
     Progress([], {}).reading(2, 0, 300_000_000, 60.0)  # a disk that has not answered yet
     assert capsys.readouterr().out == "reading 2 files, 100.0 of 300.0 MB, 4 s left\n"
-
-
-def test_a_second_or_two_is_not_worth_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    for quarters in range(8):
-        Progress([], {}).reading(2, 1_000 * quarters, 8_000, quarters / 4)
-    assert capsys.readouterr().out == ""

@@ -61,7 +61,7 @@ def write_toy(library: Path, text: str) -> None:
 
 def test_the_command_without_an_analysis(folder: Path, library: Path) -> None:
     assert "study" not in shortloop(folder, "--help", library=library).stdout
-    for command in (("jobs",), ("show", "main-0"), ("why", "main-1"), ("verify",), ("gc",)):
+    for command in (("show", "main-0"), ("why", "main-1")):
         done = shortloop(folder, *command, library=library)
         assert done.returncode == 0, done.stderr
     done = shortloop(folder, "compare", "main-0", "main-1", library=library)
@@ -145,9 +145,7 @@ def test_what_is_wrong_with_an_entry_point_is_named(
     folder: Path, with_toy: Path, tmp_path: Path, offered: str, module: str, words: tuple[str, ...]
 ) -> None:
     install(tmp_path / "site", OFFERED + offered + "\n", lines=module)
-    path = f"{with_toy}:{tmp_path / 'site'}"
-    assert shortloop(folder, "jobs", library=path).returncode == 0
-    done = shortloop(folder, "--help", library=path)
+    done = shortloop(folder, "--help", library=f"{with_toy}:{tmp_path / 'site'}")
     assert_one_message(done, *words)
 
 

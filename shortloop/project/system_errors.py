@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError, JobFailed
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of writing to a full disk
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)  # of writing where it is not allowed
-OWNER = "have its owner allow it, or do it as its owner"
+OWNER = "ask its owner for access, or run the command as its owner"
 MEMORY = (
     "there is not enough memory",
     "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",
@@ -34,20 +34,20 @@ THREADS = (
 )
 NO_ROOM = ("the disk is full", "make room, e.g. with `shortloop gc --delete`")
 OTHERS = {
-    **dict.fromkeys((errno.EACCES, errno.EPERM), ("that is not allowed here", OWNER)),
-    errno.EROFS: ("this disk can only be read", "work on a copy, or have it mounted for writing"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), ("permission denied", OWNER)),
+    errno.EROFS: ("this disk is read-only", "work on a copy, or mount it for writing"),
     errno.EAGAIN: THREADS,
     **dict.fromkeys(FULL, NO_ROOM),
-    errno.EIO: ("the disk has an error", "see what the system's log says of it"),
-    errno.ESTALE: ("the file server does not know a file any more", "try again"),
-    errno.ELOOP: ("links go in a circle", "mend them"),
-    errno.EISDIR: ("a folder is where a file belongs", "move it away"),
-    errno.ENOTDIR: ("a file is where a folder belongs", "move it away"),
+    errno.EIO: ("the disk reports an input/output error", "check the system log"),
+    errno.ESTALE: ("the file server lost an open file", "try again"),
+    errno.ELOOP: ("symbolic links form a loop", "remove one of them"),
+    errno.EISDIR: ("a folder is in the place of a file", "move it away"),
+    errno.ENOTDIR: ("a file is in the place of a folder", "move it away"),
     errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
 }
 INDEX = "the index of jobs"
 FILES_OF_INDEX = 4  # with the folder that they are in
-INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is made again"
+INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is rebuilt"
 HELD = (f"{INDEX} is held by another program", "try again when that has ended")
 CLOSED = (f"{INDEX} cannot be opened", INDEX_HINT)
 OF_INDEX = {

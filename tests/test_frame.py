@@ -40,7 +40,6 @@ MAY_SAY_ANY = {
     "shortloop/exax/client.py: call_server",  # what exax replies
     "shortloop/exax/patches/preload.py: client",  # a module that a job may have loaded anew
     "shortloop/keys/file_state.py: at_one_moment",  # results of whatever was looked at
-    "shortloop/keys/file_state.py: moment",
     "shortloop/store/loaded.py: LoadedJob.tracebacks",  # names of units
     "shortloop/notebook/__init__.py: __getattr__",
     "shortloop/notebook/session.py: Session.stage",  # settings of a stage

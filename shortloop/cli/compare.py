@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shortloop.analyses import Analysis, Comparison
 from shortloop.base.errors import InputError
-from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import print_lines, print_table
+from shortloop.cli.output import moment, print_document, print_lines, print_table
 from shortloop.cli.why import cause_fields, print_causes
-from shortloop.plan.explain.causes import Cause, explain
+from shortloop.plan.explain.causes import ArrayDifference, Cause, array_differences, explain
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import if_writable
 from shortloop.stages.results import Result
@@ -21,17 +19,12 @@ from shortloop.store.loaded import look_up
 from shortloop.store.manifest import read_manifest
 from shortloop.store.store import Store
 
-if TYPE_CHECKING:
-    from shortloop.plan.explain.arrays import ArrayDifference
-
-
 COLUMNS = ("job", "stage", "partition", "made", "seconds")
 
 
 def compare_jobs(
     first: str, second: str, figure: Path | None, analyses: Sequence[Analysis], as_json: bool = False
 ) -> None:
-    """Print the differences between two jobs, and draw the figure of their analysis."""
     one, other = look_up(first), look_up(second)
     if one.stage != other.stage:
         raise InputError(
@@ -40,11 +33,10 @@ def compare_jobs(
             expected="two jobs of one stage",
             hint="find their ids with `shortloop jobs --stage STAGE`",
         )
-    from shortloop.plan.explain.arrays import array_differences
-
     causes, arrays = _causes(one, other), [*array_differences(one, other)]
     outcome = _file_differences(one, other)
-    comparison = _comparison(one, other, analyses)
+    found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)
+    comparison = next(filter(None, found), None)
     where = (figure or _default_file(one, other)) if comparison is not None else None
     if as_json:
         print_document(
@@ -75,22 +67,13 @@ def compare_jobs(
         print_lines("", "same results" if same else f"files that differ: {', '.join(files) or 'none'}")
     if comparison is not None:
         _print_numbers(one, other, comparison)
-        if where is not None:
-            print_lines("", f"figure: {_draw(comparison, where)}")
-        else:
-            print_lines(
-                "", "figure: none, because the results folder is read-only; choose a file with --figure"
-            )
+        none = "none, because the results folder is read-only; choose a file with --figure"
+        print_lines("", f"figure: {none if where is None else _draw(comparison, where)}")
 
 
 def _fields(each: Result) -> dict[str, object]:
     names = ("job", "stage", "partition", "seconds")
     return {**{name: getattr(each, name) for name in names}, "made": moment(each.made.timestamp())}
-
-
-def _comparison(one: Result, other: Result, analyses: Sequence[Analysis]) -> Comparison | None:
-    found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)
-    return next((each for each in found if each is not None), None)
 
 
 def _causes(one: Result, other: Result) -> list[Cause] | None:

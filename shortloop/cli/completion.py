@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 VARIABLE = "_SHORTLOOP_COMPLETE"
 ASKED = tuple(f"complete_{shell}" for shell in ("bash", "zsh", "fish"))
@@ -21,15 +21,10 @@ ZSH = str.maketrans({'"': '""', "'": "''", "$": r"\$", "`": r"\`", ":": r"\\:"})
 FILES_OF = ("run", "plan", "harmless")  # commands whose --settings is a file; for others it is a name
 
 
-class Candidate(NamedTuple):
-    """A possible completion, with its help."""
-
-    word: str
-    help: str = ""
+Candidate = tuple[str, str]  # a word and its help
 
 
 def is_requested() -> bool:
-    """True if a shell asks for completions."""
     return os.environ.get(VARIABLE) in ASKED
 
 
@@ -38,23 +33,20 @@ def complete(group: Any) -> int:
     _, _, shell = os.environ[VARIABLE].partition("_")
     words, prefix = _words(shell)
     try:
-        found = [each for each in _candidates(group, words, prefix) if each.word.startswith(prefix)]
+        found = [each for each in _candidates(group, words, prefix) if each[0].startswith(prefix)]
     except Exception:  # no project, or an unreadable one: print no error at a prompt
         found = []
     if shell == "zsh":
-        listed = "\n".join(map(_for_zsh, found))
+        escaped = ([f'"{part.translate(ZSH)}"' for part in each if part] for each in found)
+        listed = "\n".join(map(":".join, escaped))
         print(f"_arguments '*: :(({listed}))'" if found else "_files")
     elif shell == "fish" and os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         return 0 if found else 1
     elif shell == "fish":
         print("\n".join("\t".join(filter(None, each)) for each in found))
     else:
-        print("\n".join(re.sub(r"([^\w@%+=:,./-])", r"\\\1", each.word) for each in found))
+        print("\n".join(re.sub(r"([^\w@%+=:,./-])", r"\\\1", word) for word, _ in found))
     return 0
-
-
-def _for_zsh(candidate: Candidate) -> str:
-    return ":".join(f'"{each.translate(ZSH)}"' for each in candidate if each)
 
 
 def _words(shell: str) -> tuple[list[str], str]:
@@ -86,19 +78,19 @@ def _candidates(group: Any, words: Sequence[str], prefix: str) -> Iterator[Candi
     options = {name: each for each in command.params if _is_option(each) for name in each.opts}
     name, equals, _ = prefix.partition("=")
     if equals and name in options:
-        yield from (Candidate(f"{name}={each}") for each in _values(command.name, options[name].name))
+        yield from ((f"{name}={each}", "") for each in _values(command.name, options[name].name))
     elif given and _takes_value(options.get(given[-1])):
-        yield from map(Candidate, _values(command.name, options[given[-1]].name))
+        yield from ((each, "") for each in _values(command.name, options[given[-1]].name))
     elif prefix.startswith("-"):
         yield from _options(options, given)
     elif command is group:
-        yield from (Candidate(each, _first_line(one.help)) for each, one in group.commands.items())
+        yield from ((each, _first_line(one.help)) for each, one in group.commands.items())
     else:
         values = [place for place, word in enumerate(given, 1) if _takes_value(options.get(word))]
         plain = [word for place, word in enumerate(given) if not word.startswith("-") and place not in values]
         arguments = [each for each in command.params if not _is_option(each)]
         for argument in arguments[len(plain) : len(plain) + 1]:
-            yield from map(Candidate, _values(command.name, argument.name))
+            yield from ((each, "") for each in _values(command.name, argument.name))
 
 
 def _options(options: dict[str, Any], given: Sequence[str]) -> Iterator[Candidate]:
@@ -106,9 +98,9 @@ def _options(options: dict[str, Any], given: Sequence[str]) -> Iterator[Candidat
     for name, option in options.items():
         again = option.multiple or not used & set(option.opts)
         if name.startswith("--") and again and not getattr(option, "hidden", False):
-            yield Candidate(name, _first_line(option.help))
+            yield name, _first_line(option.help)
     if "--help" not in options:
-        yield Candidate("--help", "Show this message and exit.")
+        yield "--help", "Show this message and exit."
 
 
 def _is_option(parameter: Any) -> bool:

@@ -20,7 +20,7 @@ from shortloop import __version__
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import wrapped
 from shortloop.base.text import substitute_unencodable
-from shortloop.cli import completion, document
+from shortloop.cli import completion, output
 from shortloop.cli.main import app, with_settings
 from shortloop.project.project import project_directory
 from shortloop.project.system_errors import system_error
@@ -51,12 +51,12 @@ def main() -> None:
     """Run the command: user errors are one message and status 1; others keep their traceback."""
     substitute_unencodable()
     interrupted = _note_interrupts()
-    as_json = document.is_requested()
+    as_json = output.asks_for_json()
     try:
         if completion.is_requested():
             raise SystemExit(completion.complete(command("")))
         if as_json:
-            document.reserve_output()
+            output.reserve_output()
         status = command("".join(sys.argv[1:2]))(standalone_mode=False)
         raise SystemExit(status if isinstance(status, int) else 0)
     except KeyboardInterrupt:  # before or after the command itself
@@ -64,7 +64,7 @@ def main() -> None:
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except SystemExit as ending:  # of a build script, which has printed why to standard error
-        if as_json and ending.code and not document.is_printed():
+        if as_json and ending.code and not output.is_printed():
             why = "interrupted" if ending.code == 130 else f"exited with status {ending.code}"
             _end(ending.code, printed_errors[-1] if printed_errors else InputError(why), quiet=True)
         raise
@@ -90,13 +90,13 @@ def _end_with(error: Exception) -> typing.NoReturn:
 
     print(user_traceback(error), file=sys.stderr)
     unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
-    _end(1, unexpected if document.is_requested() else None, quiet=True)
+    _end(1, unexpected if output.asks_for_json() else None, quiet=True)
 
 
 def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:
     """Print an error, with --json as a document, and exit."""
-    if document.is_requested() and error is not None:
-        document.print_document({"error": document.error_fields(error)})
+    if output.asks_for_json() and error is not None:
+        output.print_document({"error": output.error_fields(error)})
     elif error is not None and not quiet:
         lines = f"shortloop: {error.message}".split("\n")
         if sys.stderr.isatty():
@@ -182,25 +182,20 @@ def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> Comman
     function = command.callback
     assert function is not None
     flags = {f"of_{name.replace('-', '_')}": f"--{name}" for name in names}
-    hints = typing.get_type_hints(function, include_extras=True)
-    parameters = [
-        each.replace(annotation=hints[each.name], kind=each.KEYWORD_ONLY)
-        for each in inspect.signature(function).parameters.values()
-        if each.name != "named"
-    ]
+    parameters = {**inspect.signature(function, eval_str=True).parameters}
+    del parameters["named"]
     for name, flag in flags.items():
         kind = Annotated[bool, typer.Option(flag, help=what.format(flag[2:]))]
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        )
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters[name] = inspect.Parameter(name, keyword, default=False, annotation=kind)
 
     def flagged(**given: Any) -> Any:
         named = [flag for name, flag in flags.items() if given.pop(name)]
         return function(named=named, **given)
 
     flagged.__name__, flagged.__doc__ = function.__name__, function.__doc__
-    flagged.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    flagged.__annotations__ = {each.name: each.annotation for each in parameters}
+    flagged.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
+    flagged.__annotations__ = {name: each.annotation for name, each in parameters.items()}
     made = copy(command)
     made.callback = flagged
     return made

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted
-from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import ago, amount, parse_age, parse_size, print_lines, print_table
+from shortloop.cli.jobs import entry_fields
+from shortloop.cli.output import ago, amount, parse_age, parse_size, print_document, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
@@ -32,7 +31,12 @@ def collect_garbage(
             for each in pipelines_of(store, settings) if settings is not None else ():
                 store.index.finish_pipeline(each.pipeline, (), each.project)
             entries = inventory(store)
-            _refuse_unreadable(entries)
+            if unreadable := [each.job for each in entries if each.state == "unreadable"]:
+                raise InputError(
+                    "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
+                    found=", ".join(unreadable),
+                    hint="run the command as the project's owner",
+                )
             chosen = to_delete(entries, age, size)
             if not as_json:
                 _print(chosen)
@@ -48,95 +52,53 @@ def collect_garbage(
     if as_json:
         print_document(
             {
-                "jobs": [_fields(each) for each in chosen],
+                "jobs": [entry_fields(each) for each in chosen],
                 "deleted": really,
                 "bytes": freed,
                 "bytes_left": total - freed,
                 "jobs_left": len(entries) - len(chosen),
                 "unfinished_files": 0 if really else len(old_parts()),
                 "kept_for": [
-                    {
-                        "project": of.project,
-                        "pipeline": of.pipeline,
-                        "jobs": jobs,
-                        "gone": is_gone(of.project),
-                    }
+                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)}
                     for of, jobs in _kept_for(entries)
                 ],
             }
         )
         return
+    left = amount(total - freed)
     if really:
-        print_lines(
-            f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {amount(total - freed)} left"
-        )
+        print_lines(f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {left} left")
     else:
         _print(chosen)
-        print_lines(
-            f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: "
-            f"{amount(freed)} of {amount(total)}"
-        )
+        share = f"{amount(freed)} of {amount(total)}"
+        print_lines(f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: {share}")
         if old_parts():
             print_lines(f"and {len(old_parts())} unfinished files")
     if size is not None and total - freed > size:
-        print_lines(f"{amount(total - freed)} are in use or too recent: more than {amount(size)}")
-    _print_kept(entries, names)
+        print_lines(f"{left} are in use or too recent: more than {amount(size)}")
+    for of, jobs in _kept_for(entries):
+        print_lines(f"{counted(jobs, 'job')} kept for {of}")
+        if is_gone(of.project):
+            release = f"--forget {names.get(of, of.pipeline)} releases its jobs"
+            print_lines(f"  this project is gone or uses other workdirs now: {release}")
     if chosen and not really:
         print_lines("nothing was deleted; add --delete to delete")
-
-
-def _fields(each: Entry) -> dict[str, object]:
-    return {
-        "job": each.job,
-        "stage": each.stage,
-        "partition": each.partition or None,
-        "state": each.state,
-        "made": moment(each.made),
-        "bytes": each.size,
-    }
-
-
-def _refuse_unreadable(entries: list[Entry]) -> None:
-    unreadable = [each.job for each in entries if each.state == "unreadable"]
-    if unreadable:
-        raise InputError(
-            "nothing was deleted: the inputs of some jobs are unknown, because you cannot read these jobs",
-            found=", ".join(unreadable),
-            hint="run the command as the project's owner",
-        )
 
 
 def _print(chosen: list[Entry]) -> None:
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for each in chosen:
         groups[each.state, each.stage].append(each)
-    now = time.time()
-    rows = [
-        (
-            state,
-            stage,
-            str(len(group)),
-            amount(sum(each.size for each in group)),
-            ago(now - max(each.made for each in group)),
-            ago(now - min(each.made for each in group)),
-        )
-        for (state, stage), group in sorted(groups.items())
-    ]
+    rows = []
+    for (state, stage), group in sorted(groups.items()):
+        ages = [time.time() - each.made for each in group]
+        size = amount(sum(each.size for each in group))
+        rows.append((state, stage, str(len(group)), size, ago(min(ages)), ago(max(ages))))
     if rows:
         numbers = ("jobs", "size", "youngest", "oldest")
         print_table(("state", "stage", *numbers), rows, right=numbers)
     if any(each.state == "outdated" for each in chosen):
         print_lines(f"outdated: {STATES['outdated']}")
-
-
-def _print_kept(entries: list[Entry], names: Mapping[Purpose, str]) -> None:
-    for of, jobs in _kept_for(entries):
-        print_lines(f"{counted(jobs, 'job')} kept for {of}")
-        if is_gone(of.project):
-            name = names.get(of, of.pipeline)
-            print_lines(
-                f"  this project is gone or uses other workdirs now: --forget {name} releases its jobs"
-            )
 
 
 def _kept_for(entries: list[Entry]) -> list[tuple[Purpose, int]]:

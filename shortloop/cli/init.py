@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.analyses import Analysis, Look, Template, named
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.cli.tables import Waiting, print_lines
+from shortloop.cli.output import Waiting, print_lines
 from shortloop.exax.patches.processes import SOCKET_PATH_LIMIT
 from shortloop.project.project import CONFIGURATION
 
@@ -74,11 +74,13 @@ def look_at_data(
         raise refused[0]
     if len(found) != 1:
         names = " or ".join(f"--{name}" for name in found or able)
+        extras = ",".join(sorted(each.needs for each in lacking.values()))
+        install = f"; for other formats, pip install 'shortloop[{extras}]'" if extras else ""
         raise InputError(
             "several analyses recognize this data" if found else "no analysis recognizes this data",
             file=data,
             expected="data of one analysis" if found else f"data for {names or 'an analysis'}",
-            hint=f"add {names}" if found else _what_to_install(lacking.values()),
+            hint=f"add {names}" if found else f"check that the files exist and are complete{install}",
         )
     ((name, look),) = found.items()
     template, noun, _ = able[name]
@@ -88,16 +90,9 @@ def look_at_data(
     return template, {f"{noun}.toml": look.settings.encode()}, len(look.questions)
 
 
-def _what_to_install(lacking: Iterable[Template]) -> str:
-    extras = ",".join(sorted(each.needs for each in lacking))
-    whole = "check that the files exist and are complete"
-    return f"{whole}; for other formats, pip install 'shortloop[{extras}]'" if extras else whole
-
-
 def write_project(
     folder: Path, template: Template, instead: Mapping[str, bytes] | None = None, questions: int = 0
 ) -> int:
-    """Write a new project, and print the next steps."""
     path = Path(os.path.abspath(folder))
     _check(path)
     files = {**_files_below(COMMON), **template.files()}
@@ -110,12 +105,9 @@ def write_project(
             target.write_bytes(_filled(content, path.name, template.packages, name))
     shown = one_line(os.path.relpath(path))
     print(f"{shown}: {len(files)} files, described in README.md. Next:")
-    print(f"  cd {shown}")
-    for name in instead or ():
-        if questions:
-            print(f"  answer the questions above in {name}")
-        print(f"  shortloop study {name}")
-    print(f"  {template.run}")
+    steps = [f"answer the questions above in {name}" for name in instead or () if questions]
+    steps += [f"shortloop study {name}" for name in instead or ()]
+    print(*(f"  {step}" for step in (f"cd {shown}", *steps, template.run)), sep="\n")
     missing = template.missing()
     if missing:
         print(f"It needs {', '.join(missing)}: pip install 'shortloop[{template.needs}]'")

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
-from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import amount, parse_age, parse_size, print_lines, print_table
+from shortloop.cli.output import (
+    amount,
+    moment,
+    parse_age,
+    parse_size,
+    print_document,
+    print_lines,
+    print_table,
+)
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory
@@ -40,7 +47,6 @@ class Filter:
     scripts: bool = False  # include jobs of build scripts
 
     def apply(self, entries: list[Entry], names: Mapping[Purpose, str]) -> list[Entry]:
-        """The jobs that meet all conditions."""
         if self.state is not None and self.state not in STATES:
             raise InputError("unknown state", field="--state", found=self.state, expected=", ".join(STATES))
         now = time.time()
@@ -64,7 +70,6 @@ class Filter:
 
 
 def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False) -> None:
-    """Print jobs in one of `ORDERS`."""
     if order not in ORDERS:
         raise InputError("unknown sort order", field="--sort", found=order, expected=", ".join(ORDERS))
     with Store() as store:
@@ -74,20 +79,23 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
     if as_json:
         print_document(
             {
-                "jobs": [_fields(each, names) for each in entries],
+                "jobs": [
+                    entry_fields(each)
+                    | {"settings": _settings(each, names), "seconds": each.seconds}
+                    | {"sources": each.sources, "folder": each.folder}
+                    for each in entries
+                ],
                 "seconds": sum(each.seconds for each in entries),
                 "bytes": sum(each.size for each in entries),
             }
         )
         return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
-    print_table(
-        columns,
+    rows, styles = (
         [_row(each, names) for each in entries],
-        right=("seconds", "size"),
-        below=BELOW,
-        styles=[STYLES.get(each.state, "dim") for each in entries],
+        [STYLES.get(each.state, "dim") for each in entries],
     )
+    print_table(columns, rows, right=("seconds", "size"), below=BELOW, styles=styles)
     total = amount(sum(each.size for each in entries))
     seconds = duration(sum(each.seconds for each in entries))
     print_lines(f"{counted(len(entries), 'job')}, {total}, {seconds}")
@@ -100,21 +108,11 @@ def _row(each: Entry, names: Mapping[Purpose, str]) -> tuple[str, ...]:
 
 
 def _settings(each: Entry, names: Mapping[Purpose, str]) -> list[str]:
-    """Names of the settings whose latest run uses a job."""
     named = (of._replace(pipeline=names.get(of, of.pipeline)) for of in each.pipelines)
     return [*dict.fromkeys(map(str, named))]
 
 
-def _fields(each: Entry, names: Mapping[Purpose, str]) -> dict[str, object]:
-    return {
-        "job": each.job,
-        "stage": each.stage,
-        "partition": each.partition or None,
-        "settings": _settings(each, names),
-        "made": moment(each.made),
-        "seconds": each.seconds,
-        "bytes": each.size,
-        "state": each.state,
-        "sources": each.sources,
-        "folder": each.folder,
-    }
+def entry_fields(each: Entry) -> dict[str, object]:
+    """Fields of a job that every list has, for JSON."""
+    named = {name: getattr(each, name) for name in ("job", "stage", "state")}
+    return {**named, "partition": each.partition or None, "made": moment(each.made), "bytes": each.size}

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line
+from shortloop.base.text import one_line, short_list
 
 if TYPE_CHECKING:
     from shortloop.units.unit_output import PrintedUnit
@@ -25,20 +25,22 @@ NAMED = 8  # units in a message
 
 
 def logs(
-    job: Annotated[str, typer.Argument(help="Job id or stage, e.g. main-12 or train.")],
-    partition: Annotated[str | None, typer.Option(help="Only the stage's job for this partition.")] = None,
-    unit: Annotated[str | None, typer.Option(metavar="NAME", help="Only the output of this unit.")] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Keep printing until the job has ended.")
-    ] = False,
+    job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
+    partition: Annotated[str | None, Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[str | None, Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
 ) -> None:
     """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
+    from shortloop.store.setup import setup_of
+
     folders = _jobs(job, partition)
     running = {folder: follow and _is_running(folder) for folder in folders}
     missing: list[str] = []
     for folder in folders:
         if len(folders) > 1:
-            print(f"{folder.name}: {_name(folder)}")
+            setup = setup_of(folder)
+            of = setup.get("options", {}).get("partition") or ""
+            print(one_line(f"{folder.name}: {setup.get('method', '')} {of}".rstrip()))
         if running[folder] and unit is None:
             _follow(folder)
         elif not _print_job(folder, unit):
@@ -88,7 +90,6 @@ def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | N
 
 
 def _follow(folder: Path) -> None:
-    """Print a job's output until it has ended."""
     from shortloop.exax.live_output import LiveOutput
 
     with LiveOutput(lambda line: print(line, flush=True), verbose=True, most=None) as output:
@@ -127,21 +128,13 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
                 found[of] = folder
         elif "." not in stage:  # not a build script
             stages.add(stage)
-    if found:
-        return [*found.values()]
-    if partitions:
+    if partitions and not found:
         named = ", ".join(sorted(partitions - {""})) or "no --partition: the stage has no partitions"
         raise InputError(f"{what} has no job for this partition", found=partition, expected=named)
-    expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
-    raise InputError("unknown stage", found=what, expected=expected)
-
-
-def _name(folder: Path) -> str:
-    from shortloop.store.setup import setup_of
-
-    setup = setup_of(folder)
-    partition = setup.get("options", {}).get("partition") or ""
-    return one_line(f"{setup.get('method', '')} {partition}".strip())
+    if not found:
+        expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
+        raise InputError("unknown stage", found=what, expected=expected)
+    return [*found.values()]
 
 
 def _refuse_unit(folders: list[Path], unit: str) -> None:
@@ -149,10 +142,7 @@ def _refuse_unit(folders: list[Path], unit: str) -> None:
     from shortloop.units.unit_output import printed_units
 
     files = [file for folder in folders for file in parts_of_output(folder)]
-    names = list(dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file)))
-    more = f" and {len(names) - NAMED:,} others" if len(names) > NAMED else ""
-    listed = (
-        f"{', '.join(names[:NAMED])}{more}" if names else "no --unit: no unit of the job printed anything"
-    )
+    names = [*dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file))]
+    listed = short_list(names, NAMED) or "no --unit: no unit of the job printed anything"
     hint = f"print everything with `shortloop logs {folders[0].name}`"
     raise InputError("no output from this unit", found=unit, expected=listed, hint=hint)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from shortloop.base.errors import InputError
 from shortloop.cli.logs import logs
@@ -23,50 +24,43 @@ FEWEST_FILES = 16  # open at once, that exax needs to start a run
 
 Script = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         help="Build script, named as for `ax run`; default: build_pipeline, or the project's only script."
     ),
 ]
 SettingsFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--settings",
         readable=False,
         help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file.",
     ),
 ]
-SettingsName = Annotated[
-    str | None, typer.Option("--settings", help="Only jobs for the settings with this name.")
-]
+SettingsName = Annotated[str | None, Option("--settings", help="Only jobs for the settings with this name.")]
 Until = Annotated[
-    str | None,
-    typer.Option(metavar="STAGE", help="Run only this stage and the stages it depends on."),
+    str | None, Option(metavar="STAGE", help="Run only this stage and the stages it depends on.")
 ]
 Only = Annotated[
-    str | None, typer.Option(metavar="STAGE", help="Run only this stage; its inputs must be up to date.")
+    str | None, Option(metavar="STAGE", help="Run only this stage; its inputs must be up to date.")
 ]
 Partition = Annotated[
-    str | None, typer.Option(help="With --until or --only: run only this partition of the stage.")
+    str | None, Option(help="With --until or --only: run only this partition of the stage.")
 ]
 Force = Annotated[
-    list[str] | None,
-    typer.Option(metavar="JOB", help="Rebuild this job or stage even if cached. Repeatable."),
+    list[str] | None, Option(metavar="JOB", help="Rebuild this job or stage even if cached. Repeatable.")
 ]
-Named = Annotated[list[str] | None, typer.Option(hidden=True)]
+Named = Annotated[list[str] | None, Option(hidden=True)]
 """Flags --NAME of analyses, which `shortloop.cli.entry` adds to the command."""
 Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON document instead of text; docs/json.md lists its fields."),
+    bool, Option("--json", help="Print one JSON document instead of text; docs/json.md lists its fields.")
 ]
-Older = Annotated[str | None, typer.Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
+Older = Annotated[str | None, Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
 
 
 @with_settings.command()
 def study(
-    file: Annotated[Path | None, typer.Argument(readable=False, help="Settings file to check.")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Check only the file, without opening its data.")
-    ] = False,
+    file: Annotated[Path | None, Argument(readable=False, help="Settings file to check.")] = None,
+    quick: Annotated[bool, Option("--quick", help="Check only the file, without opening its data.")] = False,
     named: Named = None,
     as_json: Json = False,
 ) -> None:
@@ -86,11 +80,11 @@ def study(
 @app.command()
 def init(
     folder: Annotated[
-        Path, typer.Argument(help="Folder to create, e.g. my-analysis; its name becomes the project's name.")
+        Path, Argument(help="Folder to create, e.g. my-analysis; its name becomes the project's name.")
     ],
     data: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--data",
             metavar="FOLDER",
             readable=False,
@@ -122,13 +116,12 @@ def run(
     partition: Partition = None,
     force: Force = None,
     take_over: Annotated[
-        bool,
-        typer.Option("--take-over", help="Replace the results of another settings file with the same name."),
+        bool, Option("--take-over", help="Replace the results of another settings file with the same name.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Also show INFO log records.")] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Also show INFO log records.")] = False,
     fail_fast: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--fail-fast/--keep-going",
             help="After a failure, start no further jobs, or all jobs that do not depend on it.",
         ),
@@ -153,19 +146,18 @@ def run(
     "The settings file is not modified. Each combination has its own results folder, for example "
     "results/NAME-decoding.folds-5+estimator.kind-lda; results/NAME-sweep compares them in a table (CSV) and "
     "a figure.\n\n"
-    "If a combination fails, the others still run; the table lists the failure and the exit status is 1.",
+    "If a combination fails, the others still run; the table lists the failure and the exit status is 1."
 )
 def sweep(
     file: Annotated[
         Path | None,
-        typer.Argument(
-            readable=False,
-            help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file.",
+        Argument(
+            readable=False, help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file."
         ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="FIELD=VALUE,VALUE…",
             help="A field and its values as TOML; text needs no quotes. Repeatable: runs every combination.",
@@ -173,7 +165,7 @@ def sweep(
     ] = None,
     together: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--zip",
             metavar="FIELD=VALUE,VALUE…",
             help="Like --set, but fields vary together: all first values, then all second values, and so on.",
@@ -181,7 +173,7 @@ def sweep(
     ] = None,
     script: Annotated[
         str | None,
-        typer.Option(help="Build script, named as for `ax run`; default: the script for this kind of file."),
+        Option(help="Build script, named as for `ax run`; default: the script for this kind of file."),
     ] = None,
 ) -> None:
     """Run a build script with each combination of settings and compare the results."""
@@ -201,7 +193,7 @@ def plan(
     only: Only = None,
     partition: Partition = None,
     force: Force = None,
-    every: Annotated[bool, typer.Option("--all", help="List every job.")] = False,
+    every: Annotated[bool, Option("--all", help="List every job.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
@@ -225,9 +217,9 @@ def _prepared(script: str | None, settings: Path | None, selection: Selection) -
 
 @app.command()
 def why(
-    job: Annotated[str, typer.Argument(help="Job id or stage, e.g. main-12 or train.")],
+    job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
     settings: SettingsName = None,
-    full: Annotated[bool, typer.Option("--full", help="Print code differences in full.")] = False,
+    full: Annotated[bool, Option("--full", help="Print code differences in full.")] = False,
     as_json: Json = False,
 ) -> None:
     """Explain why a job, or each job of a stage in the latest run, was built and not reused."""
@@ -237,10 +229,7 @@ def why(
 
 
 @app.command()
-def show(
-    job: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")],
-    as_json: Json = False,
-) -> None:
+def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: Json = False) -> None:
     """Show how a job was made (code, inputs, options), why, its cost and its contents."""
     from shortloop.cli.show import show_job
 
@@ -252,11 +241,10 @@ app.command()(logs)
 
 @app.command()
 def compare(
-    first: Annotated[str, typer.Argument(help="Job id, e.g. main-12.")],
-    second: Annotated[str, typer.Argument(help="Job id of the same stage, e.g. main-31.")],
+    first: Annotated[str, Argument(help="Job id, e.g. main-12.")],
+    second: Annotated[str, Argument(help="Job id of the same stage, e.g. main-31.")],
     figure: Annotated[
-        Path | None,
-        typer.Option(help="File to write the figure to; default: in compare/ in the results folder."),
+        Path | None, Option(help="File to write the figure to; default: in compare/ in the results folder.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -269,16 +257,16 @@ def compare(
 
 @app.command()
 def jobs(
-    stage: Annotated[str | None, typer.Option(help="Only jobs of this stage.")] = None,
-    partition: Annotated[str | None, typer.Option(help="Only jobs of this partition.")] = None,
+    stage: Annotated[str | None, Option(help="Only jobs of this stage.")] = None,
+    partition: Annotated[str | None, Option(help="Only jobs of this partition.")] = None,
     settings: SettingsName = None,
-    state: Annotated[str | None, typer.Option(help="Only jobs in this state, e.g. superseded.")] = None,
+    state: Annotated[str | None, Option(help="Only jobs in this state, e.g. superseded.")] = None,
     older: Older = None,
-    newer: Annotated[str | None, typer.Option(help="Only jobs younger than this, e.g. 2h.")] = None,
-    larger: Annotated[str | None, typer.Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
-    scripts: Annotated[bool, typer.Option("--scripts", help="Include jobs of build scripts.")] = False,
-    sort: Annotated[str, typer.Option(help="Sort by id, made, seconds, size, stage or partition.")] = "id",
-    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
+    newer: Annotated[str | None, Option(help="Only jobs younger than this, e.g. 2h.")] = None,
+    larger: Annotated[str | None, Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
+    scripts: Annotated[bool, Option("--scripts", help="Include jobs of build scripts.")] = False,
+    sort: Annotated[str, Option(help="Sort by id, made, seconds, size, stage or partition.")] = "id",
+    reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
     as_json: Json = False,
 ) -> None:
     """List jobs with their stage, partition, cost and whether they are still needed."""
@@ -291,12 +279,11 @@ def jobs(
 
 @app.command()
 def runs(
-    number: Annotated[int | None, typer.Argument(help="Run to show in full.")] = None,
+    number: Annotated[int | None, Argument(help="Run to show in full.")] = None,
     settings_to: Annotated[
-        Path | None,
-        typer.Option("--settings-to", metavar="FILE", help="Write the run's settings to a new file."),
+        Path | None, Option("--settings-to", metavar="FILE", help="Write the run's settings to a new file.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List all runs, not only the latest.")] = False,
+    every: Annotated[bool, Option("--all", help="List all runs, not only the latest.")] = False,
     as_json: Json = False,
 ) -> None:
     """List runs with their start, settings, number of jobs built and reused, and exit status."""
@@ -314,9 +301,9 @@ def runs(
 
 @app.command()
 def harmless(
-    stage: Annotated[str, typer.Argument(help="Stage, e.g. train.")],
+    stage: Annotated[str, Argument(help="Stage, e.g. train.")],
     why: Annotated[
-        str, typer.Argument(help="Reason why the change cannot affect results; recorded with the jobs.")
+        str, Argument(help="Reason why the change cannot affect results; recorded with the jobs.")
     ],
     script: Script = None,
     settings: SettingsFile = None,
@@ -331,7 +318,7 @@ def harmless(
 @app.command()
 def verify(
     set_aside: Annotated[
-        bool, typer.Option("--set-aside", help="Take damaged jobs out of use, keeping their files.")
+        bool, Option("--set-aside", help="Take damaged jobs out of use, keeping their files.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -347,15 +334,14 @@ def verify(
 @app.command()
 def gc(
     delete: Annotated[
-        bool, typer.Option("--delete", help="Delete the jobs instead of only counting them.")
+        bool, Option("--delete", help="Delete the jobs instead of only counting them.")
     ] = False,
     older: Older = None,
     to: Annotated[
-        str | None, typer.Option(help="Delete only until all remaining jobs fit in this size, e.g. 20GB.")
+        str | None, Option(help="Delete only until all remaining jobs fit in this size, e.g. 20GB.")
     ] = None,
     forget: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Also delete jobs needed only by these settings' latest run."),
+        str | None, Option(metavar="NAME", help="Also delete jobs needed only by these settings' latest run.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -6,19 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from shortloop.base.text import counted, duration, short_list
-from shortloop.cli.document import print_document
-from shortloop.cli.tables import print_lines, print_table
+from shortloop.cli.output import print_document, print_lines, print_table
 from shortloop.plan.harmless import declare_harmless
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
 
 VARIANT = 3  # column of a job's model and the like, omitted if no job has one
-BUILT = (BUILD, PERHAPS)
 BEGINS = {PERHAPS: "perhaps ", REUSE: "reused "}
 
 
 def print_plan(script: str, every: bool, as_json: bool = False) -> None:
-    """Print what a run of a build script would do, without a server."""
     from shortloop.plan.dry_run import dry_run
 
     planned = dry_run(script)
@@ -31,7 +28,6 @@ def print_plan(script: str, every: bool, as_json: bool = False) -> None:
 
 
 def print_harmless(script: str, stage: str, why: str) -> None:
-    """Declare a change harmless, and print for which jobs."""
     done = declare_harmless(script, stage, why)
     changes = Counter(harmless.what for _, harmless in done.jobs)
     print_lines(*(f"{number} × {stage}: {what}" for what, number in changes.items()))
@@ -83,9 +79,8 @@ def _summary(jobs: Sequence[Built], means: dict[str, float]) -> str:
     number = Counter(job.plan for job in jobs)
     if number[REUSE] == len(jobs):
         failed = sum(job.incomplete for job in jobs)
-        if failed:
-            return f"all {len(jobs)} jobs are cached; failed units of {failed} would be computed again"
-        return f"all {len(jobs)} jobs are cached: nothing would be built"
+        retried = f"; failed units of {failed} would be computed again"
+        return f"all {len(jobs)} jobs are cached{retried if failed else ': nothing would be built'}"
     perhaps = f", {number[PERHAPS]} perhaps" if number[PERHAPS] else ""
     text = f"{counted(number[BUILD], 'job')} would be built{perhaps}, {number[REUSE]} reused"
     expected = _expected(jobs, means)
@@ -105,10 +100,9 @@ def _expected(jobs: Sequence[Built], means: dict[str, float]) -> str:
 
 def _range(jobs: Sequence[Built], means: dict[str, float]) -> tuple[float, float] | tuple[None, None]:
     """Least and most seconds; None if no earlier job tells."""
-    known = [(job.plan, _seconds(job, means)) for job in jobs if job.plan in (BUILD, PERHAPS)]
-    seconds = {what: [each for plan, each in known if plan == what and each is not None] for what in BUILT}
-    most = seconds[BUILD] + seconds[PERHAPS]
-    return (sum(seconds[BUILD]), sum(most)) if most else (None, None)
+    known = [(job.plan, seconds) for job in jobs if (seconds := _seconds(job, means)) is not None]
+    least, more = ([seconds for plan, seconds in known if plan == what] for what in (BUILD, PERHAPS))
+    return (sum(least), sum(least) + sum(more)) if least or more else (None, None)
 
 
 def _of_stages(jobs: Sequence[Built]) -> list[tuple[str, list[Built]]]:

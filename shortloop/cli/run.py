@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,6 @@ NEEDED = b"needed"
 def run_script(
     script: str | None, settings: Path | None, selection: Selection, environ: Mapping[str, str]
 ) -> int:
-    """Run a build script, and return the exit status."""
     check_disk_space()
     if settings is not None and not settings.exists():  # before a server is started
         raise InputError("settings file not found", file=settings, hint="correct the path")
@@ -38,19 +37,11 @@ def run_script(
     selection.into(environ)
     # No other run starts while the server of this run exists.
     with only_run(script):
-        status = _run(script, environ, partial(_check_part, script, environ) if selection.words else None)
+        status = _run(script, environ, bool(selection.words))
     return status if status >= 0 else 128 - status
 
 
-def _check_part(script: str, environ: Mapping[str, str]) -> None:
-    """Check --until and --only by a plan: a script without a pipeline would ignore them."""
-    from shortloop.plan.dry_run import dry_run
-
-    os.environ.update(environ)
-    dry_run(script)
-
-
-def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | None) -> int:
+def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
     from shortloop.exax.forked import fork_ax
     from shortloop.exax.server import running_server
     from shortloop.project.project import configuration_file
@@ -69,8 +60,11 @@ def _run(script: str, environ: Mapping[str, str], check: Callable[[], None] | No
         run = fork_ax([*command, *quick, script], environ, begin, [ready_read, needed_write])
         os.close(needed_write)
         try:
-            if check is not None:
-                check()
+            if is_part:  # a script without a pipeline would ignore --until and --only
+                from shortloop.plan.dry_run import dry_run
+
+                os.environ.update(environ)
+                dry_run(script)
             if alone:
                 with _ctrl_c_passed_on(), run.passing_signals_on():
                     server.is_needed = bool(os.read(needed_read, len(NEEDED)))

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted
-from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import print_lines, print_table
+from shortloop.cli.output import moment, print_document, print_lines, print_table
 from shortloop.run.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
 
 LAST = 20
@@ -19,7 +18,6 @@ NUMBERS = ("run", "built", "reused", "seconds", "exit")
 
 
 def print_runs(every: bool, as_json: bool = False) -> None:
-    """Print a table of all runs or of the latest, the latest at the end."""
     numbers = run_numbers()
     shown = numbers if every else numbers[-LAST:]
     found = read_runs(shown)
@@ -36,7 +34,6 @@ def print_runs(every: bool, as_json: bool = False) -> None:
 
 
 def print_run(number: int, as_json: bool = False) -> None:
-    """Print one run in full."""
     record, end = read_run(number)
     if as_json:
         print_document(
@@ -72,7 +69,6 @@ def print_run(number: int, as_json: bool = False) -> None:
 
 
 def write_settings(number: int, file: Path, as_json: bool = False) -> None:
-    """Write the settings of a run to a new file."""
     record, _ = read_run(number)
     if not record.file:
         found, hint = f"run {number} of {record.script}", "choose a run that has settings"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.cli.document import moment, print_document
-from shortloop.cli.tables import amount, print_facts, print_lines, print_table
+from shortloop.cli.output import amount, moment, print_document, print_facts, print_lines, print_table
 from shortloop.plan.explain.differences import option_rows
 from shortloop.project.project import job_directory
 from shortloop.stages.failures import failed_units
@@ -28,11 +27,15 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 LISTED = 20  # units
 OF_EVERY_JOB = ("partition", "modules")  # options that are shown only if they are set
+HEADS = {
+    "arrays": ("name", "shape", "type", "unit", "axes", "what"),
+    "tables": ("name", "rows", "columns", "of"),
+    "objects": ("name", "type", "what"),
+}
 Rows = Iterator[tuple[str, str]]
 
 
 def show_job(job: str, as_json: bool = False) -> None:
-    """Print a job's code, reason, inputs, options, cost and contents."""
     folder = job_directory(job)
     with Store() as store:
         (entry,) = [each for each in inventory(store) if each.folder == folder]
@@ -65,47 +68,40 @@ def show_job(job: str, as_json: bool = False) -> None:
     print_lines(f"files: {listed}")
 
 
+def _contents(record: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    array = {"shape": "shape", "type": "dtype", "unit": "unit", "axes": "axes", "what": "description"}
+    kinds = {
+        "arrays": array,
+        "tables": {name: name for name in ("rows", "columns", "library")},
+        "objects": {name: name for name in ("type", "text")},
+    }
+    return {
+        kind: [
+            {"name": name, **{field: each[key] for field, key in fields.items()}}
+            for name, each in record.get(kind, {}).items()
+        ]
+        for kind, fields in kinds.items()
+    }
+
+
 def _print_contents(result: Result) -> None:
-    """Print arrays, tables and objects of a job."""
-    arrays: list[tuple[str, ...]] = [
-        (name, " × ".join(map(str, shape)), *more)
-        for name, shape, *more in (each.values() for each in _arrays(result))
-    ]
-    tables: list[tuple[str, ...]] = []
-    for name, each in result.record.get("tables", {}).items():
-        columns = ", ".join(f"{column} ({kind})" for column, kind in each["columns"].items())
-        tables.append((name, str(each["rows"]), columns, each["library"]))
-    objects: list[tuple[str, ...]] = [
-        (name, str(each["type"]), str(each["text"]))
-        for name, each in result.record.get("objects", {}).items()
-    ]
-    for title, head, rows, wrap in (
-        ("arrays", ("name", "shape", "type", "unit", "axes", "what"), arrays, "what"),
-        ("tables", ("name", "rows", "columns", "of"), tables, "columns"),
-        ("objects", ("name", "type", "what"), objects, "what"),
-    ):
+    for kind, rows in _contents(result.record).items():
         if rows:
-            print_lines("", title, style="bold")
-            print_table(head, rows, right=("rows",), wrap=wrap)
+            print_lines("", kind, style="bold")
+            cells = [[*map(_cell, row.values())] for row in rows]
+            wrap = "columns" if kind == "tables" else HEADS[kind][-1]
+            print_table(HEADS[kind], cells, right=("rows",), wrap=wrap)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{column} ({kind})" for column, kind in value.items())
+    return " × ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _files(folder: Path) -> list[tuple[str, int]]:
     files = (file for file in folder.rglob("*") if file.is_file())
     return sorted((str(file.relative_to(folder)), file.stat().st_size) for file in files)
-
-
-def _arrays(result: Result) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "shape": each["shape"],
-            "type": each["dtype"],
-            "unit": each["unit"],
-            "axes": each["axes"],
-            "what": each["description"],
-        }
-        for name, each in result.record["arrays"].items()
-    ]
 
 
 def _fields(
@@ -134,20 +130,13 @@ def _fields(
         "versions": record.get("versions", {}),
         "threads": record.get("threads", []),
         "engine": record.get("engine") or None,
-        "arrays": [] if result is None else _arrays(result),
-        "tables": _named(record.get("tables", {}), ("rows", "columns", "library")),
-        "objects": _named(record.get("objects", {}), ("type", "text")),
+        **_contents(record),
         "files": [{"name": name, "bytes": size} for name, size in _files(entry.folder)],
         "folder": entry.folder,
     }
 
 
-def _named(each: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"name": name, **{key: one[key] for key in fields}} for name, one in each.items()]
-
-
 def cost_rows(cost: Mapping[str, object]) -> Rows:
-    """Names and amounts, with units, of a job's cost."""
     for name, value in cost.items():
         words = name.replace("_", " ")
         if not isinstance(value, int | float):
@@ -235,7 +224,6 @@ def _how(setup: Setup, result: Result | None) -> Rows:
 
 
 def _engine(engine: Mapping[str, Any]) -> Rows:
-    """The engine of the units, and its machines."""
     if not engine:
         return
     words = [f"{engine['name']} {engine.get('version', '')}".strip()]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from shortloop.analyses import find_analyses, named
 from shortloop.base.text import counted, one_line
-from shortloop.cli.document import error_fields, print_document
-from shortloop.cli.tables import Waiting, print_lines, print_table
+from shortloop.cli.output import Waiting, error_fields, print_document, print_lines, print_table
 
 if TYPE_CHECKING:
     from shortloop.analyses import SettingsKind
@@ -38,7 +37,6 @@ def _keys(file: Path | None) -> set[str]:
 
 
 def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
-    """Print every field of a file with its description."""
     from shortloop.settings.read import documented_fields
 
     fields = [*documented_fields(kind.fields())]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shortloop.analyses import find_analyses
 from shortloop.base.extras import REPORT_LIBRARIES, is_installed
 from shortloop.base.text import counted, one_line, short_list
-from shortloop.cli.tables import print_lines
+from shortloop.cli.output import print_lines
 from shortloop.exax.client import user
 from shortloop.plan.selection import Selection
 from shortloop.project.project import configuration, write_atomically
@@ -38,7 +38,6 @@ LONGEST = 100  # characters of a file name
 
 
 def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Sequence[str]) -> int:
-    """Run all combinations, and compare them."""
     grid = parse_grid(vary, together)
     combinations = grid.combinations()
     check_disk_space()

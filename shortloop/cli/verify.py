@@ -6,8 +6,7 @@ import time
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
-from shortloop.cli.document import print_document
-from shortloop.cli.tables import Waiting, amount, print_lines, print_table
+from shortloop.cli.output import Waiting, amount, print_document, print_lines, print_table
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Entry, Problem, check_all, check_inputs, inventory, missing
 

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.cli.document import print_document
-from shortloop.cli.tables import print_lines
+from shortloop.cli.output import print_document, print_lines
 from shortloop.plan.explain.causes import Cause, Explained, explain, same_cause
 from shortloop.plan.settings_files import names_of_file
 from shortloop.project.project import user_directory
@@ -41,7 +40,6 @@ def print_why(what: str, settings: str | None, full: bool, as_json: bool = False
 
 
 def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
-    """Jobs of a stage in the latest runs."""
     places, names = store.index.places(), store.index.settings_names()
     jobs = [
         (job, place.pipeline, names.get(Purpose(place.pipeline)))
@@ -52,18 +50,16 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
         stages = sorted({place.stage for place in places})
         expected = f"a job id, or {', '.join(stages) or 'a run'}"
         raise InputError("unknown stage", found=stage, expected=expected)
-    file = _file_of_environment()
-    if settings is not None:
-        found = {job for job, *of in jobs if settings in of}
-    elif file is not None:
+    file = _file_of_environment() if settings is None else None
+    wanted: set[str | None] = {settings}
+    if file is not None:
         wanted = {*names_of_file(store.index, file), None}  # None: jobs without settings
-        found = {job for job, _, own in jobs if own in wanted}
-    else:
-        found = {job for job, _, _ in jobs}
+    is_any = settings is None and file is None
+    found = {job for job, of, own in jobs if is_any or not wanted.isdisjoint((of, own))}
     if not found:
         raise InputError(
             "the stage has no job with these settings",
-            file=None if settings is not None else str(file),
+            file=file,
             found=settings or " and ".join(filter(os.environ.get, VARIABLES)) + " in the environment",
             expected=" or ".join(sorted({own or of for _, of, own in jobs})),
             hint="run them, or choose other settings with `--settings`",
@@ -73,9 +69,8 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
 
 def _file_of_environment() -> Path | None:
     """The settings file that a run would read."""
-    if not any(map(os.environ.get, VARIABLES)):
-        return None
-    return settings_path(VARIABLES, Path(), base=user_directory())
+    is_named = any(map(os.environ.get, VARIABLES))
+    return settings_path(VARIABLES, Path(), base=user_directory()) if is_named else None
 
 
 def _group_fields(group: list[Explained]) -> dict[str, object]:
@@ -93,7 +88,6 @@ def _group_fields(group: list[Explained]) -> dict[str, object]:
 
 
 def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
-    """Differences between two jobs, for JSON."""
     return [
         {
             "kind": each.difference.kind,
@@ -109,7 +103,7 @@ def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
                     "alike": alike,
                     "causes": cause_fields(above.causes),
                 }
-                for above, alike in zip(each.above, each.alike, strict=True)
+                for above, alike in each.above
             ],
         }
         for each in causes
@@ -117,7 +111,6 @@ def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
 
 
 def print_causes(causes: list[Cause]) -> None:
-    """Print differences between two jobs."""
     _Printer(FEWER).causes(causes, "  ")
 
 
@@ -132,10 +125,9 @@ class _Printer:
         first = group[0]
         manifest = first.manifest
         stage = _stage(first)
-        if len(group) == 1:
-            print_lines(f"{manifest.job}: {stage} {manifest.partition or ''}".rstrip())
-        else:
-            print_lines(f"{len(group)} × {stage}: {', '.join(_job_name(each) for each in group)}")
+        one = f"{manifest.job}: {stage} {manifest.partition or ''}".rstrip()
+        several = f"{len(group)} × {stage}: {', '.join(_job_name(each) for each in group)}"
+        print_lines(one if len(group) == 1 else several)
         print_lines(f"  built for {manifest.pipeline}: {manifest.reason}")
         declared = dict.fromkeys(harmless.line for each in group for harmless in each.manifest.harmless)
         print_lines(*(f"  since then {line}" for line in declared))
@@ -153,9 +145,12 @@ class _Printer:
         for cause in causes:
             again = self._again(cause.difference) if cause.diff else ""
             print_lines(f"{indent}· {cause.words}{again}")
-            if not again:
-                self._diff(cause.diff, f"{indent}    ")
-            for each, number in zip(cause.above, cause.alike):
+            shown = [] if again else cause.diff[: self._most]
+            print_lines(*(f"{indent}    {line}" for line in shown))
+            if not again and len(shown) < len(cause.diff):
+                left = len(cause.diff) - len(shown)
+                print_lines(f"{indent}    … {left} more lines; `shortloop why --full` prints them")
+            for each, number in cause.above:
                 more = f", and {number - 1} more like it" if number > 1 else ""
                 end = again = self._again((each.manifest.job, each.before))
                 if not each.causes:
@@ -163,12 +158,6 @@ class _Printer:
                 print_lines(f"{indent}    {_job_name(each)} ({_stage(each)}){more}{end}")
                 if not again:
                     self.causes(each.causes, f"{indent}      ")
-
-    def _diff(self, lines: list[str], indent: str) -> None:
-        shown = lines[: self._most]
-        print_lines(*(f"{indent}{line}" for line in shown))
-        if len(shown) < len(lines):
-            print_lines(f"{indent}… {len(lines) - len(shown)} more lines; `shortloop why --full` prints them")
 
     def _again(self, what: object) -> str:
         if what in self._seen:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shortloop import _PUBLIC
 from shortloop.base.errors import InputError
-from shortloop.keys.file_state import State, file_state, moment, states_of_files
+from shortloop.keys.file_state import State, file_state, once_per_moment, states_of_files
 from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.keys.source import Source, read_source
@@ -54,16 +54,14 @@ _libraries: dict[str, tuple[str, ...]] = {}
 _steps: dict[tuple[str, str], Step] = {}
 # What a module imports is kept with what was read of it.
 _imports: dict[str, tuple[Source, list[tuple[str, bool]]]] = {}
-_forgotten = 0
+_generation = 0
 
 
 def closure(method: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
-    """Own modules and libraries that a method can import."""
     return closure_of(module_of(method), method, more)
 
 
 def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[str, Path], set[str]]:
-    """Own modules and libraries that a module can import."""
     parts = name.split(".")
     above = [".".join(parts[:depth]) for depth in range(1, len(parts))]
     refresh_closures()
@@ -83,7 +81,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
     added = [each for name in filter(None, more) for each in (name, *_behind_library(name, project))]
     waiting = [*_names_of(file, name), *((each, False) for each in added)]
     for package in above:  # is loaded, and not asked for what it would import then
-        found, _ = _found(package, project)
+        found, _ = _step(package, project)
         if found is None:
             libraries.add(package.partition(".")[0])
         for module, place in (found or {}).items():
@@ -94,7 +92,7 @@ def closure_of(name: str, file: Path, more: Iterable[str] = ()) -> tuple[dict[st
         if (imported, is_for_types) in done or (imported, False) in done:
             continue
         done.add((imported, is_for_types))
-        found, behind = _steps.get((str(project), imported)) or _step(imported, project)
+        found, behind = _step(imported, project)
         waiting += [(each, is_for_types) for each in behind]
         if found is None:
             if not is_for_types:  # what says only of what type something is computes nothing
@@ -124,26 +122,21 @@ def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
 
 
 def _step(name: str, project: Path) -> Step:
-    """Modules along a name, and names behind it; cached if states of folders show a change."""
-    behind, top = _behind(name), name.partition(".")[0]
+    """Modules along a name, None for a library, and names behind it, as of `import *`."""
+    known = _steps.get((str(project), name))
+    if known is not None:
+        return known
+    top, behind = name.partition(".")[0], _behind(name)
     found: Modules | None = {}
     if not f"{name}.".startswith(_SETTING_UP):
-        found, star = _found(name, project)
-        behind = [*behind, *star]
-    is_ours = _is_no_package(top) or _files_of(project, name)
-    if is_ours and not name.endswith(".*"):
+        found = _files_of(ROOT if top == PACKAGE else project, name)
+        behind = [*behind, *_starred(name, found)]
+        if not found and not _is_no_package(top):
+            found = _package(top)
+    # Kept if states of folders show a change.
+    if (_is_no_package(top) or _files_of(project, name)) and not name.endswith(".*"):
         _steps[str(project), name] = found, behind
     return found, behind
-
-
-def _found(name: str, project: Path) -> tuple[Modules | None, list[str]]:
-    """Modules along a name, None for a library, and what `import *` adds."""
-    top = name.partition(".")[0]
-    root = ROOT if top == PACKAGE else project
-    found = _files_of(root, name)
-    if found:
-        return found, _starred(name, found)
-    return ({} if _is_no_package(top) else _package(top)), []
 
 
 def _is_no_package(top: str) -> bool:
@@ -216,20 +209,20 @@ def refresh_closures() -> int:
 
     While that number is the same, so are all closures of unchanged modules.
     """
-    global _forgotten
-    now = moment()
-    if now is None or refresh_closures not in now:
-        for folder in _perhaps_changed():
-            before = _folders[folder]
-            _folders[folder] = _listed(folder, before.asked)
-            if _folders[folder].found() != before.found():
-                _forgotten += 1
-                for kept in (_folders, _modules, _libraries, _steps):
-                    kept.clear()
-                break
-        if now is not None:
-            now[refresh_closures] = True
-    return _forgotten
+    once_per_moment(refresh_closures, _refresh)
+    return _generation
+
+
+def _refresh() -> None:
+    global _generation
+    for folder in _perhaps_changed():
+        before = _folders[folder]
+        _folders[folder] = _listed(folder, before.asked)
+        if _folders[folder].found() != before.found():
+            _generation += 1
+            for kept in (_folders, _modules, _libraries, _steps):
+                kept.clear()
+            break
 
 
 def _perhaps_changed() -> list[str]:

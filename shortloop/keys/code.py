@@ -15,7 +15,7 @@ import contextlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,11 +26,11 @@ from shortloop.base.errors import InputError
 from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
-    file_state,
     once_per_moment,
     state_at_moment,
     states_at_moment,
     states_of_files,
+    unless_changed,
 )
 from shortloop.keys.hashing import digest, hash_file
 from shortloop.keys.installed import environment, startup_lines, version_of
@@ -49,8 +49,6 @@ CODE_OF = f"{PACKAGE}.keys.code.code_of"
 
 
 class Code(NamedTuple):
-    """Code of a method."""
-
     # Hash of each normalised module, e.g. ``"methods.a_train"``; of the bytes of a file in ``depend_extra``,
     # by its path below the project.
     code: dict[str, str]
@@ -72,8 +70,8 @@ class _Known:
 
     @cached_property
     def text(self) -> str:
-        lines = [f"# {library} {version}" for library, version in self.code.versions.items()]
-        return "\n".join(lines) + "\n" + _texts(self.texts)
+        versions = (f"# {library} {version}\n" for library, version in self.code.versions.items())
+        return "".join(versions) + _texts(self.texts)
 
 
 # Asked for job by job, so what came of it is kept with the states of the files that it came from.
@@ -98,12 +96,10 @@ def declares_code(method: Path) -> bool:
 
 
 def code_file(method: Path) -> Path:
-    """File that `code_of` writes."""
     return cache_directory("code") / f"{module_of(method)}.txt"
 
 
 def code_text(method: Path) -> str:
-    """Code of a method with its closure, and the versions of its libraries."""
     return _look(method, ()).text
 
 
@@ -137,18 +133,15 @@ def _code_now(method: Path, more: tuple[str, ...]) -> Code:
             found=(error.text or "").strip(),
             hint="correct it and run again",
         ) from None
-    listed = declared_files(method, code_file)
-    if not listed:
-        return known.code
-    modules = {*map(os.path.normpath, known.code.modules.values())}  # which count by what they say
+    code, listed = known.code, declared_files(method)
+    modules = {*map(os.path.normpath, code.modules.values())} if listed else set()  # they count by their text
     declared = {name: found for name, found in listed.items() if os.path.normpath(found[0]) not in modules}
     if not declared:
-        return known.code
+        return code
     files = [file for file, _ in declared.values()]
-    states = zip(map(str, files), states_of_files(list(map(str, files))))
+    watched = [*zip(map(str, files), states_of_files([*map(str, files)]))]
     hashes = {f"file {name}": content for name, (_, content) in declared.items()}
-    code = known.code
-    return code._replace(code={**code.code, **hashes}, declared=files, watched=[*code.watched, *states])
+    return code._replace(code={**code.code, **hashes}, declared=files, watched=watched)
 
 
 def _look(method: Path, more: tuple[str, ...]) -> _Known:
@@ -167,11 +160,10 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     files = [*map(str, modules.values()), *(folder for folder, _ in environment())]
     states = states_at_moment(files)  # before they are read, so that an edit meanwhile shows
     settled = all(state_at_moment(file)[1] for file in files)
-    said = {name: read_source(modules[name], name) for name in sorted(modules)}
-    said = {name: source for name, source in said.items() if source.text != NOTHING}
-    hashes = {name: source.hash for name, source in said.items()}
-    code = Code(hashes, versions, libraries, modules, [], [])
-    texts = {name: source.text for name, source in said.items()}
+    sources = {name: read_source(modules[name], name) for name in sorted(modules)}
+    sources = {name: source for name, source in sources.items() if source.text != NOTHING}
+    code = Code({name: each.hash for name, each in sources.items()}, versions, libraries, modules, [], [])
+    texts = {name: each.text for name, each in sources.items()}
     known = _known[method, more] = _Known(folders, states, settled, files, code, texts)
     keep_sources()
     if runs_jobs() and not more:
@@ -193,23 +185,15 @@ def _texts(texts: Mapping[str, str]) -> str:
 NAME = "depend_extra"
 OURS = f"{NAME} = code_of(__file__)"
 
-# By method: its state, and the files that it declares; by file: its state, and a hash of its bytes. Kept of
-# those in whose state any change shows, as they were read.
-_lists: dict[Path, tuple[list[int], list[Path]]] = {}
+_lists: dict[Path, tuple[list[int], list[Path]]] = {}  # files that methods declare
 _hashes: dict[Path, tuple[list[int], str]] = {}
 
 
-def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tuple[Path, str]]:
+def declared_files(method: Path) -> dict[str, tuple[Path, str]]:
     """Files that a method declares in ``depend_extra``, except the one that `code_of` writes."""
-    state, settled = file_state(method)
-    known = _lists.get(method)
-    if known is None or known[0] != state:
-        known = state, _listed(method)
-        if settled:
-            _lists[method] = known
     found: dict[str, tuple[Path, str]] = {}
-    for file in known[1]:
-        if file != ours(method):
+    for file in unless_changed(_lists, method, _listed):
+        if file != code_file(method):
             name = str(file.relative_to(method.parent)) if file.is_relative_to(method.parent) else file.name
             found[name if name not in found else str(file)] = file, _hash(file, method)
     return found
@@ -218,10 +202,20 @@ def declared_files(method: Path, ours: Callable[[Path], Path]) -> dict[str, tupl
 def _listed(method: Path) -> list[Path]:
     if not any(map(_may_declare, ast.parse(method.read_bytes()).body)):
         return []
-    listed = getattr(_loaded(method), "depend_extra", ())
-    if isinstance(listed, str):  # exax would take each letter for a file
-        raise _no_file(listed, method)
-    return [_file_of(each, method) for each in listed]
+    listed = getattr(_loaded(method), NAME, ())
+    # An entry is a module, or a path relative to the method; exax would take each letter of a text for one.
+    entries = [listed] if isinstance(listed, str) else listed
+    paths = [getattr(each, "__file__", None) if isinstance(each, ModuleType) else each for each in entries]
+    if isinstance(listed, str) or not all(isinstance(each, str | Path) for each in paths):
+        raise InputError(
+            "depend_extra of a method contains an entry that is not a file",
+            file=method,
+            field=NAME,
+            found=", ".join(map(repr, entries)),
+            expected="a list of paths and modules",
+            hint="correct it and run again",
+        )
+    return [method.parent / str(path) for path in paths]
 
 
 def _may_declare(statement: ast.stmt) -> bool:
@@ -248,33 +242,9 @@ def _loaded(method: Path) -> ModuleType:
     return module
 
 
-def _file_of(each: object, method: Path) -> Path:
-    """Resolve an entry like exax: a module, or a path that may be relative to the method."""
-    path = getattr(each, "__file__", None) if isinstance(each, ModuleType) else each
-    if not isinstance(path, str | Path):
-        raise _no_file(each, method)
-    return method.parent / path
-
-
-def _no_file(found: object, method: Path) -> InputError:
-    return InputError(
-        "depend_extra of a method contains an entry that is not a file",
-        file=method,
-        field=NAME,
-        found=repr(found),
-        expected="a list of paths and modules",
-        hint="correct it and run again",
-    )
-
-
 def _hash(file: Path, method: Path) -> str:
     try:
-        state, settled = file_state(file)
-        known = _hashes.get(file)
-        if known is None or known[0] != state:
-            known = state, hash_file(file)
-            if settled:
-                _hashes[file] = known
+        return unless_changed(_hashes, file, hash_file)
     except OSError as error:
         raise InputError(
             "a file that a method declares cannot be read",
@@ -283,7 +253,6 @@ def _hash(file: Path, method: Path) -> str:
             found=error.strerror,
             hint="put it there, or take it out of depend_extra",
         ) from None
-    return known[1]
 
 
 VERSION = ".".join(map(str, sys.version_info[:3]))

@@ -45,11 +45,6 @@ def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
         _moment.reset(token)
 
 
-def moment() -> dict[object, Any] | None:
-    """Cache of the current moment; None outside of `at_one_moment`."""
-    return _moment.get()
-
-
 def once_per_moment(asked: object, compute: Callable[[], T]) -> T:
     """Compute something, or return what was computed within this moment."""
     seen = _moment.get()
@@ -59,6 +54,17 @@ def once_per_moment(asked: object, compute: Callable[[], T]) -> T:
         seen[asked] = compute()
     found: T = seen[asked]
     return found
+
+
+def unless_changed(cache: dict[Path, tuple[list[int], T]], file: Path, compute: Callable[[Path], T]) -> T:
+    """Compute something from a file, or return what was computed from it in the same state."""
+    state, settled = file_state(file)
+    known = cache.get(file)
+    if known is None or known[0] != state:
+        known = state, compute(file)
+        if settled:
+            cache[file] = known
+    return known[1]
 
 
 def state_at_moment(file: str) -> tuple[list[int], bool]:

@@ -75,5 +75,4 @@ def canonical(plain: Plain) -> str:
 
 
 def digest(plain: Plain) -> str:
-    """Hash plain data."""
     return hashlib.blake2b(canonical(plain).encode(), digest_size=20).hexdigest()

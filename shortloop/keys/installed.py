@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from shortloop.keys.file_state import (
     CHANGED,
     SETTLED_NS,
     State,
+    at_one_moment,
     once_per_moment,
     states_at_moment,
     states_of_files,
@@ -62,20 +63,10 @@ class _Folder(NamedTuple):
     starts: list[str]  # files that Python reads as it starts, and that belong to none of them
 
 
-class _Moment(NamedTuple):
-    """What is known since something was last installed or removed."""
-
-    states: list[tuple[str, list[State]]]  # of the folders; empty if they may change and look the same
-    versions: dict[str, str]
-    differing: dict[str, list[str]]
-
-
 _folders: dict[str, _Folder] = {}
-_last = _Moment([], {}, {})
 
 
 def version_of(library: str) -> _Version | None:
-    """Version of an installed library."""
     for folder in _path():
         found = _scanned(folder).owners.get(library)
         if found:
@@ -84,7 +75,6 @@ def version_of(library: str) -> _Version | None:
 
 
 def as_installed(library: str) -> str:
-    """Version of a library, and a hash of its installed files."""
     version = version_of(library)
     if version is not None:
         return version.text if OF in version.text else OF.join(filter(None, version))
@@ -108,45 +98,27 @@ def startup_lines() -> list[str]:
 
 
 def number_of(installed: str) -> str:
-    """Version without the hash."""
     return installed.partition(OF)[0]
 
 
 def differing(libraries: str) -> list[str]:
-    """Libraries whose installed version differs now."""
-    known = _moment().differing
-    if libraries not in known:
-        then: Mapping[str, str] = json.loads(libraries)
+    def compare() -> list[str]:
+        then: dict[str, str] = json.loads(libraries)
         now = installed_now(then)
-        known[libraries] = [name for name, each in then.items() if now[name] != each]
-    return known[libraries]
+        return [name for name, version in then.items() if now[name] != version]
+
+    return once_per_moment((differing, libraries), compare)
 
 
 def installed_now(libraries: Iterable[str]) -> dict[str, str]:
-    """Versions of libraries as installed now."""
-    known, names = _moment().versions, [*libraries]
-    known.update({name: as_installed(name) for name in names if name not in known})
-    return {name: known[name] for name in names}
+    with at_one_moment():
+        return {name: as_installed(name) for name in libraries}
 
 
 def environment() -> list[tuple[str, State]]:
     """Folders of installed libraries, with states that change at each installation."""
     folders = [folder for folder in _path() if _scanned(folder).distributions]
     return [(folder, *states_of_files([folder])) for folder in folders]  # type: ignore[misc]
-
-
-def _moment() -> _Moment:
-    """Return the cache, emptied if something was installed or removed."""
-
-    def now() -> _Moment:
-        global _last
-        states = [(each, states_of_files([each])) for each in sys.path]
-        if not states or _last.states != states:
-            settled = all(_is_settled(state) for _, found in states for state in found)
-            _last = _Moment(states if settled else [], {}, {})
-        return _last
-
-    return once_per_moment((_moment, *sys.path), now)
 
 
 def _path() -> list[str]:
@@ -172,20 +144,17 @@ def _scanned(folder: str) -> _Folder:
     state = next(iter(states_at_moment([folder])), ())
     if known is None or known.state != state:
         before = _kept().get(folder, {}) if known is None else known.distributions
-        names = _names_in(folder)
+        names: list[str] = []
+        with contextlib.suppress(OSError):
+            names = sorted(os.listdir(folder))
         infos = [name for name in names if name.endswith(INFO)]
         found = {name: _described(f"{folder}/{name}", before.get(name)) for name in infos}
         known = _folders[folder] = _folder(state, found, names if found else [])
-        if not _is_settled(state):
+        if not state or time.time_ns() - state[CHANGED] <= SETTLED_NS:  # another change may not show
             known = _folders[folder] = known._replace(state=())
         if found != before:
             _keep()
     return known
-
-
-def _is_settled(state: State) -> bool:
-    """True if another change would show in the state of a folder."""
-    return bool(state) and time.time_ns() - state[CHANGED] > SETTLED_NS
 
 
 def _folder(state: State, distributions: dict[str, _Distribution], names: Iterable[str]) -> _Folder:
@@ -205,13 +174,6 @@ def _folder(state: State, distributions: dict[str, _Distribution], names: Iterab
         sorted(filter(str.isidentifier, modules - owners.keys())),
         sorted(starts),
     )
-
-
-def _names_in(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _described(info: str, before: _Distribution | None) -> _Distribution:
@@ -256,7 +218,6 @@ def _normal(name: str) -> str:
 
 
 def _read(file: str) -> str:
-    """Read a text; empty if there is no such file."""
     try:
         with open(file, encoding="utf-8", errors="replace") as stream:
             return stream.read()

@@ -46,21 +46,17 @@ class Parts:
 
     @property
     def libraries(self) -> dict[str, str]:
-        """Versions of the libraries that the job loaded."""
         return {name: each for name, each in self.versions.items() if name not in IN_KEY}
 
     @property
     def libraries_text(self) -> str:
-        """The libraries as JSON, equal for jobs that loaded the same."""
         return json.dumps(self.libraries, sort_keys=True)
 
     @property
     def is_installed(self) -> bool:
-        """True if the loaded libraries are installed unchanged."""
         return not differing(self.libraries_text)
 
     def installed(self, libraries: Iterable[str]) -> Parts:
-        """Copy with the installed versions of some libraries."""
         return replace(self, versions={**self.versions, **installed_now(libraries)})
 
     def key_of_units(self, names: Collection[str]) -> str:
@@ -73,7 +69,6 @@ class Parts:
 def parts_of(
     method: str, options: Mapping[str, Plain], inputs: Mapping[str, Contents], modules: Sequence[str] = ()
 ) -> Parts:
-    """Collect the parts of a job's key, with the current code."""
     package, file = find_method(method)
     code = code_state(file, modules)
     plain = json.loads(json.dumps(dict(options)))  # tuples become lists, as they do in exax's own record

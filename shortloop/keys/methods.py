@@ -9,19 +9,15 @@ from functools import cache
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.keys.file_state import moment
+from shortloop.keys.file_state import once_per_moment
 from shortloop.project.project import configuration, project_directory
 
-METHOD = "is a method"
 _methods: dict[str, tuple[str, Path]] = {}
 
 
 def find_method(method: str) -> tuple[str, Path]:
-    """Package and file of an exax method."""
-    known, seen = _methods.get(method), moment()
-    if known is not None and ((known[1], METHOD) in (seen or ()) or os.path.isfile(known[1])):
-        if seen is not None:
-            seen[known[1], METHOD] = True
+    known = _methods.get(method)
+    if known is not None and once_per_moment((find_method, method), known[1].is_file):
         return known
     files = [(package, folder / f"a_{method}.py") for package, folder in packages()]
     found = [each for each in files if each[1].is_file()]
@@ -44,7 +40,6 @@ def find_method(method: str) -> tuple[str, Path]:
 
 
 def module_of(method: Path) -> str:
-    """Full module name of a method."""
     above, known = method.parent, packages()
     found = [name for name, folder in known if folder == above]
     if not found:  # it may be known by another path
@@ -78,7 +73,6 @@ USUAL, BEGIN = "build_pipeline", "build"
 
 
 def find_script(script: str) -> Path | None:
-    """File of a build script; None if there is none."""
     package, _, name = script.rpartition(".")
     name = name if name.startswith(BEGIN) else f"{BEGIN}_{name}"
     for known, folder in sorted(packages()):  # exax looks in this order
@@ -106,7 +100,6 @@ def chosen_script(script: str | None) -> str:
 
 
 def own_scripts() -> list[str]:
-    """Names of the build scripts inside the project."""
     root = project_directory().resolve()
     return [
         file.stem

@@ -10,6 +10,7 @@ import builtins
 import dataclasses
 import json
 import math
+import reprlib
 import sys
 import typing
 from collections.abc import Collection, Mapping, Set
@@ -103,10 +104,9 @@ def _named(kind: type) -> str:
 
 def _shown(value: object) -> str:
     try:
-        text = repr(value)
+        return reprlib.repr(value)
     except Exception:  # it is not ours
         return "…"
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def annotations_of(stage: type[Stage]) -> dict[str, object]:

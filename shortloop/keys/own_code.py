@@ -8,6 +8,7 @@ import site
 import sys
 from contextlib import suppress
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from shortloop.keys.installed import version_of
@@ -23,13 +24,17 @@ def is_own(file: str) -> bool:
 
 
 def is_own_module(name: str) -> bool:
-    """True if a module is own code, or missing."""
+    spec = _spec(name.partition(".")[0])
+    if spec is None:
+        return True
+    places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
+    return all(is_own(each) for each in places if each)
+
+
+def _spec(name: str) -> ModuleSpec | None:
     with suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec(name.partition(".")[0])
-        if spec is not None:
-            places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
-            return all(is_own(each) for each in places if each)
-    return True
+        return importlib.util.find_spec(name)
+    return None
 
 
 def whole_package(name: str) -> dict[str, Path] | None:
@@ -37,10 +42,7 @@ def whole_package(name: str) -> dict[str, Path] | None:
 
     It counts as a whole, because nobody can say from outside what it imports of itself.
     """
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
+    spec = _spec(name)
     if spec is None:
         return None
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]

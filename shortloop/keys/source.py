@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,10 +49,9 @@ class Source(NamedTuple):
     hash: str
 
 
-# Parsing a hundred files costs a second, so what came of it is kept, by the state of the file:
-# path -> state, source, whether to keep it; and by the hash of its bytes, the hash of what it says.
-_memory: dict[str, list[Any]] = {}
-_said: dict[str, str] = {}
+# Parsing a hundred files costs a second, so sources are cached, also on disk.
+_memory: dict[str, list[Any]] = {}  # path -> state, source; only of files in whose state any change shows
+_text_hashes: dict[str, str] = {}  # hash of a file's bytes -> hash of its normalised text
 _changed = False
 
 
@@ -67,11 +67,13 @@ def _read_now(file: Path, path: str, module: str) -> Source:
         _load_kept()
     state, settled = state_at_moment(path)
     known = _memory.get(path)
-    if known is None or known[0] != state or not known[-1]:
+    if known is None or known[0] != state:
         data = file.read_bytes()
         source = _parsed(data, file, module)
-        known = _memory[path] = [state, source, settled]
-        _said[blake3(data).hexdigest()] = source.hash
+        known = [state, source]
+        if settled:
+            _memory[path] = known
+        _text_hashes[blake3(data).hexdigest()] = source.hash
         _changed = True
     if not isinstance(known[1], Source):
         known[1] = Source(*known[1])
@@ -83,11 +85,10 @@ def normalised_hash(content: str) -> str | None:
     """Hash of normalised text, by the hash of a file's bytes."""
     if not _memory:
         _load_kept()
-    return _said.get(content)
+    return _text_hashes.get(content)
 
 
 def hash_of(text: str) -> str:
-    """Hash a text."""
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
@@ -102,28 +103,24 @@ def keep_sources() -> None:
     """Store what was parsed for the next process."""
     global _changed
     if _changed:
-        files = {file: known for file, known in _memory.items() if known[-1]}
-        said = {**_load().get("said", {}), **_said}  # what others have read meanwhile, too
-        said = dict(list(said.items())[-KEPT:])
-        kept = json.dumps({"parser": _parser(), "files": files, "said": said})
-        keep(cache_directory("code") / "parsed.json", kept)
+        said = _load()[1] | _text_hashes  # with what other processes have read meanwhile
+        kept = {"parser": _parser(), "files": _memory, "said": dict([*said.items()][-KEPT:])}
+        keep(cache_directory("code") / "parsed.json", json.dumps(kept))
         _changed = False
 
 
 def _load_kept() -> None:
-    loaded = _load()
-    _memory.update(loaded.get("files", {}))
-    _said.update(loaded.get("said", {}))
+    files, said = _load()
+    _memory.update(files)
+    _text_hashes.update(said)
 
 
-def _load() -> dict[str, dict[str, Any]]:
-    try:
+def _load() -> tuple[dict[str, list[Any]], dict[str, str]]:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
         if loaded["parser"] == _parser():
-            return {"files": dict(loaded["files"]), "said": dict(loaded["said"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return {}
+            return dict(loaded["files"]), dict(loaded["said"])
+    return {}, {}
 
 
 def _parser() -> list[Any]:
@@ -185,20 +182,14 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
 
 
 def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """Full names of decorators that are attributes of modules, like ``@package.name``."""
-    aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    modules = {each.asname: each.name for each in aliases if each.asname}
-    modules |= {top: top for each in aliases if not each.asname for top in [each.name.partition(".")[0]]}
-    for node in nodes:
-        for each in getattr(node, "decorator_list", ()):
-            name = ast.unparse(each.func if isinstance(each, ast.Call) else each)
-            first, dot, rest = name.partition(".")
-            if dot and first in modules:
-                yield f"{modules[first]}.{rest}"
+    """Full names of decorators that are imported, also as attributes of modules like ``@package.name``."""
+    full = dict(_imported(nodes))
+    decorators = (each for node in nodes for each in getattr(node, "decorator_list", ()))
+    names = (_full_name(each.func if isinstance(each, ast.Call) else each, full) for each in decorators)
+    yield from filter(None, names)
 
 
 def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
-    """Resolve a relative import."""
     if not level:
         return name
     parts = module.split(".")
@@ -291,8 +282,7 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
             yield from (each for each in names if isinstance(each, str))
 
 
-def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield imported names, and their full names."""
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)

@@ -19,7 +19,7 @@ from shortloop.keys.methods import chosen_script
 from shortloop.keys.own_code import PACKAGE
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Pipeline
-from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, import_from_project, in_project, project_directory
@@ -44,13 +44,14 @@ class DryRun:
         self.seconds: dict[str, float] = {}  # mean duration of a job, by method
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
-        """Plan a pipeline."""
         with in_project(), Store(slices_now) as store:
-            plan = self._planner(Lookup(store, name))
-            plan.follow(pipeline)
+            plan = self._planner.of(pipeline, store, name)
             plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
             if settings is not None:
-                plan.note = _said_of(store, settings)
+                try:
+                    plan.note = settings.take_over(store.index) or ""
+                except InputError as error:
+                    plan.note = f"a run would not begin: {error.message}"
             self.seconds = store.index.seconds()
         self.plans.append(plan)
         self.settings.append(settings)
@@ -70,7 +71,6 @@ class Reusing(DryRun):
     goes_on = True
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
-        """Plan a pipeline, and print its output only if that is the run."""
         said, warned = io.StringIO(), io.StringIO()
         with redirect_stdout(said), redirect_stderr(warned):
             super().plan(pipeline, name, settings)
@@ -119,7 +119,6 @@ def _only_runs_pipelines(main: Callable[..., object]) -> bool:
 
 
 def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
-    """Plan what a build script would do."""
     from accelerator.error import BuildError
 
     try:
@@ -157,10 +156,3 @@ def _script(script: str) -> ModuleType:
     settings = {"method_directories": configuration().method_directories}
     found: ModuleType = find_automata(SimpleNamespace(config=lambda: settings), script)
     return found
-
-
-def _said_of(store: Store, settings: SettingsFile) -> str:
-    try:
-        return settings.take_over(store.index) or ""
-    except InputError as error:
-        return f"a run would not begin: {error.message}"

@@ -10,7 +10,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
 from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
-from shortloop.plan.explain.differences import Difference, differences, file_words, input_words, value_words
+from shortloop.plan.explain.differences import Difference, differences
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.plan.planner import Planner
@@ -26,8 +26,6 @@ LISTED = 6  # jobs in a message
 
 @dataclass(frozen=True)
 class Declared:
-    """Result of a declaration."""
-
     jobs: list[tuple[str, Harmless]] = field(default_factory=list)  # current from now on
     there: int = 0  # how many jobs of the stage were current before
     left: list[str] = field(default_factory=list)  # jobs that still need a rebuild, and why
@@ -114,11 +112,6 @@ def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], w
 
 
 def _words(each: Difference, wanted: Request) -> str:
-    if each.kind == "file":
-        return file_words(each)
-    if each.kind == "option":
-        return value_words(each)
-    if each.old is None or each.new is None:
-        return input_words(each)
     waits = dict.fromkeys(job.stage for job in wanted.above() if not job.content)
-    return f"{' and '.join(waits)} would be built first" if waits else f"{each.name} came out different"
+    is_open = each.kind == "input" and None not in (each.old, each.new) and waits
+    return f"{' and '.join(waits)} would be built first" if is_open else each.words()

@@ -29,16 +29,13 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """True if it is the whole pipeline."""
         return not self.selection.stage
 
     @property
     def plan(self) -> list[Built]:
-        """Its planned jobs."""
         return [job for number, job in enumerate(self.jobs) if self.is_whole or number in self.chosen]
 
     def has(self, number: int, stage: str, partition: str | None) -> bool:
-        """True if a requested job is part of it."""
         if self.is_whole:
             return True
         planned = self.jobs[number] if number < len(self.jobs) else None
@@ -55,10 +52,10 @@ class Part:
 
 
 def choose(selection: Selection, plan: Planner, index: Index) -> Part:
-    """Apply a selection to a plan."""
     if not selection.words:
         return Part(selection, tuple(plan.jobs))
-    sources = _sources(plan)
+    numbers = {id(job): number for number, job in enumerate(plan.jobs)}
+    sources = [{numbers[id(job)] for job in each.above() if id(job) in numbers} for each in plan.requests]
     meant = _meant(selection, plan)
     chosen = meant if selection.only else meant | _above(meant, sources)
     forced = {number for each in selection.force for number in _forced(each, plan, index, chosen)}
@@ -82,12 +79,6 @@ def require_inputs(selection: Selection, above: Iterable[Built]) -> None:
             found=f"missing: {short_list(missing, LISTED)}",
             hint=f"use `--until {selection.only}` instead of `--only {selection.only}` to build them too",
         )
-
-
-def _sources(plan: Planner) -> list[set[int]]:
-    """Inputs of each job, by number."""
-    numbers = {id(job): number for number, job in enumerate(plan.jobs)}
-    return [{numbers[id(one)] for one in request.above() if id(one) in numbers} for request in plan.requests]
 
 
 def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
+from shortloop.base.plain import Plain
 from shortloop.exax.method import STAGE
 from shortloop.project.project import project_directory
 from shortloop.stages.failures import failed_units
@@ -63,7 +64,6 @@ class Built:
 
     @property
     def name(self) -> str:
-        """Stage and partition."""
         return " ".join(filter(None, (self.stage, self.partition)))
 
     def notes(self) -> list[str]:
@@ -72,7 +72,6 @@ class Built:
         return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
 
     def failed_units(self) -> str:
-        """List the failed units in a line."""
         errors = open_any(self.path).record["errors"]
         return f"{failed_units(errors, LISTED)}; `shortloop show {self.job}`"
 
@@ -86,7 +85,6 @@ class Built:
         return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 
     def result(self) -> Result:
-        """Load arrays and record."""
         if self.plan in (BUILD, PERHAPS) or self.rejected:
             raise NotThereYet(self)
         return open_job(self.path)
@@ -94,14 +92,11 @@ class Built:
 
 @dataclass(frozen=True)
 class BuiltDataset:
-    """A dataset that a job left."""
-
     made: Built
     name: str = DEFAULT  # the dataset's name in it
 
     @property
     def job(self) -> str:
-        """Id of the job; empty in a plan if still to be built."""
         return self.made.job
 
     @property
@@ -117,12 +112,10 @@ class BuiltDataset:
 
     @property
     def stage(self) -> str:
-        """Stage of the job."""
         return self.made.stage
 
     @property
     def partition(self) -> str | None:
-        """Partition of the job; None: all of the data."""
         return self.made.partition
 
 
@@ -137,11 +130,12 @@ def flat(jobs: Jobs) -> list[Made]:
 
 
 class Call(NamedTuple):
-    """What `Run.build` is given besides stage and partition."""
+    """Arguments of `Run.build` besides stage and partition."""
 
     arguments: Mapping[str, object]
     modules: Sequence[str] = ()
     datasets: Mapping[str, object] = {}
+    joblib: Mapping[str, Plain] = {}  # settings of `joblib.parallel_config` where it was called
 
 
 class Run(ABC):
@@ -164,7 +158,8 @@ class Run(ABC):
 
         `stage` is the name of a stage, or the stage itself, imported from the file of its method.
         """
-        return self.ask(_stage_name(stage), partition, Call(arguments, modules, datasets or {}))
+        call = Call(arguments, modules, datasets or {}, _joblib_settings())
+        return self.ask(_stage_name(stage), partition, call)
 
     @abstractmethod
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
@@ -175,7 +170,6 @@ class Run(ABC):
         """Register input files by content."""
 
     def file(self, path: Path | str) -> File:
-        """Register an input file by content."""
         return self.files([project_directory() / path])[0]
 
 
@@ -192,10 +186,22 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
     raise InputError(
         "the pipeline does not return a job",
         file=getattr(getattr(function, "__code__", None), "co_filename", None),
-        found=f"{getattr(function, '__name__', 'it')} returns {_kind_of(last)}",
+        found=f"{getattr(function, '__name__', 'it')} returns {None if last is None else repr(type(last))}",
         expected="the last job, as `run.build` gives it",
         hint="end it with e.g. `return run.build(...)`",
     )
+
+
+def _joblib_settings() -> dict[str, Plain]:
+    """Settings of `joblib.parallel_config` in this thread; empty without any."""
+    joblib = sys.modules.get("joblib.parallel")
+    if joblib is None:
+        return {}
+    backend, n_jobs = joblib.get_active_backend()
+    if backend.nesting_level is None and n_jobs is None:  # the defaults
+        return {}
+    name = next((each for each, kind in joblib.BACKENDS.items() if type(backend) is kind), "another one")
+    return {"backend": name, "n_jobs": None if n_jobs is None else backend.effective_n_jobs(n_jobs)}
 
 
 def _stage_name(stage: str | Callable[..., object]) -> str:
@@ -212,7 +218,3 @@ def _stage_name(stage: str | Callable[..., object]) -> str:
             hint='give the name: `run.build("NAME", …)` for a file a_NAME.py',
         )
     return name.removeprefix("a_")
-
-
-def _kind_of(value: object) -> str:
-    return "nothing" if value is None else f"an object of the type {type(value).__name__}"

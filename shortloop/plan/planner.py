@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Self
 
-from shortloop.base.plain import Plain
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.differences import is_open
 from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.request import Request, named_files, options_of, request, unread_in
+from shortloop.plan.request import Request, named_files, request
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.store.index import Place
 from shortloop.store.inputs import known_content
 from shortloop.store.manifest import Manifest, StoredJob, modules_of_objects
 from shortloop.store.store import Store
-
-
-class Asked(NamedTuple):
-    """Details of a request for a job."""
-
-    files: Sequence[tuple[str, Path]]  # input files, see `options_of`
-    joblib: Mapping[str, Plain]  # settings of `joblib.parallel_config`
-
-
-def asked_of_joblib() -> dict[str, Plain]:
-    """Settings of `joblib.parallel_config` in this thread."""
-    joblib = sys.modules.get("joblib.parallel")
-    if joblib is None:  # so nobody has said anything
-        return {}
-    backend, n_jobs = joblib.get_active_backend()
-    name = next((each for each, kind in joblib.BACKENDS.items() if type(backend) is kind), "another one")
-    if backend.nesting_level is None and n_jobs is None:  # as it is before anybody says something
-        return {}
-    return {"backend": name, "n_jobs": None if n_jobs is None else backend.effective_n_jobs(n_jobs)}
 
 
 class Planner(Run):
@@ -51,13 +30,8 @@ class Planner(Run):
         self.last: Built | None = None  # the pipeline's result, if it was planned to its end
         self.given: dict[Path, str] = {}  # content of input files; empty: unknown
         self.requests: list[Request] = []  # request for each job
-        self.asked: list[Asked] = []  # details of each request
-        self.calls: list[Call] = []
-        self.unread_jobs: set[int] = set()
-        """Jobs that are given files whose content is not known yet, by their order."""
         self.unread = 0  # number of input files of unknown content
-        self.waits_for: Built | None = None
-        """The job whose results say what comes after it, if the pipeline was planned no further."""
+        self.waits_for: Built | None = None  # job whose results decide what follows, if they are missing
         self.note = ""  # message at the start of a run
 
     @property
@@ -66,8 +40,14 @@ class Planner(Run):
         wanting = (job.plan != REUSE or job.rejected or job.incomplete for job in self.jobs)
         return self.last is not None and not self.unread and not any(wanting)
 
+    @classmethod
+    def of(cls, pipeline: Pipeline, store: Store, name: str) -> Self:
+        """Plan a pipeline that is run under a name."""
+        plan = cls(Lookup(store, name))
+        plan.follow(pipeline)
+        return plan
+
     def follow(self, pipeline: Pipeline) -> None:
-        """Plan a pipeline, as far as existing results allow."""
         try:
             with at_one_moment():
                 self.last = follow(pipeline, self)
@@ -77,14 +57,9 @@ class Planner(Run):
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
         """Look up a job, and note what would be done."""
         wanted = self.lookup.request(stage, partition, call)
-        job = self.lookup.look(wanted)
-        if unread_in(call.arguments):
-            self.unread_jobs.add(len(self.jobs))
-        self.jobs.append(job)
+        self.jobs.append(self.lookup.look(wanted))
         self.requests.append(wanted)
-        self.asked.append(Asked(options_of(call.arguments), asked_of_joblib()))
-        self.calls.append(call)
-        return job
+        return self.jobs[-1]
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Register input files, with their content as far as known."""
@@ -130,22 +105,19 @@ class Lookup:
             return replace(found, reason=RETRIED) if found.incomplete and not found.reason else found
         before = self.before(wanted)
         perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
+        folder = None if before is None else self.store.folder(before.job)
         return Built(
             "",
             wanted.stage,
             wanted.partition,
             seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
             has_tables=before is not None and before.has_tables,
-            modules=self._modules(before),
+            modules=() if before is None or folder is None else modules_of_objects(folder, before.files),
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
             variant=wanted.variant,
             files=wanted.names,
         )
-
-    def _modules(self, before: Manifest | None) -> tuple[str, ...]:
-        folder = None if before is None else self.store.folder(before.job)
-        return () if before is None or folder is None else modules_of_objects(folder, before.files)
 
     def _may_be_there(self, wanted: Request, parts: Parts) -> str:
         """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""
@@ -156,11 +128,9 @@ class Lookup:
         return next(filter(None, (reason_to_wait(parts, each, wanted.sources) for each in kept)), "")
 
     def before(self, wanted: Request) -> Manifest | None:
-        """Manifest of the previous job in the same place."""
         return self.store.manifest_of(self.store.index.in_place(wanted.place))
 
     def reason(self, wanted: Request, parts: Parts) -> str:
-        """Say why a job must be built."""
         return reason_to_build(self.store, parts, self.before(wanted), wanted.sources)
 
 

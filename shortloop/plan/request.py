@@ -33,8 +33,7 @@ MODULES = "modules"  # option that the frame adds for modules not named in code
 
 @dataclass(frozen=True)
 class Request:
-    """A job that a pipeline requests."""
-
+    call: Call = field(compare=False)
     stage: str
     partition: str | None  # None: all of the data
     options: dict[str, Plain]  # with those that the frame adds: ``partition`` and ``modules``
@@ -60,11 +59,9 @@ class Request:
 
     @property
     def caption(self) -> str:
-        """Stage and partition, in one line."""
         return one_line(" ".join(filter(None, (self.stage, self.partition))))
 
     def parts(self) -> Parts:
-        """Parts of the key, with the current code."""
         inputs = {
             name: [each.content for each in made] if isinstance(made, Sequence) else made.content
             for name, made in self.sources.items()
@@ -82,23 +79,27 @@ class Request:
         """Names of options and inputs that all units read, if others can take over its units."""
         return [] if self.grows or self.units is None else [*self.units, MODULES]
 
+    @property
+    def is_unread(self) -> bool:
+        """True if the content of one of its files is still unknown."""
+        return any(not file.content for file in _files(self.call.arguments))
+
     def above(self) -> list[Built]:
-        """Jobs that are inputs."""
         return _single(self.sources)
 
     def ids(self) -> dict[str, JobIds]:
-        """Ids of input jobs, for exax."""
         return _ids(self.jobs)
 
     def dataset_ids(self) -> dict[str, JobIds]:
-        """Ids of input datasets, for exax."""
         return _ids(self.datasets)
 
 
 def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: dict[Place, int]) -> Request:
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place."""
     signature, arguments, datasets = signature_of(stage), call.arguments, call.datasets
-    given = {name: each for name, each in arguments.items() if _is_option(name, signature)}
+    # A dataset may have the name of an option. Unknown arguments count as options, and are refused below.
+    inputs = signature.jobs.names | (signature.datasets.names - signature.options.keys())
+    given = {name: each for name, each in arguments.items() if name not in inputs}
     jobs = _made_from(stage, signature.jobs, arguments, lambda of: of if isinstance(of, Built) else None)
     named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
     rows = _made_from(stage, signature.datasets, {**named, **datasets}, _dataset)
@@ -130,13 +131,7 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     words = (each if isinstance(each, str) else canonical(each) for each in siblings if each is not None)
     how = signature.grows, signature.units, imported, sent, " ".join(words)
     given_files = passed.jobs, passed.paths, names_of(given)
-    return Request(stage, partition, options, jobs, place, *how, rows, *given_files)
-
-
-def _is_option(name: str, signature: Signature) -> bool:
-    """True if an argument is an option; unknown ones count as options, and are refused later."""
-    is_input = name in signature.jobs.names or name in signature.datasets.names
-    return not is_input or (name in signature.options and name not in signature.jobs.names)
+    return Request(call, stage, partition, options, jobs, place, *how, rows, *given_files)
 
 
 def _options(stage: str, signature: Signature, given: Mapping[str, object]) -> Given:
@@ -238,7 +233,6 @@ def _for_results(jobs: Jobs) -> list[str]:
 
 
 def _single(jobs: Jobs) -> list[Built]:
-    """Flatten input jobs, including those of datasets."""
     return [one.made if isinstance(one, BuiltDataset) else one for one in flat(jobs)]
 
 
@@ -253,7 +247,6 @@ PLAIN = {str, int, float, bool, NoneType}
 
 
 def files_of(arguments: object) -> dict[str, Path]:
-    """Paths of a job's files, by content."""
     return {file.content: file.path for file in _files(arguments) if file.content}
 
 
@@ -275,13 +268,7 @@ def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
 
 
 def names_of(arguments: object) -> tuple[str, ...]:
-    """Names of a job's files."""
     return tuple(file.path.name for file in _files(arguments))
-
-
-def unread_in(arguments: object) -> bool:
-    """True if a job has a file of unknown content."""
-    return any(not file.content for file in _files(arguments))
 
 
 def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path]) -> str:

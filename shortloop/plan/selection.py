@@ -38,40 +38,27 @@ class Selection:
 
     @property
     def stage(self) -> str:
-        """Selected stage; empty: all."""
         return self.until or self.only
 
     @property
     def words(self) -> str:
-        """Command-line options of the selection."""
         named = [("--until", self.until), ("--only", self.only), ("--partition", self.partition)]
         given = [*named, *(("--force", each) for each in self.force)]
         return " ".join(f"{name} {value}" for name, value in given if value)
 
     def into(self, environ: MutableMapping[str, str]) -> None:
-        """Store the selection in the environment of a run, for `given`."""
         environ.pop(SELECTION, None)
         if self.words:
             environ[SELECTION] = json.dumps(asdict(self))
 
     @classmethod
     def given(cls, environ: Mapping[str, str] = os.environ) -> Selection:
-        """Read the selection of this run."""
-        text = environ.get(SELECTION)
-        if not text:
-            return cls()
+        text = environ.get(SELECTION) or "{}"
         try:
             plain = json.loads(text)
-            texts = [plain.pop("force"), list(plain.values())]
-            if not all(isinstance(each, str) for of in texts for each in of):
-                raise TypeError
-            return cls(force=tuple(texts[0]), **plain)
+            return cls(**plain | {"force": tuple(plain.get("force", ()))})
         except InputError:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise InputError(
-                "an environment variable does not select jobs",
-                field=SELECTION,
-                found=text,
-                hint=f"unset {SELECTION}, and use `shortloop run --until`",
-            ) from None
+        except (ValueError, TypeError, AttributeError):
+            problem, hint = "invalid selection of jobs", f"unset {SELECTION}, and use `shortloop run --until`"
+            raise InputError(problem, field=SELECTION, found=text, hint=hint) from None

@@ -29,8 +29,6 @@ EMBEDDED = ""
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """File of named settings."""
-
     name: str  # name in the file
     file: Path
     noun: str  # what messages call the settings, e.g. ``"study"``
@@ -48,7 +46,8 @@ class SettingsFile:
         noted = index.settings_file(self.name)
         if noted is None or noted == self._noted(self.file):
             return None
-        before = self._path(noted)
+        below = Path(os.path.realpath(project_directory()), noted)
+        before = self.embedded if noted == EMBEDDED else below
         if before.exists() and before.samefile(self.file):
             return None
         other, this = self._words(before), self._words(self.file)
@@ -67,7 +66,6 @@ class SettingsFile:
         )
 
     def table(self, name: str) -> dict[str, object] | None:
-        """Return a table of the file."""
         try:
             found = tomllib.loads(self.text.removeprefix("\ufeff")).get(name)
         except ValueError:  # whoever reads all of it says so
@@ -82,15 +80,11 @@ class SettingsFile:
         """Path as recorded: relative inside the project, so that both can be moved."""
         return EMBEDDED if os.path.realpath(file) == os.path.realpath(self.embedded) else _below_project(file)
 
-    def _path(self, noted: str) -> Path:
-        return self.embedded if noted == EMBEDDED else Path(os.path.realpath(project_directory()), noted)
-
     def _words(self, file: Path) -> str:
         return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)
 
 
 def names_of_file(index: Index, file: Path) -> set[str]:
-    """Names of settings that were run from a file."""
     noted = _below_project(file)
     names = {name for name in index.settings_names().values() if index.settings_file(name) == noted}
     return {name for name in names if _has_name(file, name)} or names

@@ -20,7 +20,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import cache
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple, cast
 
@@ -42,8 +41,6 @@ from shortloop.stages.task import BEFORE, MANY, OPTIONAL, fields_of
 
 @dataclass(frozen=True)
 class Inputs:
-    """Names of input jobs, or of datasets."""
-
     names: frozenset[str]  # all names
     lists: frozenset[str]  # names of lists
     optional: frozenset[str]  # names of optional ones
@@ -51,8 +48,6 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Signature:
-    """Parameters of a method."""
-
     options: dict[str, object]  # defaults, or `REQUIRED`; of a plain exax method as declared
     jobs: Inputs
     datasets: Inputs
@@ -69,7 +64,6 @@ class Signature:
 
 
 def signature_of(method: str) -> Signature:
-    """Read the signature of a method."""
     return once_per_moment((signature_of, method), lambda: _signature_now(method))
 
 
@@ -84,7 +78,10 @@ def _signature_now(method: str) -> Signature:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        found, frames = f"{type(error).__name__}: {error}", _traceback(error, file)
+        frame = error.__traceback__
+        while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
+            frame = frame.tb_next
+        found, frames = f"{type(error).__name__}: {error}", user_traceback(error.with_traceback(frame))
         if frames.count("\n  File ") > 1:  # it came from a helper, a library, or has a cause
             found = frames.replace("\n", "\n    ")
         is_missing = isinstance(error, ModuleNotFoundError)
@@ -158,21 +155,11 @@ def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
     return Inputs(names, lists, names)
 
 
-def _traceback(error: BaseException, file: Path) -> str:
-    """Traceback from the method's line on."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
-        frame = frame.tb_next
-    return user_traceback(error.with_traceback(frame or error.__traceback__))
-
-
 PLANNED = "planned-0"  # in place of the id of a job that is not built yet
 FILE_OF_A_JOB = ("name", "sliced", "extra")  # what exax's JobWithFile has beside the job
 
 
 class Given(NamedTuple):
-    """Options of a job."""
-
     sent: dict[str, Plain]
     keyed: dict[str, Plain]  # as in the key: converted by exax, with the content of files
     jobs: dict[str, list[Built]]  # jobs whose files are options, by the name of the option
@@ -276,7 +263,6 @@ class _Walk:
 
 
 def _converted(method: str, declared: Mapping[str, object], sent: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Convert given options like exax."""
     from accelerator.deptree import DepTree
     from accelerator.extras import DotDict
     from accelerator.methods import options2required, params2defaults

@@ -60,7 +60,6 @@ def project_directory() -> Path:
 
 
 def configuration_file() -> Path:
-    """The project's accelerator.conf."""
     return project_directory() / CONFIGURATION
 
 
@@ -95,7 +94,6 @@ def _configuration(file: Path) -> Configuration:
 
 
 def configuration() -> Configuration:
-    """Read accelerator.conf with exax's own reader."""
     return _configuration(configuration_file())
 
 
@@ -118,7 +116,6 @@ def runs_jobs() -> bool:
 
 
 def job_directory(job: str) -> Path:
-    """Folder of a job."""
     workdir, _, number = job.rpartition("-")
     workdirs = configuration().workdirs
     if workdir not in workdirs or not number.isdecimal():
@@ -139,7 +136,6 @@ def job_directory(job: str) -> Path:
 
 
 def job_folders(workdirs: Mapping[str, Path]) -> Iterator[Path]:
-    """Folders of all jobs, finished or not, by number."""
     for name, workdir in workdirs.items():
         numbers = [
             int(number)

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from shortloop.base.errors import InputError, JobFailed
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of writing to a full disk
-READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""Codes of errors that writing gives where it is not allowed."""
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)  # of writing where it is not allowed
+OWNER = "ask its owner for access, or run the command as its owner"
 MEMORY = (
     "there is not enough memory",
     "end other programs, use fewer slices, or allow more: `ulimit -v unlimited`",
 )
 # They lead to other errors on the way, so they count wherever they are in a chain.
-LACKS = {
+SHORTAGES = {
     errno.EMFILE: (
         "too many files are open for one program",
         "allow more, and start the server again: `ulimit -n 1024`",
@@ -34,29 +34,28 @@ THREADS = (
 )
 NO_ROOM = ("the disk is full", "make room, e.g. with `shortloop gc --delete`")
 OTHERS = {
-    errno.EACCES: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
-    errno.EPERM: ("that is not allowed here", "have its owner allow it, or do it as its owner"),
-    errno.EROFS: ("this disk can only be read", "work on a copy, or have it mounted for writing"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), ("permission denied", OWNER)),
+    errno.EROFS: ("this disk is read-only", "work on a copy, or mount it for writing"),
     errno.EAGAIN: THREADS,
     **dict.fromkeys(FULL, NO_ROOM),
-    errno.EIO: ("the disk has an error", "see what the system's log says of it"),
-    errno.ESTALE: ("the file server does not know a file any more", "try again"),
-    errno.ELOOP: ("links go in a circle", "mend them"),
-    errno.EISDIR: ("a folder is where a file belongs", "move it away"),
-    errno.ENOTDIR: ("a file is where a folder belongs", "move it away"),
+    errno.EIO: ("the disk reports an input/output error", "check the system log"),
+    errno.ESTALE: ("the file server lost an open file", "try again"),
+    errno.ELOOP: ("symbolic links form a loop", "remove one of them"),
+    errno.EISDIR: ("a folder is in the place of a file", "move it away"),
+    errno.ENOTDIR: ("a file is in the place of a folder", "move it away"),
     errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
 }
 INDEX = "the index of jobs"
 FILES_OF_INDEX = 4  # with the folder that they are in
-INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is made again"
+INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is rebuilt"
+HELD = (f"{INDEX} is held by another program", "try again when that has ended")
+CLOSED = (f"{INDEX} cannot be opened", INDEX_HINT)
 OF_INDEX = {
-    sqlite3.SQLITE_BUSY: (f"{INDEX} is held by another program", "try again when that has ended"),
-    sqlite3.SQLITE_LOCKED: (f"{INDEX} is held by another program", "try again when that has ended"),
-    sqlite3.SQLITE_CANTOPEN: (f"{INDEX} cannot be opened", INDEX_HINT),
-    sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", "have its owner allow it, or do it as its owner"),
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), HELD),
+    **dict.fromkeys((sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), CLOSED),
+    sqlite3.SQLITE_READONLY: (f"{INDEX} cannot be written", OWNER),
     sqlite3.SQLITE_FULL: NO_ROOM,
     sqlite3.SQLITE_IOERR: (f"{INDEX} cannot be read or written", INDEX_HINT),
-    sqlite3.SQLITE_PERM: (f"{INDEX} cannot be opened", INDEX_HINT),
     sqlite3.SQLITE_NOLFS: (f"{INDEX} is too large for this disk", INDEX_HINT),
 }
 
@@ -70,16 +69,16 @@ def system_error(error: BaseException) -> InputError | None:
             return InputError("the current folder was deleted", hint="change to a folder that exists")
     cause: BaseException | None = error
     while cause is not None:
-        said = _lack(cause)
+        said = _shortage(cause)
         if said is not None:
-            return _told(cause, *said)
+            return _translated(cause, *said)
         cause = cause.__cause__ or cause.__context__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
     if number in OTHERS:
-        return _told(error, *OTHERS[number])
+        return _translated(error, *OTHERS[number])
     if isinstance(error, sqlite3.Error):
         said = OF_INDEX.get(_code(error))
-        return None if said is None else _told(error, *said)
+        return None if said is None else _translated(error, *said)
     return None
 
 
@@ -91,7 +90,7 @@ def system_error_in(traceback: str) -> InputError | None:
         return JobFailed(told[1].rstrip())
     for line in reversed(traceback.splitlines()):
         error = line.partition('  File "')[0]  # of another thread, printed at the same time
-        said = _lack_in(error)
+        said = _shortage_in(error)
         if said is not None:
             return InputError(said[0], found=error, hint=said[1])
     return None
@@ -101,7 +100,7 @@ def need_files(least: int) -> None:
     """Check the limit of open files; a failure inside a library is hard to read."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < least:
-        problem, hint = LACKS[errno.EMFILE]
+        problem, hint = SHORTAGES[errno.EMFILE]
         raise InputError(problem, found=f"{allowed} allowed", expected=f"at least {least}", hint=hint)
 
 
@@ -117,20 +116,20 @@ def if_writable() -> Iterator[None]:
 
 def unreadable(error: OSError, what: str) -> InputError:
     """Translate an error of reading a file."""
-    hint = "have its owner allow it, or do it as its owner" if error.errno in READ_ONLY else None
+    hint = OWNER if error.errno in READ_ONLY else None
     if error.errno == errno.EISDIR:
         hint = "name one file; a table in several files must be joined into one first"
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
 
 
-def _lack(error: BaseException) -> tuple[str, str] | None:
+def _shortage(error: BaseException) -> tuple[str, str] | None:
     if isinstance(error, MemoryError):
         return MEMORY
     if isinstance(error, OSError):
-        return LACKS.get(error.errno or 0)
+        return SHORTAGES.get(error.errno or 0)
     if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN:
         return _no_more_files()
-    return _lack_in(f"{type(error).__name__}: {error}")
+    return _shortage_in(f"{type(error).__name__}: {error}")
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -144,17 +143,17 @@ def _no_more_files() -> tuple[str, str] | None:
         while len(opened) < FILES_OF_INDEX:
             opened.append(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
-        return LACKS.get(error.errno or 0)
+        return SHORTAGES.get(error.errno or 0)
     finally:
         for each in opened:
             os.close(each)
     return None
 
 
-def _lack_in(line: str) -> tuple[str, str] | None:
+def _shortage_in(line: str) -> tuple[str, str] | None:
     number = re.match(r"\w+: \[Errno (\d+)\] ", line)
     if number is not None:
-        return NO_ROOM if int(number[1]) in FULL else LACKS.get(int(number[1]))
+        return NO_ROOM if int(number[1]) in FULL else SHORTAGES.get(int(number[1]))
     if re.match(r"RuntimeError: can't start new thread", line):
         return THREADS
     # The second is said when a library is loaded that is written in another language.
@@ -162,7 +161,7 @@ def _lack_in(line: str) -> tuple[str, str] | None:
     return MEMORY if re.match(lacks, line) else None
 
 
-def _told(error: BaseException, problem: str, hint: str) -> InputError:
+def _translated(error: BaseException, problem: str, hint: str) -> InputError:
     file = getattr(error, "filename", None)
     lines = str(error).strip().splitlines()  # the last one of many says what happened
     found = getattr(error, "strerror", None) or (lines[-1] if lines else None)

@@ -7,9 +7,11 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
@@ -40,8 +42,6 @@ EARLIER_JOBS = 20  # that are asked for rows of units
 
 @dataclass(frozen=True)
 class Order:
-    """A job to build."""
-
     method: str  # name of the exax method
     options: Mapping[str, Plain]  # as exax is given them
     jobs: Mapping[str, JobIds]  # upstream jobs, by the names that the method gives them
@@ -66,7 +66,6 @@ class Order:
         object.__setattr__(self, "key", self.parts.key())
 
     def code(self) -> Code:
-        """Return the code of its method as it is now."""
         return code_state(find_method(self.method)[1], self.modules)
 
 
@@ -119,18 +118,33 @@ def make(
     urd: Urd,
     store: Store,
     order: Order,
-    meter: Meter | None = None,
-    number: Callable[[], int | None] | None = None,
-    reload: Callable[[], None] | None = None,
+    meter: Meter,
+    number: Callable[[], int | None],
+    reload: Callable[[], None],
 ) -> tuple[StoredJob, bool] | str:
     """Build a job, or take over one that was finished but not recorded because a run was cut off.
 
     Return the job and whether it is new, or what changed meanwhile, so that it must be built again.
     """
-    force = (
-        order.anew or order.retried is not None or order.key in store.damaged or order.key in store.outdated
-    )
-    meter, reload = meter or Meter(), reload or client.reload_methods
+
+    def build(force: bool) -> tuple[Path, bool]:
+        began = time.time()
+        with meter.measure():
+            folder = client.build(
+                urd,
+                order.method,
+                options=order.options,
+                jobs=order.jobs,
+                datasets=order.datasets,
+                caption=order.caption,
+                force=force,
+                number=number,
+                reload=reload,
+            )
+        (folder / PROGRESS).unlink(missing_ok=True)
+        # A server that was running when a job was set aside or deleted still thinks that it has it.
+        return folder, (folder / FINISHED).is_file() and _post(folder)["starttime"] >= began
+
     with at_one_moment():
         is_as_now = client.is_loaded_as_now(order.method)
         before = order.code()
@@ -138,18 +152,18 @@ def make(
         reload()  # once others have ended, which takes its time
         before = order.code()
     files = given_files(order.paths)
-    folder, fresh = _build(urd, order, force, meter, number, reload)
+    is_gone = order.key in store.damaged or order.key in store.outdated
+    folder, fresh = build(order.anew or order.retried is not None or is_gone)
     if not fresh:
         found = _take_over(store, order, folder)
         if found is not None:
             return found, False
-        folder, _ = _build(urd, order, True, meter, number, reload)
+        folder, _ = build(True)
     evidence = evidence_of(folder, order.parts, before, files, order.libraries)
     if not evidence.changed and not evidence.unseen and not evidence.imported:
         if evidence.opened:
             print(one_line(evidence.warning(folder.name, order.method)), flush=True)
-        seconds = _seconds(folder)
-        cost = meter.cost(folder, seconds, cores_of_jobs(store.slices.now))
+        cost = meter.cost(folder, _seconds(folder), cores_of_jobs(store.slices.now))
         manifest = _manifest(store, order, folder, cost, evidence)
         if order.retried is not None and manifest.content == order.retried.content:  # it failed alike
             _discard(folder)
@@ -175,35 +189,7 @@ def _discard(folder: Path) -> None:
 
 
 def cores_of_jobs(slices: int) -> int:
-    """Return how many cores the processes of a job may use."""
     return max(min(len(os.sched_getaffinity(0)), slices), 1)
-
-
-def _build(
-    urd: Urd,
-    order: Order,
-    force: bool,
-    meter: Meter,
-    number: Callable[[], int | None] | None,
-    reload: Callable[[], None],
-) -> tuple[Path, bool]:
-    before = time.time()
-    with meter.measure():
-        folder = client.build(
-            urd,
-            order.method,
-            options=order.options,
-            jobs=order.jobs,
-            datasets=order.datasets,
-            caption=order.caption,
-            force=force,
-            number=number,
-            reload=reload,
-        )
-    (folder / PROGRESS).unlink(missing_ok=True)
-    # A server that was running when a job was set aside or deleted still thinks that it has it.
-    finished = (folder / FINISHED).is_file()
-    return folder, finished and _post(folder)["starttime"] >= before
 
 
 def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
@@ -264,16 +250,14 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
 
 def _with_workers(cost: Cost, seconds: float, folder: Path) -> Cost:
     """Add the processor time of an engine's workers, which no look at the job's own processes shows."""
-    try:
+    engine: Mapping[str, Any] = {}
+    with suppress(FileNotFoundError):  # of a method of others
         engine = json.loads((folder / RECORD).read_text(encoding="utf-8")).get("engine") or {}
-    except FileNotFoundError:  # of a method of others
-        return cost
-    if "cpu_seconds" not in engine or "cpu_seconds" not in cost:
-        return cost
-    cpu = round(cost["cpu_seconds"] + engine["cpu_seconds"], 2)
-    cost = {**cost, "cpu_seconds": cpu}
-    if "utilisation" in cost:
-        cost["utilisation"] = round(cpu / (seconds * engine["workers"]), 3)
+    if "cpu_seconds" in engine and "cpu_seconds" in cost:
+        cpu = round(cost["cpu_seconds"] + engine["cpu_seconds"], 2)
+        cost = {**cost, "cpu_seconds": cpu}
+        if "utilisation" in cost:
+            cost["utilisation"] = round(cpu / (seconds * engine["workers"]), 3)
     return cost
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,30 +20,29 @@ from shortloop.exax.patches import preload
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
-from shortloop.plan.explain.arrays import outcome
 from shortloop.plan.part import Part, require_inputs
 from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.planner import Asked, Lookup, Planner, asked_of_joblib, reused
+from shortloop.plan.planner import Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selection import FAIL_FAST
-from shortloop.project.project import configuration, project_directory
+from shortloop.project.project import project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
-from shortloop.run.lock import Turn
-from shortloop.run.progress import Ended, Listener, Progress, Reading, Started
+from shortloop.run.progress import Progress
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.runs import Recorder
-from shortloop.run.scheduler import Job, Machine, Scheduler
+from shortloop.run.scheduler import Job, Machine, Scheduler, Turn
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
-from shortloop.stages.records import EARLIER, RETRIED
+from shortloop.stages.records import EARLIER, RECORD, RETRIED
 from shortloop.store.inputs import keep_hashes, note_locations, register
+from shortloop.store.integrity import NOTES
 from shortloop.store.manifest import StoredJob
 from shortloop.store.store import Store, withdraw
 
 ATTEMPTS = 3  # to build a job whose code is edited meanwhile
 WORTH_A_SHARE = 1.0  # s
-LISTED = 12  # names in a message
+LISTED, NAMED = 12, 6  # jobs and files in a message
 
 
 class Executor(Run):
@@ -58,7 +56,7 @@ class Executor(Run):
         self,
         lookup: Lookup,
         urd: Urd,
-        tell: Listener,
+        progress: Progress,
         meter: Meter | None = None,
         part: Part | None = None,
         engine: RunningEngine | None = None,
@@ -72,28 +70,20 @@ class Executor(Run):
         self._lookup = lookup
         self._urd = urd
         self._exax = urd if isinstance(urd, Exax) else None
-        self._tell = tell
+        self._progress = progress
         self._meter = meter or Meter()
         self._part = part or Part()
         self._engine = engine
         self._output = output or LiveOutput(lambda line: None)
         self._seen: dict[object, Any] = {}  # of code, since something last took time
-        self._files: dict[str, Path] = {}  # of the run, and of the job that is asked for
-        self._given: dict[str, Path] = {}
+        self._files: dict[str, Path] = {}  # by content
         self._made_here: set[str] = set()  # keys of jobs that this run has made
         self._machine = machine or Machine(1)
         self._turn = Turn()
         self._turn.changed.acquire()  # it is of this thread until the end, but while that waits
-        self.scheduler = Scheduler(
-            self._make,
-            self._find,
-            self._begin,
-            self._end_jobs,
-            self._turn,
-            self._machine,
-            schedule,
-            self._reserve if self._exax else None,
-        )
+        jobs = self._make, self._find, self._begin, self._end_jobs
+        self._schedule = schedule or Schedule(Planner(lookup), lambda: Planner(lookup), Part(), {})
+        self.scheduler = Scheduler(*jobs, self._turn, self._machine, self._schedule, self._exax)
         if self._exax:
             self._exax.released, self._exax.is_followed = self._turn.released, self.scheduler.expects
 
@@ -104,7 +94,7 @@ class Executor(Run):
         self.scheduler.abort()
         if self.scheduler.began is not None and self._exax:
             self._exax.close()
-        ahead = (job.built for job in self.scheduler.jobs.values() if not job.seen)
+        ahead = (job.built for job in self.scheduler.jobs.values() if not job.is_requested)
         self.done += [built for built in ahead if built is not None]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
@@ -119,15 +109,13 @@ class Executor(Run):
             parts = wanted.parts()
         if self._part.selection.only:
             require_inputs(self._part.selection, wanted.above())
-        self._given = files_of(call.arguments)
-        asked = Asked(options_of(call.arguments), asked_of_joblib())
-        job = self.scheduler.get(wanted, parts, number in self._part.forced, asked)
+        self._files |= files_of(call.arguments)
+        job = self.scheduler.get(wanted, parts, number in self._part.forced)
         built = job.built
         assert built is not None
         if not job.was_started:
-            self._tell(Started(stage, partition, wanted.variant))
-            self._tell(Ended(built))
-            _say_failed_units(built)
+            self._progress.started((stage, partition, wanted.variant))
+            self._ended(built)
         self.jobs.append(built)
         self.done.append(built)
         if built.rejected:
@@ -135,19 +123,18 @@ class Executor(Run):
         return built
 
     def problem_of(self, job: Job) -> str:
-        """Say why a job rejected its input."""
         assert job.built is not None
-        return problem_of(job.built, job.wanted.above(), {**self._files, **self._given})
+        return problem_of(job.built, job.wanted.above(), self._files)
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Input files, read if their content is not known; jobs that need none of these start meanwhile."""
         paths = [project_directory() / path for path in paths]
 
         def tell(*how_far: Any) -> None:
-            self._tell(Reading(*how_far))
-            self.scheduler.go_on()
+            self._progress.reading(*how_far)
+            self.scheduler.start_ready()
 
-        found = register(paths, tell, self._turn.others, self.scheduler.files_read)
+        found = register(paths, tell, self._turn.others, self._schedule.files_read)
         self._seen = {}
         self._files |= dict(zip(found, paths, strict=True))
         return named_files(found, paths)
@@ -157,16 +144,15 @@ class Executor(Run):
         if self.scheduler.began is None:
             return None
         span, own = (last - first for first, last in zip(self.scheduler.began, self.scheduler.ended))
-        store = self._lookup.store
         made = (job.built.job for job in self.scheduler.jobs.values() if job.built and job.built.fresh)
-        costs = [manifest.cost for manifest in map(store.manifest_of, made) if manifest is not None]
-        used = own + sum(cost.get("cpu_seconds", 0.0) for cost in costs)
+        manifests = filter(None, map(self._lookup.store.manifest_of, made))
+        used = own + sum(manifest.cost.get("cpu_seconds", 0.0) for manifest in manifests)
         return round(used / (span * self._machine.cores), 3) if span >= WORTH_A_SHARE else None
 
     def _find(self, wanted: Request, parts: Parts) -> Built | None:
         """Find a finished job, unless units of it failed in an earlier run: these are computed again."""
         found = self._lookup.find(wanted, parts)
-        return None if found is not None and self._is_retried(found, parts) else found
+        return None if found is None or self._is_retried(found, parts) else found
 
     def _is_retried(self, found: Built, parts: Parts) -> bool:
         return found.incomplete and parts.key() not in self._made_here
@@ -181,7 +167,7 @@ class Executor(Run):
                 job.built = found
                 break
             preload.announce(wanted.stage, wanted.modules)
-            note_locations(job.asked.files)  # where files of others have the same content
+            note_locations(options_of(wanted.call.arguments))  # where others have files of the same content
             keep_hashes()  # which the job looks up
             order = order_for(self._lookup, wanted, parts, found is not None and job.forced, retried)
             made = self._tried(job, order)
@@ -205,22 +191,24 @@ class Executor(Run):
             )
         assert job.built is not None
         self._seen = {}
-        self._tell(Ended(job.built))
-        _say_failed_units(job.built)
-        for line in [f"note: {note}" for note in job.built.notes() if job.built.fresh] + job.said:
+        self._ended(job.built)
+        notes = [f"note: {note}" for note in job.built.notes() if job.built.fresh]
+        for line in filter(None, [*notes, job.outcome]):
             print(one_line(line), flush=True)
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
         """Build a job, again if it fails; of a stage with units, these are tried again instead."""
         from accelerator.error import JobError
 
-        declared, what = Needs() if job.needs.has_units else job.needs.said, job.wanted.caption
+        declared, what = Needs() if job.needs.has_units else job.needs.declared, job.wanted.caption
         for attempt in range(declared.retries + 1):
-            order = replace(order, attempts=attempt + 1)
+            order, is_failed = replace(order, attempts=attempt + 1), True
             try:
-                with limited(what, lambda: job.folder, declared) as is_over, self._shown(job):
+                with limited(what, lambda: job.folder, declared) as is_over:
                     number, reload = lambda: self._number(job), self._turn.reload
-                    return make(self._urd, self._lookup.store, order, self._meter, number, reload)
+                    made = make(self._urd, self._lookup.store, order, self._meter, number, reload)
+                    is_failed = False
+                    return made
             except (JobError, JobFailed):
                 if attempt == declared.retries or self.scheduler.is_over:
                     if not is_over.is_set():
@@ -231,6 +219,9 @@ class Executor(Run):
                         found=f"over {declared.limit}",
                         hint="raise `timeout` of the stage, or look at what it waits for",
                     ) from None
+            finally:
+                if job.folder is not None:
+                    self._output.ended(job.folder, is_failed)
             print(one_line(f"{what} is built again: retry {attempt + 1} of {declared.retries}"), flush=True)
         raise AssertionError
 
@@ -243,17 +234,6 @@ class Executor(Run):
             self._output.follow(job.folder, job.wanted.caption)
         return job.number
 
-    @contextmanager
-    def _shown(self, job: Job) -> Iterator[None]:
-        """Show all output of a job when the block, which waits for it, ends."""
-        is_failed = True
-        try:
-            yield
-            is_failed = False
-        finally:
-            if job.folder is not None:
-                self._output.ended(job.folder, is_failed)
-
     def _made(self, job: Job, made: StoredJob, fresh: bool, order: Order, found: Built | None) -> None:
         self._made_here.add(order.key)
         self._lookup.places[job.wanted.place] = made.job
@@ -262,21 +242,22 @@ class Executor(Run):
         if order.options.keys() & {EARLIER, RETRIED}:
             job.built = job.built.with_units()
         if found is not None:
-            job.said = [self._outcome(found.job, made.job, order.key)]
+            job.outcome = self._outcome(found.job, made.job, order.key)
+
+    def _ended(self, built: Built) -> None:
+        self._progress.ended(built)
+        if built.incomplete:
+            print(one_line(f"{built.name}: {built.failed_units()}"), flush=True)
 
     def _begin(self, job: Job) -> None:
         wanted = job.wanted
-        self._tell(Started(wanted.stage, wanted.partition, wanted.variant, lambda: job.folder))
+        self._progress.started((wanted.stage, wanted.partition, wanted.variant), lambda: job.folder)
         if self._engine is None or not self._engine.is_apart:
             return
         if job.needs.has_units:
-            self._engine.announce(wanted.caption, job.asked.joblib, lambda: self._seconds_here(wanted))
+            self._engine.announce(wanted.caption, wanted.call.joblib, lambda: self._seconds_here(wanted))
         elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left):
             self._engine.start()  # which takes seconds, while jobs without units are computed
-
-    def _reserve(self, count: int) -> tuple[Path, int]:
-        assert self._exax is not None
-        return Path(configuration().workdirs[self._exax.workdir]), self._exax.reserve(count)
 
     def _end_jobs(self) -> None:
         self._output.mute()
@@ -292,19 +273,22 @@ class Executor(Run):
         return self._lookup.store.index.seconds().get(wanted.stage)
 
     def _outcome(self, before: str, now: str, key: str) -> str:
+        """Compare a job that was built anew with the one before it; withdraw a declaration that was wrong."""
         store = self._lookup.store
         store.written()
         old, new = store.manifest_of(before), store.manifest_of(now)
         if old is None or new is None:
             return ""
-        if old.content != new.content and withdraw(store, before, key):
-            return f"{outcome(old, new, declared=True)}; that declaration is withdrawn"
-        return outcome(old, new)
-
-
-def _say_failed_units(built: Built) -> None:
-    if built.incomplete:
-        print(one_line(f"{built.name}: {built.failed_units()}"), flush=True)
+        if old.content == new.content:
+            return f"{now} came out the same as {before}"
+        files = (name for name in sorted({*old.files, *new.files}) if name not in {*NOTES, RECORD})
+        differ = [name for name in files if old.files.get(name) != new.files.get(name)]
+        # The record differs whenever an array does, or the versions in it: it is worth a word only by itself.
+        named = [f"array {name[:-4]}" if name.endswith(".npy") else f"file {name}" for name in differ]
+        words = f"{now} came out different from {before}: {short_list(named or ['the record'], NAMED)}"
+        if withdraw(store, before, key):
+            return f"{words}; the change between the two was declared harmless; that declaration is withdrawn"
+        return f"{words}; its key did not change: give random draws a seed"
 
 
 def execute(
@@ -322,18 +306,13 @@ def execute(
     name, meter = plan.name, Meter()
     lookup = Lookup(store, name)
 
-    def planned() -> Planner:
-        again = Planner(Lookup(store, name))
-        again.follow(pipeline)
-        return again
-
     history = store.index.seconds()
-    schedule = Schedule(plan, planned, part, history)
+    schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
     with (
         running_engine(engine, slices_now()) as running,
         Progress(part.plan, history, meter.fraction) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
-        Executor(lookup, urd, progress.on, meter, part, running, schedule, _machine(running), output) as run,
+        Executor(lookup, urd, progress, meter, part, running, schedule, _machine(running), output) as run,
     ):
         record.jobs, record.utilisation = run.done, run.utilisation
         run.scheduler.keeps_going = not os.environ.get(FAIL_FAST)

@@ -21,13 +21,13 @@ from shortloop.exax.tracebacks import user_traceback
 from shortloop.plan.dry_run import DryRun
 from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Built, Pipeline, Run
-from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
 from shortloop.run.runs import Recorder, recorded
 from shortloop.run.termination import explain_errors, print_error, signals_raise
-from shortloop.settings.engine import ENGINE_TABLE, EngineSettings, engine_settings
+from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.store.inputs import keep_hashes, register
 from shortloop.store.store import Store
 from shortloop.store.workdir import only_run
@@ -77,12 +77,11 @@ def run_pipeline(
     load_from_source()
     prepare_script()
     try:
-        selection, engine = Selection.given(), _engine(settings)
-        with (
-            begin_run(name, settings, selection.words) as (store, record),
-            in_project(),
-        ):
-            plan = _planned(pipeline, store, name, plan)
+        table = settings.table(ENGINE_TABLE) if settings else None
+        selection, engine = Selection.given(), engine_settings(table, settings.file if settings else None)
+        with begin_run(name, settings, selection.words) as (store, record), in_project():
+            plan = plan or Planner.of(pipeline, store, name)
+            plan.lookup.store = store
             part = choose(selection, plan, store.index)
             if settings is not None:
                 settings.note(store.index)
@@ -114,20 +113,6 @@ def run_pipeline(
     return 0
 
 
-def _engine(settings: SettingsFile | None) -> EngineSettings:
-    """Return the engine of the environment or the run's settings."""
-    table = None if settings is None else settings.table(ENGINE_TABLE)
-    return engine_settings(table, None if settings is None else settings.file)
-
-
-def _planned(pipeline: Pipeline, store: Store, name: str, plan: Planner | None) -> Planner:
-    if plan is None:
-        plan = Planner(Lookup(store, name))
-        plan.follow(pipeline)
-    plan.lookup.store = store
-    return plan
-
-
 def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
     """Find the last job if all jobs of a plan are finished."""
     if not plan.is_there or register([*plan.given]) != [*plan.given.values()]:
@@ -145,9 +130,8 @@ def earlier_notes(jobs: Iterable[Built]) -> list[str]:
     noted = [job for job, count in counts.items() if count]
     if not noted:
         return []
-    number = sum(counts.values())
     more = f", and {len(noted) - 1} jobs more" if len(noted) > 1 else ""
-    return [f"{number} note{'s' if number > 1 else ''} of earlier runs: shortloop show {noted[0]}{more}"]
+    return [f"{counted(sum(counts.values()), 'note')} of earlier runs: shortloop show {noted[0]}{more}"]
 
 
 def _counts(jobs: Sequence[Built]) -> dict[str, int]:

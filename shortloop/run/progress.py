@@ -1,19 +1,19 @@
-"""Events of a run, and its progress: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run: a bar on a terminal, plain lines elsewhere; estimates of the remaining time."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import one_line
-from shortloop.plan.estimate import Estimate
-from shortloop.plan.pipeline import REUSE, Built
+from shortloop.plan.pipeline import PERHAPS, REUSE, Built
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+TRUSTED = 0.2  # of a job's units, from which on their pace says all
 REFRESH = 4  # times a second
 SHORT, LONG = 21, 40  # characters for what is built
 WIDE = 110  # columns of a terminal that has room for the long ones
@@ -33,56 +34,15 @@ WORTH_A_WORD = 2.0
 LINE_EVERY = 10.0
 
 
-@dataclass(frozen=True)
-class Started:
-    """A job starts, or is about to be reused."""
-
-    stage: str
-    partition: str | None
-    variant: str = ""
-    # Its folder once that is known; each attempt to build it has its own.
-    folder: Callable[[], Path | None] = field(default=lambda: None, compare=False)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A job is finished; `built.fresh` tells built from reused jobs."""
-
-    built: Built
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Input files are being read."""
-
-    files: int
-    done: int  # bytes
-    total: int
-    seconds: float
-
-
-Event = Started | Ended | Reading
-Listener = Callable[[Event], None]
-"""Is called with each event in the process of the run, which waits for it."""
-
-
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output goes to."""
     try:
         return None if _TERMINAL is None else os.get_terminal_size(_TERMINAL).columns or 80
     except OSError:
         return None
 
 
-def _terminal() -> int | None:
-    try:
-        return os.dup(1) if os.isatty(1) else None
-    except OSError:
-        return None
-
-
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
-_TERMINAL = _terminal()
+_TERMINAL = os.dup(1) if os.isatty(1) else None
 
 
 class Progress:
@@ -112,19 +72,14 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def on(self, event: Event) -> None:
-        """Show an event."""
-        if isinstance(event, Started):
-            job = self._estimate.begin((event.stage, event.partition, event.variant), event.folder)
-            self._reading = ""
-            if job.plan != REUSE:  # a run that builds nothing draws nothing
-                self._show()
-        elif isinstance(event, Ended):
-            self._end(event.built)
-        else:
-            self._read(event)
+    def started(self, job: Name, folder: Callable[[], Path | None] = lambda: None) -> None:
+        """Show that a job starts or is reused; each attempt to build it has its own folder."""
+        planned = self._estimate.begin(job, folder)
+        self._reading = ""
+        if planned.plan != REUSE:  # a run that builds nothing draws nothing
+            self._show()
 
-    def _end(self, built: Built) -> None:
+    def ended(self, built: Built) -> None:
         line = _line_of(built)
         self._estimate.end((built.stage, built.partition, built.variant), line is not None)
         if line is None:
@@ -136,8 +91,8 @@ class Progress:
         else:
             print(f"[{self._estimate.done}/{self._estimate.total}] {line}", flush=True)
 
-    def _read(self, event: Reading) -> None:
-        files, done, total, seconds = event.files, event.done, event.total, event.seconds
+    def reading(self, files: int, done: int, total: int, seconds: float) -> None:
+        """Show how many bytes of input files are read, and since when."""
         if seconds < WORTH_A_WORD:
             self._said = -LINE_EVERY
         if seconds < WORTH_A_WORD or not 0 < done < total:
@@ -162,7 +117,6 @@ class Progress:
             print(line, file=self._stdout, flush=True)
 
     def time_left(self) -> str:
-        """Return the time left in words."""
         seconds, all_known = self._estimate.left()
         words = _in_words(seconds)
         return f"over {words}" if words and not all_known else words
@@ -225,7 +179,6 @@ class Progress:
 
 
 def _line_of(built: Built) -> str | None:
-    """Return the line of a job; None if it was not built."""
     if not built.fresh:
         return None
     done = "refused" if built.rejected else "built"
@@ -248,3 +201,146 @@ def _in_words(seconds: float) -> str:
         if seconds < 100 * size:
             return f"{seconds / size:.0f} {unit} left"
     return f"{seconds / 3600:.1f} h left"
+
+
+@dataclass
+class _Seen:
+    """Jobs of a stage in this run: all built ones, and those with an estimate."""
+
+    built: int = 0
+    seconds: float = 0.0
+    foretold: float = 0.0
+    foretold_took: float = 0.0
+    perhaps: int = 0
+    perhaps_built: int = 0
+
+
+class _Running(NamedTuple):
+    planned: Built
+    began: float
+    folder: Callable[[], Path | None]
+
+
+Name = tuple[str, str | None, str]  # Stage, partition and variant of a job
+
+
+class Estimate:
+    """Remaining time of a run, whose jobs may run in parallel."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Built],
+        history: Mapping[str, float],
+        fraction: Callable[[Path], float | None] = lambda folder: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._left = list(jobs)
+        self._history, self._fraction, self._clock = history, fraction, clock
+        self._seen: dict[str, _Seen] = defaultdict(_Seen)
+        self._running: dict[Name, _Running] = {}
+        self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
+        self._took = 0.0
+        self.done = 0  # finished jobs
+
+    @property
+    def total(self) -> int:
+        return self.done + len(self._left) + len(self._running)
+
+    @property
+    def running(self) -> list[Name]:
+        return [*self._running]
+
+    def begin(self, name: Name, folder: Callable[[], Path | None] = lambda: None) -> Built:
+        """Note that a job starts, and return it as planned."""
+        planned = Built("", name[0], name[1])
+        for place, job in enumerate(self._left):  # the first one, if the pipeline does as it planned
+            if (job.stage, job.partition) == name[:2] and name[2] in (job.variant, ""):
+                planned = self._left.pop(place)
+                break
+        self._pass()
+        self._running[name] = _Running(planned, self._clock(), folder)
+        return planned
+
+    def end(self, name: Name, built: bool) -> None:
+        """Note that a job is finished, and if it was built rather than reused."""
+        self._pass()
+        running = self._running.pop(name, None)
+        if running is None:
+            return
+        job = running.planned
+        self.done += 1
+        seen = self._seen[job.stage]
+        if job.plan == PERHAPS:
+            seen.perhaps += 1
+            seen.perhaps_built += built
+        if built:
+            took = self._clock() - running.began
+            self._took += took
+            seen.built += 1
+            seen.seconds += took
+            known = self._known(job)
+            if known is not None:
+                seen.foretold += known
+                seen.foretold_took += took
+
+    def left(self) -> tuple[float, bool]:
+        """Expected seconds until all jobs are finished, and True if all could be estimated."""
+        self._pass()
+        running = [self._left_of(each) for each in self._running.values()]
+        total, all_known = sum(each or 0.0 for each in running), None not in running
+        for job in self._left:
+            if job.plan != REUSE:
+                seconds, seen = self._expected(job), self._seen[job.stage]
+                # A job that is perhaps built: one in two, if nothing else is known.
+                chance = (seen.perhaps_built + 1) / (seen.perhaps + 2) if job.plan == PERHAPS else 1.0
+                total += (seconds or 0.0) * chance
+                all_known &= seconds is not None
+        now = self._clock()
+        so_far = self._took + sum(now - each.began for each in self._running.values())
+        at_once = max(so_far / self._busy, 1.0) if self._busy else 1.0
+        return max(total / at_once, *(each or 0.0 for each in running), 0.0), all_known
+
+    def of_running(self) -> float | None:
+        """Finished share of the running jobs, in time; None if one cannot be estimated."""
+        shares = [self._share(each) for each in self._running.values()]
+        return None if not shares or None in shares else sum(each or 0.0 for each in shares)
+
+    def _share(self, running: _Running) -> float | None:
+        left, elapsed = self._left_of(running), self._clock() - running.began
+        if left is None or not elapsed:
+            return None if left is None else 0.0
+        return min(elapsed / (elapsed + left), 0.95 if self._fraction_of(running) is None else 0.99)
+
+    def _pass(self) -> None:
+        now = self._clock()
+        if self._running:
+            self._busy += now - self._since
+        self._since = now
+
+    def _known(self, job: Built) -> float | None:
+        return job.seconds or self._history.get(job.stage)
+
+    def _expected(self, job: Built) -> float | None:
+        seen, known = self._seen[job.stage], self._known(job)
+        if known is None:
+            return seen.seconds / seen.built if seen.built else None
+        return known * seen.foretold_took / seen.foretold if seen.foretold else known
+
+    def _fraction_of(self, running: _Running) -> float | None:
+        folder = running.folder()
+        return None if folder is None else self._fraction(folder)
+
+    def _left_of(self, running: _Running) -> float | None:
+        if running.planned.plan == REUSE:
+            return 0.0
+        elapsed = self._clock() - running.began
+        expected = self._expected(running.planned)
+        by_history = None if expected is None else max(expected - elapsed, 0.0)
+        fraction = self._fraction_of(running)
+        if not fraction or fraction >= 1:
+            return by_history
+        by_units = elapsed * (1 - fraction) / fraction
+        if by_history is None:
+            return by_units
+        trust = min(fraction / TRUSTED, 1.0)
+        return trust * by_units + (1 - trust) * by_history

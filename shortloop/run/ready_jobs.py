@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from shortloop.plan.part import Part
-from shortloop.plan.pipeline import REUSE, Built, BuiltDataset
-from shortloop.plan.planner import Asked, Planner
+from shortloop.plan.pipeline import REUSE, Built, BuiltDataset, flat
+from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request, request
 from shortloop.store.index import Place
 
@@ -30,32 +30,29 @@ class Schedule:
         self, plan: Planner, plan_again: Callable[[], Planner], part: Part, history: Mapping[str, float]
     ) -> None:
         self._plan_again, self._part, self._history = plan_again, part, history
-        self._made: dict[Place, Built] = {}
-        self._taken: set[Place] = set()  # started, or found
+        self._finished: dict[Place, Built] = {}
+        self._started: set[Place] = set()  # started, or found
         self._waiting: list[int] = []
         self._urgency: list[float] = []
         self._numbers: dict[Place, int] = {}
         self._is_stale = False
         self._began, self._planning = time.monotonic(), 0.0
-        self._take(plan)
+        self._adopt(plan)
 
     @property
     def count(self) -> int:
-        """Count the planned jobs that may be built."""
         return len(self._numbers)
 
     def number(self, place: Place) -> int:
-        """Return the rank of a job in the plan among those that may be built."""
         return self._numbers.setdefault(place, len(self._numbers))
 
-    def taken(self, place: Place) -> None:
-        """Note a job that was started or looked up."""
-        self._taken.add(place)
+    def note_started(self, place: Place) -> None:
+        self._started.add(place)
 
-    def made(self, place: Place, built: Built) -> None:
+    def note_finished(self, place: Place, built: Built) -> None:
         """Note a finished job, and free the jobs that wait for it."""
-        self._taken.add(place)
-        self._made[place] = built
+        self._started.add(place)
+        self._finished[place] = built
         number = self._indices.get(place)
         planned = None if number is None else self._plan.jobs[number]
         if self._waits_for == place or (planned and planned.incomplete and planned.content != built.content):
@@ -72,32 +69,34 @@ class Schedule:
         if self._is_stale:
             self._look_further()
         requests = self._plan.requests
-        self._waiting = [each for each in self._waiting if requests[each].place not in self._taken]
-        unread = self._plan.unread_jobs
-        due = [each for each in self._waiting if not self._missing[each] and each not in unread]
+        self._waiting = [each for each in self._waiting if requests[each].place not in self._started]
+        due = [each for each in self._waiting if not self._missing[each] and each not in self._unread]
         for number in sorted(due, key=lambda each: (-self._urgency[each], each)):
             wanted = requests[number]
-            if not self._may_take_over(number) and not self._names_planned_files(wanted):
+            # An option may be a path in the folder of a job that was missing when it was planned.
+            names_planned = any(not each.content for each in flat(wanted.files))
+            if not names_planned and not self._may_take_over(number):
                 yield number, wanted
 
-    def real(self, number: int) -> tuple[Request, bool, Asked]:
-        """Return a job with finished jobs in place of planned ones, if it is forced, and how it was asked."""
-        wanted, call = self._plan.requests[number], self._plan.calls[number]
-        call = call._replace(arguments=self._replaced(call.arguments), datasets=self._replaced(call.datasets))
+    def resolve(self, number: int) -> tuple[Request, bool]:
+        """Return a job with finished jobs in place of planned ones, and if it is forced."""
+        wanted = self._plan.requests[number]
+        arguments, datasets = self._replaced(wanted.call.arguments), self._replaced(wanted.call.datasets)
+        call = wanted.call._replace(arguments=arguments, datasets=datasets)
         found = request(wanted.place.pipeline, wanted.stage, wanted.partition, call, {})
-        return replace(found, place=wanted.place), number in self._part.forced, self._plan.asked[number]
+        return replace(found, place=wanted.place), number in self._part.forced
 
     def left(self) -> list[Request]:
-        """List planned jobs that did not start."""
         requests = self._plan.requests
-        return [requests[each] for each in self._waiting if requests[each].place not in self._taken]
+        return [requests[each] for each in self._waiting if requests[each].place not in self._started]
 
-    def _take(self, plan: Planner) -> None:
+    def _adopt(self, plan: Planner) -> None:
         self._plan = plan
         requests = plan.requests
         numbers = {id(job): number for number, job in enumerate(plan.jobs)}
         self._places = {id(job): each.place for job, each in zip(plan.jobs, requests, strict=True)}
         self._indices = {each.place: number for number, each in enumerate(requests)}
+        self._unread = {number for number, wanted in enumerate(requests) if wanted.is_unread}
         forced, chosen = self._part.forced, range(len(requests)) if self._part.is_whole else self._part.chosen
         self._open = [n for n, job in enumerate(plan.jobs) if n in chosen and (_is_open(job) or n in forced)]
         self._waiting = self._open
@@ -121,7 +120,7 @@ class Schedule:
 
     def _is_there(self, number: int) -> bool:
         job, place = self._plan.jobs[number], self._plan.requests[number].place
-        made = self._made.get(place)
+        made = self._finished.get(place)
         if made is not None:
             return not made.rejected
         return not _is_open(job) and not job.rejected and number not in self._part.forced
@@ -133,14 +132,9 @@ class Schedule:
             return False
         return any(
             (before.stage, before.partition) == (wanted.stage, wanted.partition)
-            and before.place not in self._made
+            and before.place not in self._finished
             for before in (self._plan.requests[each] for each in self._open if each < number)
         )
-
-    def _names_planned_files(self, wanted: Request) -> bool:
-        """True if an option is a path in the folder of a job that was missing when it was planned."""
-        above = (each for of in wanted.files.values() for each in (of if isinstance(of, Sequence) else [of]))
-        return any(isinstance(each, Built) and not each.content for each in above)
 
     def _look_further(self) -> None:
         """Plan again, unless the pipeline asks for results so often that this takes too long."""
@@ -151,7 +145,7 @@ class Schedule:
         with contextlib.suppress(Exception):  # the run itself will meet it
             with contextlib.redirect_stdout(io.StringIO()):  # printed already
                 again = self._plan_again()
-            self._take(again)
+            self._adopt(again)
         self._planning += time.monotonic() - began
 
     def _replaced(self, value: Any) -> Any:
@@ -159,7 +153,7 @@ class Schedule:
             return replace(value, made=self._replaced(value.made))
         if isinstance(value, Built):
             place = self._places.get(id(value))
-            return value if place is None else self._made.get(place, value)
+            return value if place is None else self._finished.get(place, value)
         if isinstance(value, Mapping):
             return {name: self._replaced(each) for name, each in value.items()}
         if type(value) in (list, tuple):

@@ -29,8 +29,6 @@ FORMAT = 1
 
 
 class JobOfRun(NamedTuple):
-    """A job that a run has built or reused."""
-
     stage: str
     partition: str | None
     job: str
@@ -40,8 +38,6 @@ class JobOfRun(NamedTuple):
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run of a pipeline."""
-
     script: str
     pipeline: str
     settings: str  # name of its settings; empty if they have none
@@ -58,20 +54,16 @@ class RunRecord:
 
     @property
     def built(self) -> int:
-        """Count the jobs that it built."""
         return sum(job.built for job in self.jobs)
 
 
 class Recorder:
-    """Record of a run in progress."""
-
     def __init__(self, record: RunRecord) -> None:
         self.record = record
         self.jobs: Sequence[Built] = ()  # built and reused so far; the list grows
         self.utilisation: Callable[[], float | None] = lambda: None
 
     def complete(self, status: int, error: str = "") -> RunRecord:
-        """Return the record of the run, which ends."""
         jobs = [JobOfRun(job.stage, job.partition, job.job, job.fresh, job.reason) for job in self.jobs]
         seconds = round(time.time() - self.record.began, 3)
         used = self.utilisation()
@@ -87,24 +79,21 @@ def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterato
     script, job = str(setup.get("method", "")).rpartition(".")[2] or pipeline, folder.name if setup else ""
     recorder = Recorder(RunRecord(script, pipeline, *known, part, round(time.time(), 3), job))
     file, lock = _begin(recorder.record)
+    status, error = 0, ""
     try:
-        status, error = 0, ""
-        try:
-            yield recorder
-        except BaseException as reason:
-            status, error = _status(reason)
-            raise
-        finally:
-            if file is not None:
-                with contextlib.suppress(OSError):
-                    _replace(file, recorder.complete(status, error))
+        yield recorder
+    except BaseException as reason:
+        status, error = _status(reason)
+        raise
     finally:
+        with contextlib.suppress(OSError):
+            if file is not None:
+                _replace(file, recorder.complete(status, error))
         if lock is not None:
             os.close(lock)
 
 
 def run_numbers() -> list[int]:
-    """List the numbers of the project's runs."""
     try:
         names = os.listdir(project_directory() / FOLDER)
     except OSError:
@@ -114,7 +103,6 @@ def run_numbers() -> list[int]:
 
 
 def read_runs(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
-    """Read runs with their states, without those whose file cannot be read."""
     found = []
     for number in numbers:
         with contextlib.suppress(InputError):

@@ -1,24 +1,25 @@
-"""Scheduler of a run: starts jobs, and waits for them in threads."""
+"""Scheduler of a run: starts jobs and waits for them in threads, of which one at a time holds a lock."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from shortloop.base.errors import JobFailed
+from shortloop.exax import client
 from shortloop.exax.cost import progress_of
+from shortloop.exax.submission import Exax
 from shortloop.keys.key import Parts
 from shortloop.plan.pipeline import Built
-from shortloop.plan.planner import Asked
 from shortloop.plan.request import Request
 from shortloop.plan.signature import signature_of
-from shortloop.run.lock import Turn
+from shortloop.project.project import configuration
 from shortloop.run.ready_jobs import Schedule
 from shortloop.stages.needs import Needs, needs_of
 from shortloop.stages.stage import Stage
@@ -31,38 +32,123 @@ OVERLAP = 2  # times the cores, for processes of all jobs together, most of whic
 MOST = 64  # jobs at a time
 
 
+class _Lock:
+    """A lock that knows which thread holds it. Any thread may release it: a pipeline may build from threads.
+
+    An exception that a signal raises may keep the main thread from the lock at the end of a wait. A condition
+    takes any held lock for its own, and would release that of a job's thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.holder = 0
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        is_held = self._lock.acquire(blocking, timeout)
+        if is_held:
+            self.holder = threading.get_ident()
+        return is_held
+
+    def release(self) -> None:
+        self.holder = 0
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+
+class Turn:
+    """Lock of a run, whose store, index and caches are written for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._lock = _Lock()
+        self.changed = threading.Condition(cast("threading.Lock", self._lock))
+        self._waiting = 0
+        self._is_alone = False
+        self._jobs: set[int] = set()  # threads
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Let others go on within the block, which waits for a job."""
+        self.changed.wait_for(lambda: not self._is_alone)
+        self._waiting += 1
+        self.changed.release()
+        try:
+            yield
+        finally:
+            self.changed.acquire()
+            self._waiting -= 1
+            self.changed.notify_all()
+
+    @contextmanager
+    def others(self) -> Iterator[None]:
+        """Let others go on within the block, which does not wait for a job."""
+        self.changed.release()
+        try:
+            yield
+        finally:
+            self.changed.acquire()
+
+    @contextmanager
+    def of_job(self) -> Iterator[None]:
+        """Hold the lock within the block, in a thread that builds a job."""
+        me = threading.get_ident()
+        self._jobs.add(me)
+        try:
+            with self.changed:
+                try:
+                    yield
+                finally:
+                    self.changed.notify_all()
+        finally:
+            self._jobs.discard(me)
+
+    def regain(self, seconds: float) -> None:
+        """Take the lock again if a signal kept the main thread from it at the end of a wait."""
+        if not self._lock.holder or self._lock.holder in self._jobs:
+            self._lock.acquire(timeout=seconds)
+
+    def reload(self) -> None:
+        """Have exax reload the methods when no job of this run is running, and let none start meanwhile."""
+        self.changed.wait_for(lambda: not self._is_alone)
+        self._is_alone = True
+        try:
+            self.changed.wait_for(lambda: not self._waiting)
+        finally:
+            self._is_alone = False
+            self.changed.notify_all()
+        client.reload_methods()
+
+
 class JobNeeds(NamedTuple):
     """What a stage says of how its jobs are computed, and whether processes share their work."""
 
-    said: Needs
+    declared: Needs
     has_units: bool
 
     @property
     def is_least(self) -> bool:
         """True if no job needs less."""
-        return self.said.cores == 1 and not self.said.memory
+        return self.declared.cores == 1 and not self.declared.memory
 
 
 @dataclass
 class Job:
-    """A job that is being built."""
-
     wanted: Request
     parts: Parts
     forced: bool
-    asked: Asked
     needs: JobNeeds
     number: int | None = None
-    folder: Path | None = None
-    """Where it is, if it gets that number."""
+    folder: Path | None = None  # where it is, if it gets that number
     built: Built | None = None
     error: BaseException | None = None
     is_done: bool = False
-    seen: bool = False
-    """True if the pipeline has asked for it."""
+    is_requested: bool = False  # True if the pipeline has asked for it
     was_started: bool = False
-    said: list[str] = field(default_factory=list)
-    """How it came out, if it was there and is built anew."""
+    outcome: str = ""  # comparison with the job that it replaces
 
 
 class Machine:
@@ -79,7 +165,6 @@ class Machine:
         self._needs: dict[str, JobNeeds] = {}
 
     def needs(self, stage: str) -> JobNeeds:
-        """What jobs of a stage need."""
         if stage not in self._needs:
             kind = signature_of(stage).stage
             needs = Needs() if kind is None else needs_of(kind)
@@ -90,24 +175,21 @@ class Machine:
         """True if a job can start beside those that are running."""
         if not running:
             return True
-        if len(running) >= MOST or self._lacks_memory(needs, running):
+        memory = needs.declared.memory + sum(each.needs.declared.memory for each in running)
+        if len(running) >= MOST or (needs.declared.memory > 0 and memory > self._memory):
             return False
         used = [*map(self._busy, running)]
         busy, processes = sum(each[0] for each in used), sum(each[1] for each in used)
         limit = OVERLAP * (self.cores if self._is_here else self.cores + self._workers)
-        return busy + needs.said.cores <= self.cores and processes + self._width(needs) <= limit
-
-    def _lacks_memory(self, needs: JobNeeds, running: Sequence[Job]) -> bool:
-        memory = needs.said.memory + sum(each.needs.said.memory for each in running)
-        return needs.said.memory > 0 and memory > self._memory
+        return busy + needs.declared.cores <= self.cores and processes + self._width(needs) <= limit
 
     def _width(self, needs: JobNeeds) -> int:
-        return self._workers if needs.has_units else needs.said.cores
+        return self._workers if needs.has_units else needs.declared.cores
 
     def _busy(self, job: Job) -> tuple[int, int]:
         """Cores that a job keeps busy now, and processes that it has or may soon have."""
         if not job.needs.has_units:
-            return job.needs.said.cores, job.needs.said.cores
+            return job.needs.declared.cores, job.needs.declared.cores
         said = None if job.folder is None else progress_of(job.folder)
         if said is None:  # it opens its stage, or is about to end
             return 1, self._width(job.needs)
@@ -120,8 +202,8 @@ class Machine:
 class Scheduler:
     """Builds the jobs that a pipeline asks for, and meanwhile others of its plan.
 
-    `make` builds a job in a thread that holds the lock of the run, and sets `Job.built`. Without a
-    `schedule`, only the jobs asked for are built; without `reserve`, jobs get numbers when they start.
+    `make` builds a job in a thread that holds the lock of the run, and sets `Job.built`. Without `exax`, jobs
+    get numbers when they start.
     """
 
     def __init__(
@@ -132,42 +214,38 @@ class Scheduler:
         end_jobs: Callable[[], None],
         turn: Turn,
         machine: Machine,
-        schedule: Schedule | None = None,
-        reserve: Callable[[int], tuple[Path, int]] | None = None,
+        schedule: Schedule,
+        exax: Exax | None = None,
     ) -> None:
         self._make, self._find, self._begins, self._end_jobs = make, find, begins, end_jobs
-        self._turn, self._machine, self._schedule = turn, machine, schedule
-        self._reserve = reserve
-        self._first: tuple[Path, int] | None = None
-        self.jobs: dict[tuple[Place, str], Job] = {}
-        """Jobs that were started, by their places and keys."""
+        self._turn, self._machine, self._schedule, self._exax = turn, machine, schedule, exax
+        self._first: int | None = None  # number reserved for the first job of the plan
+        self.jobs: dict[tuple[Place, str], Job] = {}  # started ones, by places and keys
         self._running: list[Job] = []
         self._ranks: set[int] = set()  # that jobs have
-        self.is_over = False
-        """True if no job starts any more."""
+        self.is_over = False  # True if no job starts any more
         self._is_reserved = False
-        self.keeps_going = True
-        """Whether jobs start that need none of those that failed."""
+        self.keeps_going = True  # True if jobs start that need none of those that failed
+        # Time and processor time of the run, s, when the first job started, and when the last one ended.
         self.began: tuple[float, float] | None = None
-        """When the first job started, s, and the processor time of the run until then."""
         self.ended = (0.0, 0.0)
-        """The same of the end of the last job."""
 
-    def get(self, wanted: Request, parts: Parts, forced: bool, asked: Asked) -> Job:
+    def get(self, wanted: Request, parts: Parts, forced: bool) -> Job:
         """A job that the pipeline asks for, built if it is not there; meanwhile others are built as well."""
         job = self.jobs.get((wanted.place, parts.key())) if self.jobs else None
         if job is None:
-            if self._schedule is not None:
-                self._schedule.taken(wanted.place)
+            self._schedule.note_started(wanted.place)
             found = None if forced else self._find(wanted, parts)
             if found is not None:
-                return self._there(wanted, parts, found)
+                self._schedule.note_finished(wanted.place, found)
+                least = JobNeeds(Needs(), False)
+                return Job(wanted, parts, False, least, built=found, is_done=True, is_requested=True)
             for failed in () if self.keeps_going else self.failures():
                 if failed.error is not None:
                     raise failed.error
             self._wait_for_room(self._machine.needs(wanted.stage))
-            job = self._start(wanted, parts, forced, asked)
-        job.seen = True
+            job = self._start(wanted, parts, forced)
+        job.is_requested = True
         self._wait(lambda: job.is_done)
         if job.error is not None:
             raise job.error
@@ -175,7 +253,7 @@ class Scheduler:
 
     def drain(self) -> None:
         """Build all jobs of the plan that need none of those that failed."""
-        self._wait(lambda: not self._running and not self._start_ready() and not self._running)
+        self._wait(lambda: not self._running and not self.start_ready() and not self._running)
 
     @property
     def can_go_on(self) -> bool:
@@ -187,33 +265,19 @@ class Scheduler:
             each.error is None or isinstance(each.error, JobError | JobFailed) for each in failures
         )
 
-    def files_read(self) -> None:
-        """Note that the content of another input file is known."""
-        if self._schedule is not None:
-            self._schedule.files_read()
-
-    def go_on(self) -> None:
-        """Start jobs that have become ready."""
-        self._start_ready()
-
     def number_again(self, job: Job) -> None:
         """Give a job a number: its rank in the plan, or one after all of these if it has that already."""
-        if self._reserve is None:
+        if self._exax is None:
             return
         if self._first is None:
-            self._first = self._reserve(self._schedule.count if self._schedule is not None else 1)
-        if self._schedule is None:
-            rank = 0
-        elif job.number is None:
-            rank = self._schedule.number(job.wanted.place)
-        else:
-            rank = self._schedule.count
+            self._first = self._exax.reserve(max(self._schedule.count, 1))
+        first = job.number is None
+        rank = self._schedule.number(job.wanted.place) if first else self._schedule.count
         while rank in self._ranks:  # the plan may have grown, past the number of a job that was started again
             rank += 1
         self._ranks.add(rank)
-        workdir, first = self._first
-        job.number = first + rank
-        job.folder = workdir / f"{workdir.name}-{job.number}"
+        job.number, name = self._first + rank, self._exax.workdir
+        job.folder = Path(configuration().workdirs[name]) / f"{name}-{job.number}"
 
     def expects(self, stage: str) -> bool:
         """True if a planned job of a stage has not started, and an idle core can prepare for it."""
@@ -226,16 +290,7 @@ class Scheduler:
 
     @property
     def left(self) -> list[Request]:
-        """Planned jobs that were not started."""
-        return [] if self._schedule is None else self._schedule.left()
-
-    def _there(self, wanted: Request, parts: Parts, found: Built) -> Job:
-        if self._schedule is not None:
-            self._schedule.made(wanted.place, found)
-        nothing = Asked((), {})
-        return Job(
-            wanted, parts, False, nothing, JobNeeds(Needs(), False), built=found, is_done=True, seen=True
-        )
+        return self._schedule.left()
 
     def _wait_for_room(self, needs: JobNeeds) -> None:
         """Wait until a job can start that needs more than a core. Others begin at once, as the pipeline waits
@@ -251,7 +306,7 @@ class Scheduler:
     def _wait(self, is_over: Callable[[], bool]) -> None:
         try:
             while not is_over():
-                could_start = self._start_ready()
+                could_start = self.start_ready()
                 if is_over():
                     return
                 self._turn.changed.wait(LOOK_EVERY if could_start or self._is_reserved else None)
@@ -268,11 +323,9 @@ class Scheduler:
             with suppress(KeyboardInterrupt):
                 self._turn.changed.wait_for(lambda: not self._running, ENDING)
 
-    def _start_ready(self) -> bool:
+    def start_ready(self) -> bool:
         """Start planned jobs that can start; True if others could, and there is no room for them."""
-        if self._schedule is None or self.is_over or self._is_reserved:
-            return False
-        if not self.keeps_going and self.failures():
+        if self.is_over or self._is_reserved or (not self.keeps_going and self.failures()):
             return False
         could_start, found_one = False, True
         while found_one:
@@ -285,25 +338,24 @@ class Scheduler:
                         if needs.is_least:
                             break
                         continue
-                    wanted, forced, asked = self._schedule.real(number)
+                    wanted, forced = self._schedule.resolve(number)
                     parts = wanted.parts()
                 except Exception:  # an edit meanwhile: the pipeline will meet it where it asks for the job
-                    self._schedule.taken(planned.place)
+                    self._schedule.note_started(planned.place)
                     continue
                 if any(each.parts == parts for each in self._running):
                     continue  # the same, in another place
                 found = None if forced else self._find(wanted, parts)
                 if found is None:
-                    self._start(wanted, parts, forced, asked)
+                    self._start(wanted, parts, forced)
                 else:
-                    self._schedule.made(wanted.place, found)
+                    self._schedule.note_finished(wanted.place, found)
                     found_one = True
         return could_start
 
-    def _start(self, wanted: Request, parts: Parts, forced: bool, asked: Asked) -> Job:
-        job = Job(wanted, parts, forced, asked, self._machine.needs(wanted.stage))
-        if self._schedule is not None:
-            self._schedule.taken(wanted.place)
+    def _start(self, wanted: Request, parts: Parts, forced: bool) -> Job:
+        job = Job(wanted, parts, forced, self._machine.needs(wanted.stage))
+        self._schedule.note_started(wanted.place)
         self.number_again(job)
         job.was_started = True
         self.jobs[wanted.place, parts.key()] = job
@@ -323,5 +375,5 @@ class Scheduler:
                 job.is_done = True
                 self.ended = time.monotonic(), time.process_time()
                 self._running.remove(job)
-                if job.built is not None and self._schedule is not None:
-                    self._schedule.made(job.wanted.place, job.built)
+                if job.built is not None:
+                    self._schedule.note_finished(job.wanted.place, job.built)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.base.text import substitute_unencodable
 from shortloop.project.project import configuration
-from shortloop.project.system_errors import system_error
+from shortloop.project.system_errors import FULL, system_error
 
 HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files still fit
 FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
@@ -63,7 +62,6 @@ def check_disk_space() -> None:
 
 
 def print_error(error: InputError) -> None:
-    """Print to standard error why a run ended."""
     printed_errors.append(error)
     text = f"shortloop: {error.message}"
     if isinstance(error, _Unwritable):
@@ -114,9 +112,8 @@ def _full_disk(error: BaseException) -> Path | None:
             return folder
     each: BaseException | None = error
     while each is not None:
-        if getattr(each, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-            return workdirs[0]
-        if getattr(each, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        is_full = getattr(each, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        if is_full or getattr(each, "errno", None) in FULL:
             return workdirs[0]
         each = each.__cause__ or each.__context__
     return None
@@ -128,11 +125,10 @@ def _has_inodes(folder: Path) -> bool:
 
 
 def _no_room(folder: Path) -> InputError:
-    left = f"{shutil.disk_usage(folder).free / 1e6:.1f} MB"
-    if _has_inodes(folder):
-        problem, found, room = "the disk is full", f"{left} are left", "make room"
-    else:
-        problem = "the disk is full: no inodes are left, as there are too many files"
-        found, room = f"{os.statvfs(folder).f_favail} inodes and {left} are left", "delete files"
-    hint = f"{room}, e.g. with `shortloop gc --delete`, and run again: finished jobs are kept"
+    found = f"{shutil.disk_usage(folder).free / 1e6:.1f} MB are left"
+    problem, hint = "the disk is full", "make room"
+    if not _has_inodes(folder):
+        problem += ": no inodes are left, because there are too many files"
+        found, hint = f"{os.statvfs(folder).f_favail} inodes and {found}", "delete files"
+    hint += ", e.g. with `shortloop gc --delete`, and run again: finished jobs are kept"
     return _Unwritable(problem, file=folder, found=found, hint=hint)

@@ -28,7 +28,6 @@ OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is 
 
 
 def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
-    """Select jobs to delete, the oldest first."""
     entries = list(entries)
     latest = time.time() - (older or 0)
     found = sorted((each for each in entries if _loses_nothing(each)), key=lambda each: each.made)

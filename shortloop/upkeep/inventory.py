@@ -41,6 +41,13 @@ STATES = {
 }
 
 
+STATE_PROBLEMS = {
+    "unreadable": "its folder may not be read here",
+    "unfinished": "did not finish, or is still running",
+    "damaged": "was set aside",
+}
+
+
 @dataclass(frozen=True)
 class Entry:
     """A job in a list."""
@@ -102,7 +109,6 @@ def needed(entries: Iterable[Entry], current: Iterable[str], ended: Iterable[Pur
 
 
 def entry_of(folder: Path, current: tuple[Purpose, ...], indexed: tuple[Purpose, int] | None) -> Entry:
-    """Describe the job in a folder."""
     made_for, size = indexed or (Purpose(""), 0)
     try:
         names = set(os.listdir(str(folder)))
@@ -150,8 +156,6 @@ def _size(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem of a job."""
-
     job: str
     stage: str  # whose result it is
     partition: str
@@ -161,14 +165,11 @@ class Problem:
 
 
 def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
-    """Read all bytes of all recorded jobs."""
     found = []
     for each in entries:
-        problem = _check(each)
-        if problem is not None:
-            found.append(problem)
+        found.append(_check(each))
         tell(each)
-    return found
+    return [*filter(None, found)]
 
 
 def check_inputs() -> list[Problem]:
@@ -190,12 +191,8 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
 def _check(each: Entry) -> Problem | None:
     if each.script or each.state in ("deleted", "outdated"):
         return None
-    if each.state == "unreadable":
-        return _problem(each, "its folder may not be read here")
-    if each.state == "unfinished":
-        return _problem(each, "did not finish, or is still running", damaged=False)
-    if each.state == "damaged":
-        return _problem(each, "was set aside", damaged=False)
+    if each.state in STATE_PROBLEMS:
+        return _problem(each, STATE_PROBLEMS[each.state], damaged=each.state == "unreadable")
     manifest = read_manifest(each.folder)
     if manifest is None:
         if is_outdated(each.folder):  # and something needs it

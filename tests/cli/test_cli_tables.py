@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import duration
-from shortloop.cli.tables import ago, amount, parse_age, parse_size, print_table
+from shortloop.cli.output import ago, amount, parse_age, parse_size, print_table
 
 
 @pytest.mark.parametrize(

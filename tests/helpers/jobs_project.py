@@ -150,7 +150,7 @@ def forget_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
     monkeypatch.setattr(code, "_known", {})
     monkeypatch.setattr(source, "_memory", {})
-    monkeypatch.setattr(source, "_said", {})
+    monkeypatch.setattr(source, "_text_hashes", {})
     monkeypatch.setattr(source, "_changed", False)
 
 

@@ -37,16 +37,6 @@ def test_a_declared_file_counts(package: Path, listed: str) -> None:
     assert key(method) == before
 
 
-def test_two_files_of_the_same_content_do_not_cancel_out(package: Path) -> None:
-    method = write(package, "methods/a_one.py", 'depend_extra = ["a.txt", "b.txt"]\n')
-    found = []
-    for text in ("1", "2"):
-        for name in "ab":
-            write(package, f"methods/{name}.txt", text)
-        found.append(key(method))
-    assert found[0] != found[1]
-
-
 def test_a_module_may_be_declared(package: Path) -> None:
     write(package, "methods/theirs.py", "x = 1\n")
     text = "import importlib.util\nfrom pathlib import Path\n"
@@ -131,7 +121,7 @@ def test_an_edit_right_after_a_file_was_read_is_seen_later(
     def coarse(file: Path) -> tuple[list[int], bool]:
         return file_state(file)[0][:3], is_settled
 
-    monkeypatch.setattr("shortloop.keys.code.file_state", coarse)
+    monkeypatch.setattr("shortloop.keys.file_state.file_state", coarse)
     file = write(package, "methods/more.txt", "one")
     method = write(package, "methods/a_one.py", 'depend_extra = ["more.txt"]\n')
     before = key(method)

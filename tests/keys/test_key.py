@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jobs_project import ROOT, empty_project, own_package, write
+from jobs_project import empty_project, own_package, write
 from jobs_recorded import parts_with
 
 from shortloop.base.errors import InputError
@@ -150,22 +149,16 @@ def lines(old: str, new: str) -> Callable[[str], str]:
 OTHER = [
     ("methods/a_toy.py", lines("near(1)", "near(2)")),
     ("methods/a_toy.py", lines('"number": 0', '"number": 1')),
-    ("shortloop/near.py", lines("far(x)\n", "far(x) * 2\n")),
-    ("shortloop/far.py", lines("x + 1", "x - 1")),
     ("shortloop/far.py", lines("def far(x)", "def far(x, y=0)")),
     ("shortloop/__init__.py", lambda text: text + "x = 1\n"),
 ]
 SAME = [
     ("methods/a_toy.py", lines("# here", "# there")),
-    ("methods/a_toy.py", lines("A method.", "One method.")),
-    ("methods/a_toy.py", lines("What it does.", "Does it.")),
     ("methods/a_toy.py", lines('{"number": 0}', "{\n    'number':0\n}")),
     ("shortloop/near.py", lines("\n", "\r\n")),
     ("shortloop/far.py", lines('    """Far."""\n', "")),
-    ("shortloop/far.py", lines("x + 1  # one", "(x+1)")),
     ("shortloop/apart.py", lines("x = 1", "x = 2")),
     ("shortloop/new.py", lambda text: "x = 1\n"),
-    ("methods/a_other.py", lambda text: "x = 1\n"),
 ]
 
 
@@ -186,36 +179,10 @@ def test_what_is_written_otherwise_is_the_same_key(toy: Path, number: int) -> No
     assert key_of() == before
 
 
-def test_a_key_follows_edits_there_and_back(toy: Path) -> None:
-    before = key_of()
-    far = toy / "shortloop/far.py"
-    text = far.read_text(encoding="utf-8")
-    write(toy, "shortloop/far.py", text.replace("x + 1", "x + 2"))
-    between = key_of()
-    write(toy, "shortloop/far.py", text)
-    assert key_of() == before != between
-
-
-def test_an_edit_is_seen_though_size_and_time_are_put_back(toy: Path) -> None:
-    far = toy / "shortloop/far.py"
-    before, stat = key_of(), far.stat()
-    far.write_text(far.read_text(encoding="utf-8").replace("x + 1", "x + 2"), encoding="utf-8")
-    os.utime(far, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert key_of() != before
-
-
 def test_a_module_that_is_new_in_the_closure_is_another_key(toy: Path) -> None:
     before = set(parts_of("toy", {}, {}).code)
     write(toy, "shortloop/far.py", "from shortloop import apart\n\n\ndef far(x):\n    return x + 1\n")
     assert set(parts_of("toy", {}, {}).code) - before == {"shortloop.apart"}
-
-
-def test_code_of_every_module_is_named(toy: Path) -> None:
-    assert set(parts_of("toy", {}, {}).code) == {
-        "methods.a_toy",
-        "shortloop.near",
-        "shortloop.far",
-    }
 
 
 def test_places_of_files_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,10 +203,3 @@ def test_a_method_that_is_not_there_or_not_python_is_explained(toy: Path) -> Non
     with pytest.raises(InputError) as caught:
         key_of()
     assert "far.py, line 1" in str(caught.value)
-
-
-def test_keys_of_real_methods_differ_in_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    methods = [file.stem.removeprefix("a_") for file in (ROOT / "methods").glob("a_*.py")]
-    codes = [digest(parts_of(method, {}, {}).code) for method in methods]
-    assert len(set(codes)) == len(methods) >= 9

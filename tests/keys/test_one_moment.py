@@ -109,17 +109,6 @@ def test_modules_that_come_and_go_count_at_the_next_moment(package: Path) -> Non
     assert "tools.helper.f" not in now(method).modules
 
 
-def test_a_module_that_comes_later_counts_in_the_same_process(package: Path) -> None:
-    write(package, "tools/__init__.py", "")
-    method = write(package, "methods/a_one.py", "from tools.helper import f\n")
-    tick()
-    assert code_state(method) == code_state(method)
-    assert "tools.helper" not in code_state(method).modules
-    tick()
-    write(package, "tools/helper.py", "def f(): pass\n")
-    assert "tools.helper" in code_state(method).modules
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_random_edits_are_seen_as_by_who_looks_for_the_first_time(package: Path, seed: int) -> None:
     draw = random.Random(seed)

@@ -12,7 +12,7 @@ from jobs_project import own_package, write
 from toy_jobs import CONFIGURATION
 
 from shortloop.base.errors import InputError
-from shortloop.plan.dry_run import DryRun, dry_run
+from shortloop.plan.dry_run import dry_run
 from shortloop.plan.pipeline import BUILD
 
 package = pytest.fixture(own_package)
@@ -116,8 +116,3 @@ def test_a_script_that_fails_fails(write_script: Callable[[str], str]) -> None:
 def test_mistakes_of_a_pipeline_are_the_users(write_script: Callable[[str], str]) -> None:
     with pytest.raises(InputError, match="no such method"):
         dry_run(write_script(SCRIPT.replace('"second"', '"third"')))
-
-
-def test_a_dry_run_says_what_it_cannot_do() -> None:
-    with pytest.raises(InputError, match="run_pipeline"):
-        DryRun().build("train")

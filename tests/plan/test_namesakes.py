@@ -10,8 +10,7 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.plan.pipeline import Built
-from shortloop.plan.request import files_of, problem_of
-from shortloop.stages.inputs import File
+from shortloop.plan.request import problem_of
 from shortloop.stages.records import FORMAT
 from shortloop.store.inputs import last_place, locate, name_of, note_locations, register
 
@@ -25,12 +24,6 @@ def job(folder: Path, name: str, **record: Any) -> Built:
     (folder / name / "record.json").write_text(json.dumps(whole), encoding="utf-8")
     (folder / name / "setup.json").write_text("{}", encoding="utf-8")
     return Built(name, "s", None, folder / name)
-
-
-def test_files_are_found_wherever_they_are_in_arguments() -> None:
-    one, two, unread = File("1", Path("/a")), File("2", Path("/b")), File("", Path("/c"))
-    given = {"x": [("", one)], "y": {"z": [two, unread]}, "n": 3, "t": "text"}
-    assert files_of(given) == {"1": Path("/a"), "2": Path("/b")}
 
 
 @pytest.mark.parametrize(

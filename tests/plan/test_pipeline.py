@@ -85,11 +85,6 @@ def test_what_is_no_stage_is_refused(package: Path) -> None:
             Nothing("toy").build(wrong)
 
 
-def test_a_run_is_a_planner_or_an_executor() -> None:
-    with pytest.raises(TypeError, match="abstract"):
-        Run("toy")  # type: ignore[abstract]
-
-
 def test_the_result_of_a_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = make_job(project, "main-3")
     with monkeypatch.context() as inside:

@@ -283,12 +283,6 @@ def test_a_sibling_more_is_new_and_one_less_is_forgotten(fits: Fits) -> None:
     assert fits.plan() == [(REUSE, "")]
 
 
-def test_a_plan_of_what_no_stage_takes_is_refused(package: Path) -> None:
-    made = Fits(package)
-    with pytest.raises(InputError, match="wrong arguments for the stage fit"):
-        made.runs.plan(lambda run: run.build("fit", spce={}))
-
-
 def test_files_of_a_plan_may_be_unknown(package: Path) -> None:
     runs = Runs(package)
     files = [write(package, f"{name}.csv", name) for name in "ab"]
@@ -300,3 +294,10 @@ def test_files_of_a_plan_may_be_unknown(package: Path) -> None:
 
     write(package, "methods/a_panel.py", "options = {}\n\n\ndef synthesis():\n    pass\n")
     assert runs.plan(pipeline).unread == 3
+
+
+def test_a_job_that_is_made_from_none_of_a_list_is_found(package: Path) -> None:
+    write(package, "methods/a_many.py", "jobs = (['every'],)\n\n\ndef synthesis():\n    pass\n")
+    runs = Runs(package)
+    for built in (1, 0):
+        assert sum(job.fresh for job in runs.run(lambda run: run.build("many", every=[])).jobs) == built

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +11,11 @@ import pytest
 from jobs_project import empty_project, files_read, own_package, write
 from jobs_recorded import recorded_job
 
-from shortloop.keys import hashing
 from shortloop.keys.key import parts_of
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.store.index import Place
-from shortloop.store.inputs import content_of, known_content, name_of, register
+from shortloop.store.inputs import content_of, known_content, register
 from shortloop.store.manifest import write_manifest
 from shortloop.store.store import Store
 
@@ -38,25 +36,6 @@ def file(package: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     time.sleep(0.01)
     register([file])
     return file
-
-
-@pytest.fixture
-def no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "hash_file", lambda *args: pytest.fail("read it"))
-
-
-def test_what_was_read_before_is_known(file: Path, no_reading: None) -> None:
-    (content,) = content_of([file])
-    assert known_content([file]) == [content]
-    assert name_of(content) == "a.npz"
-
-
-def test_what_is_new_or_changed_is_not_known(file: Path, no_reading: None) -> None:
-    other = file.with_name("b.npz")
-    assert known_content([other]) == [""]
-    other.write_text("one", encoding="utf-8")
-    file.write_text("two!", encoding="utf-8")
-    assert known_content([other, file]) == ["", ""]
 
 
 def test_what_was_read_when_it_was_young_is_read_once_more(
@@ -82,15 +61,6 @@ def test_what_was_read_when_it_was_young_is_read_once_more(
     register([file])
     file.unlink()
     assert known_content([file]) == [""]
-
-
-def test_a_touched_file_is_not_known(file: Path, no_reading: None) -> None:
-    os.utime(file, (0, 0))
-    assert known_content([file]) == [""]
-
-
-def test_a_content_that_nobody_registered_has_no_name(file: Path) -> None:
-    assert name_of("0123456789abcdef") == "0123456789ab…"
 
 
 def planned(contents: list[str], pipeline: str = "p") -> tuple[str, str]:

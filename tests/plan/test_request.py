@@ -271,11 +271,6 @@ def test_a_method_that_is_no_stage_says_it_as_exax_has_it(methods: Path) -> None
     assert caught.value.expected == "number, more, partition, first, many"
 
 
-def test_a_method_that_is_not_there(methods: Path) -> None:
-    with pytest.raises(InputError, match="no such method"):
-        asked("fti", spec=SPEC)
-
-
 @pytest.mark.parametrize(
     ("name", "text", "said", "where"),
     [

@@ -89,12 +89,6 @@ def test_a_copy_is_another_file(file: Path, project: Path) -> None:
         run(project / "copy.toml")
 
 
-def test_another_name_is_free(file: Path, project: Path) -> None:
-    text = TEXT.replace(f'name = "{NAME}"', 'name = "other"')
-    assert text != TEXT
-    assert run(write(project, "second.toml", text)) is None
-
-
 def test_a_file_can_be_told_to_take_over(file: Path, project: Path) -> None:
     second = write(project, "second.toml", TEXT)
     said = run(second, take_over=True)
@@ -109,13 +103,6 @@ def test_a_file_that_was_moved(file: Path, project: Path) -> None:
     file.rename(moved)
     assert f"before; it is that of {moved} from now on" in str(run(moved))
     assert run(moved) is None
-
-
-def test_a_file_whose_folder_became_a_file(file: Path, project: Path) -> None:
-    moved = file.rename(project / "moved.toml")
-    file.parent.rmdir()
-    file.parent.touch()
-    assert run(moved)
 
 
 def test_a_file_that_has_another_name_now(file: Path, project: Path) -> None:

@@ -155,7 +155,7 @@ def test_what_cannot_be_read() -> None:
     assert unreadable(OSError(errno.EACCES, "Permission denied", "/x"), "it").message.splitlines() == [
         "it cannot be read (Permission denied)",
         "  file:         /x",
-        "  what to do:   have its owner allow it, or do it as its owner",
+        "  what to do:   ask its owner for access, or run the command as its owner",
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from blake3 import blake3
 from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
+from jobs_runs import Told
 from toy_jobs import make_outdated
 
 from shortloop.base.errors import InputError
@@ -49,7 +51,7 @@ class Toy:
 
     def build(self, **options: Any) -> Built:
         with Store() as store:
-            return Executor(Lookup(store, "toy"), self.exax, lambda event: None).build("toy", **options)
+            return Executor(Lookup(store, "toy"), self.exax, Told()).build("toy", **options)
 
     def forget(self, *, manifests: bool) -> None:
         """As if the last run had been cut off before all was written."""
@@ -127,48 +129,25 @@ def test_also_if_a_file_of_its_code_was_written_since(toy: Toy) -> None:
     assert toy.build().job == first.job
 
 
-def test_not_if_nobody_knows_what_it_has_loaded(toy: Toy) -> None:
-    first = toy.build()
-    toy.forget(manifests=True)
-    (first.path / NOTED).unlink()
-    assert toy.build().job != first.job
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "manifest cut short": lambda job: os.truncate(job / MANIFEST, 50),
+    "result damaged": lambda job: (job / "record.json").write_text("{}", encoding="utf-8"),
+    "set aside": lambda job: (job / FINISHED).rename(job / SET_ASIDE),
+    "manifest of another version": lambda job: make_outdated(job, "manifest"),
+    "record of another version": lambda job: make_outdated(job, "record"),
+    "nobody knows what it has loaded": lambda job: (job / NOTED).unlink(),
+}
 
 
-def test_not_if_its_manifest_is_damaged(toy: Toy) -> None:
-    first = toy.build()
-    toy.forget(manifests=False)
-    os.truncate(first.path / MANIFEST, 50)
-    again = toy.build()
-    assert again.fresh
-    assert again.job != first.job
-
-
-def test_not_if_it_was_recorded_and_damaged_since(toy: Toy) -> None:
-    first = toy.build()
-    toy.forget(manifests=False)
-    (first.path / "record.json").write_text("{}", encoding="utf-8")
-    assert toy.build().job != first.job
-
-
-@pytest.mark.parametrize("how", ["manifest", "record"])
-def test_not_if_another_version_kept_it_in_another_format(toy: Toy, how: str) -> None:
+@pytest.mark.parametrize("how", DAMAGES)
+def test_not_if_it_cannot_be_trusted(toy: Toy, how: str) -> None:
     """Though exax still hands it out, and all else of it fits."""
     first = toy.build()
-    make_outdated(first.path, how)
+    toy.forget(manifests=how.startswith("nobody"))
     (first.path / NOTED).write_text(toy.exax.notes[first.path], encoding="utf-8")
-    toy.forget(manifests=False)
+    DAMAGES[how](first.path)
     again = toy.build()
     assert (again.fresh, again.job != first.job) == (True, True)
-    assert (first.path / FINISHED).is_file()
-
-
-def test_a_set_aside_job_that_a_running_exax_still_hands_out(toy: Toy) -> None:
-    first = toy.build()
-    (first.path / FINISHED).rename(first.path / SET_ASIDE)
-    toy.forget(manifests=False)
-    again = toy.build()
-    assert again.fresh
-    assert again.job != first.job
 
 
 def test_code_that_changes_while_the_job_runs(toy: Toy) -> None:

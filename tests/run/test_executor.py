@@ -11,8 +11,8 @@ from jobs_runs import Runs
 from shortloop.base.errors import InputError
 from shortloop.exax.patches import preload
 from shortloop.plan.pipeline import REUSE, Built, Run
-from shortloop.plan.planner import Lookup, Planner
-from shortloop.run.progress import Ended, Event, Progress, Reading, Started
+from shortloop.plan.planner import Planner
+from shortloop.run.progress import Name, Progress
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import content_of, locate
 from shortloop.store.store import Store
@@ -50,26 +50,17 @@ def pipeline(run: Run) -> Built:
 def test_what_happens_is_told_in_order(runs: Runs) -> None:
     run = runs.run(pipeline)
     first, second, last = run.jobs
-    reading, *others = runs.told
-    assert isinstance(reading, Reading)
-    assert (reading.files, reading.done, reading.total) == (1, 3, 3)
-    assert others == [
-        Started("first", "A"),
-        Ended(first),
-        Started("first", "B"),
-        Ended(second),
-        Started("second", None),
-        Ended(last),
-    ]
+    names = [("first", "A", ""), ("first", "B", ""), ("second", None, "")]
+    assert runs.told.events == [(1, 3, 3), names[0], first, names[1], second, names[2], last]
     assert [job.job for job in run.jobs] == ["main-0", "main-1", "main-2"]
     assert all(job.fresh and job.reason == "new" and job.plan == "" for job in run.jobs)
 
 
 def test_the_same_is_told_of_jobs_that_are_there(runs: Runs) -> None:
     runs.run(pipeline)
-    runs.told.clear()
+    runs.told.events.clear()
     run = runs.run(pipeline)
-    assert [type(event) for event in runs.told if not isinstance(event, Reading)] == [Started, Ended] * 3
+    assert [type(event) for event in runs.told.events] == [tuple, *[tuple, Built] * 3]
     assert not any(job.fresh or job.reason for job in run.jobs)
     assert {job.plan for job in run.jobs} == {REUSE}
 
@@ -78,9 +69,9 @@ def test_a_job_that_refuses_its_input_has_ended(runs: Runs) -> None:
     runs.exax.problems = {"first B": "no such numbers"}
     with pytest.raises(InputError, match="no such numbers"):
         runs.run(pipeline)
-    *_, last = runs.told
-    assert isinstance(last, Ended)
-    assert (last.built.job, last.built.partition, last.built.rejected) == ("main-1", "B", True)
+    *_, last = runs.told.events
+    assert isinstance(last, Built)
+    assert (last.job, last.partition, last.rejected) == ("main-1", "B", True)
     runs.exax.problems = {}
     with pytest.raises(InputError, match="no such numbers"):  # the same bytes give the same answer
         runs.run(pipeline)
@@ -103,26 +94,27 @@ def test_a_pipeline_may_catch_that_a_job_refused_its_input(runs: Runs) -> None:
     runs.exax.problems = {"first B": "no such numbers"}
     assert len(runs.run(tolerant).jobs) == 3
     with Store() as store:
-        plan = Planner(Lookup(store, runs.name))
-        plan.follow(tolerant)
+        plan = Planner.of(tolerant, store, runs.name)
     assert plan.waits_for is plan.jobs[-1]
     assert [(job.partition, job.rejected) for job in plan.jobs] == [("A", False), ("B", True)]
     assert not any(job.fresh for job in runs.run(tolerant).jobs)
 
 
-def test_a_listener_that_fails_ends_the_run(runs: Runs) -> None:
-    def fails(event: Event) -> None:
-        if event == Started("second", None):
+def test_a_display_that_fails_ends_the_run(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(name: Name, folder: object = None) -> None:
+        if name[0] == "second":
             raise RuntimeError("no")
 
-    with pytest.raises(RuntimeError, match="no"):
-        runs.run(pipeline, fails)
+    with monkeypatch.context() as patch:
+        patch.setattr(runs.told, "started", fails)
+        with pytest.raises(RuntimeError, match="no"):
+            runs.run(pipeline)
     assert [job.fresh for job in runs.run(pipeline).jobs] == [False, False, True]
 
 
-def test_progress_is_a_listener(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(runs.plan(pipeline).jobs, {}) as progress:
-        runs.run(pipeline, progress.on)
+        runs.run(pipeline, progress)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:4] for line in lines] == [
         ["[1/3]", "built", "first", "A"],
@@ -130,7 +122,7 @@ def test_progress_is_a_listener(runs: Runs, capsys: pytest.CaptureFixture[str]) 
         ["[3/3]", "built", "second", "main-2"],
     ]
     with Progress(runs.plan(pipeline).jobs, {}) as progress:
-        runs.run(pipeline, progress.on)
+        runs.run(pipeline, progress)
     assert capsys.readouterr().out == ""
 
 

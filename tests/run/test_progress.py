@@ -12,7 +12,7 @@ from on_a_terminal import on_a_terminal
 
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run import progress as room
-from shortloop.run.progress import Ended, Progress, Started
+from shortloop.run.progress import Progress
 
 TRAIN = Built("", "train", "S01", plan=BUILD)
 
@@ -32,11 +32,6 @@ def test_the_time_left_in_words(seconds: float, text: str) -> None:
     assert Progress([TRAIN], {"train": seconds}).time_left() == text
 
 
-def test_the_time_left_may_be_known_in_part() -> None:
-    jobs = [TRAIN, Built("", "new", None, plan=BUILD)]
-    assert Progress(jobs, {"train": 30}).time_left() == "over 30 s left"
-
-
 def test_off_a_terminal_built_jobs_are_plain_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -45,8 +40,8 @@ def test_off_a_terminal_built_jobs_are_plain_lines(
     made = Built("main-7", "train", "S01", fresh=True, seconds=61.25)
     with Progress([TRAIN] * 3, {}) as progress:
         for built in (made, replace(made, fresh=False), replace(made, reason=long)):
-            progress.on(Started("train", built.partition))
-            progress.on(Ended(built))
+            progress.started(("train", built.partition, ""))
+            progress.ended(built)
     assert capsys.readouterr().out.splitlines() == [
         "[1/3] built train               S01          main-7       61.2 s",
         f"[3/3] built train               S01          main-7       61.2 s  {long}",
@@ -60,9 +55,9 @@ def test_lines_say_which_of_several_it_is(
     made = Built("main-7", "panel_fit", "003", fresh=True, seconds=1.25, variant="robust invest")
     with Progress([made] * 2, {}) as progress:
         for built in (made, replace(made, reason="new")):
-            progress.on(Started(built.stage, built.partition, built.variant))
+            progress.started((built.stage, built.partition, built.variant))
             assert progress._what() == "panel_fit 003 robust invest"
-            progress.on(Ended(built))
+            progress.ended(built)
     assert capsys.readouterr().out.splitlines() == [
         "[1/2] built panel_fit           003          main-7        1.2 s  robust invest",
         "[2/2] built panel_fit           003          main-7        1.2 s  robust invest: new",
@@ -77,7 +72,6 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
 RUN = """
 import time
 from pathlib import Path
-from shortloop.run.progress import Ended, Started
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run.progress import Progress, terminal_width
 print("width", terminal_width())
@@ -85,11 +79,11 @@ jobs = [Built("", "train", f"[S{number}]", plan=BUILD, seconds=70.0) for number 
 jobs.append(Built("", "group", None, plan=BUILD, seconds=50.0))
 with Progress(jobs, {}, lambda folder: 0.25) as progress:
     for number, job in enumerate(jobs):
-        progress.on(Started(job.stage, job.partition, "", Path))
+        progress.started((job.stage, job.partition, ""), Path)
         time.sleep(0.15)
         progress._bar.refresh()
         reason = f"because [no{number}]" + " of this" * 30
-        progress.on(Ended(Built("main-1", job.stage, job.partition, fresh=True, reason=reason)))
+        progress.ended(Built("main-1", job.stage, job.partition, fresh=True, reason=reason))
     progress._bar.refresh()
 print("the end")
 """
@@ -118,13 +112,12 @@ def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
 
 NOTHING = """
 import sys
-from shortloop.run.progress import Ended, Started
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.run.progress import Progress
 with Progress([Built("", "train", "A", plan=REUSE)] * 3, {"train": 70.0}) as progress:
     for _ in range(3):
-        progress.on(Started("train", "A"))
-        progress.on(Ended(Built("main-1", "train", "A", plan=REUSE)))
+        progress.started(("train", "A", ""))
+        progress.ended(Built("main-1", "train", "A", plan=REUSE))
 print("rich" in sys.modules)
 """
 
@@ -135,13 +128,12 @@ def test_a_run_that_builds_nothing_draws_nothing() -> None:
 
 WIDER = """
 import fcntl, struct, termios
-from shortloop.run.progress import Ended, Started
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run.progress import Progress
 with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:
-    progress.on(Started("train", "A"))
+    progress.started(("train", "A", ""))
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 50, 0, 0))
-    progress.on(Ended(Built("main-1", "x" * 70, "A", fresh=True)))
+    progress.ended(Built("main-1", "x" * 70, "A", fresh=True))
 """
 
 
@@ -149,3 +141,22 @@ def test_lines_fit_a_window_that_was_made_narrower() -> None:
     said = on_a_terminal(WIDER, 80)
     (line,) = re.findall(r"built x+….*", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said))
     assert re.fullmatch(r"built x{6}…x{5} A {11}main-1 {8}0\.0 s", line.rstrip()), line
+
+
+def test_reading_is_worth_a_word_after_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress([], {})
+    for _ in range(2):  # files of one kind, then of another
+        for quarters in range(101):
+            progress.reading(36, 90_400_000 * quarters, 9_040_000_000, quarters / 4)
+    lines = [
+        "reading 36 files, 0.7 of 9.0 GB, 23 s left",
+        "reading 36 files, 4.3 of 9.0 GB, 13 s left",
+        "reading 36 files, 8.0 of 9.0 GB, 3 s left",
+    ]
+    assert capsys.readouterr().out.splitlines() == lines * 2
+
+
+def test_reading_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
+    Progress([], {}).reading(2, 100_000_000, 300_000_000, 2.0)
+    Progress([], {}).reading(2, 0, 300_000_000, 60.0)  # a disk that has not answered yet
+    assert capsys.readouterr().out == "reading 2 files, 100.0 of 300.0 MB, 4 s left\n"

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from jobs_exax import Exax, FakeJob
 from jobs_project import empty_project, own_package, write
+from jobs_runs import Told
 
 from shortloop.base.errors import InputError
 from shortloop.keys import hashing
 from shortloop.plan.part import Part
 from shortloop.plan.pipeline import Built, Pipeline, Run
-from shortloop.plan.planner import Asked, Lookup, Planner
+from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import request
 from shortloop.run.build_jobs import Executor
-from shortloop.run.lock import Turn
 from shortloop.run.ready_jobs import Schedule
-from shortloop.run.scheduler import Job, JobNeeds, Machine
+from shortloop.run.scheduler import Job, JobNeeds, Machine, Turn
 from shortloop.stages.needs import Needs
 from shortloop.store.store import Store
 from shortloop.units.queue import PROGRESS
@@ -44,7 +44,7 @@ UNITS, ALONE = JobNeeds(Needs(), True), JobNeeds(Needs(), False)
 
 
 def job(needs: JobNeeds, folder: Path | None = None) -> Job:
-    return Job(None, None, False, Asked((), {}), needs, folder=folder)  # type: ignore[arg-type]
+    return Job(None, None, False, needs, folder=folder)  # type: ignore[arg-type]
 
 
 def progress(folder: Path, text: str) -> Path:
@@ -108,13 +108,11 @@ class Runs:
         with Store() as store:
 
             def planned() -> Planner:
-                plan = Planner(Lookup(store, "toy"))
-                plan.follow(pipeline)
-                return plan
+                return Planner.of(pipeline, store, "toy")
 
             schedule = Schedule(planned(), planned, Part(), {"long": 50.0})
             with Executor(
-                Lookup(store, "toy"), self.exax, lambda event: None, schedule=schedule, machine=Machine(cores)
+                Lookup(store, "toy"), self.exax, Told(), schedule=schedule, machine=Machine(cores)
             ) as run:
                 pipeline(run)
         return run
@@ -155,7 +153,7 @@ def test_the_longest_critical_path_comes_first(runs: Runs, monkeypatch: pytest.M
 
 
 def test_a_job_is_put_together_once_there_is_room(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    build, real, put_together = Exax.build, Schedule.real, []
+    build, resolve, put_together = Exax.build, Schedule.resolve, []
 
     def slowly(self: Exax, method: str, **more: Any) -> FakeJob:
         time.sleep(0.2)  # the scheduler looks ten times for room
@@ -163,10 +161,10 @@ def test_a_job_is_put_together_once_there_is_room(runs: Runs, monkeypatch: pytes
 
     def noted(self: Schedule, number: int) -> Any:
         put_together.append(number)
-        return real(self, number)
+        return resolve(self, number)
 
     monkeypatch.setattr(Exax, "build", slowly)
-    monkeypatch.setattr(Schedule, "real", noted)
+    monkeypatch.setattr(Schedule, "resolve", noted)
 
     def pipeline(run: Run) -> Built:
         return [run.build("first", partition=name) for name in "ABCDEF"][-1]

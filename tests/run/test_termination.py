@@ -13,7 +13,7 @@ import pytest
 from jobs_project import empty_project, fresh_python
 
 from shortloop.base.errors import InputError
-from shortloop.run.termination import check_disk_space, explain_errors, print_error, signals_raise
+from shortloop.run.termination import check_disk_space, explain_errors, signals_raise
 
 project = pytest.fixture(empty_project)
 Usage = namedtuple("Usage", "total used free")
@@ -124,11 +124,6 @@ print(os.read(reader, 1000).decode())
 
 def test_what_exax_cannot_print_goes_past_it(project: Path) -> None:
     assert fresh_python(SAY, project) == "shortloop: one\n\n"
-
-
-def test_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    print_error(InputError("something", hint="do this"))
-    assert capsys.readouterr().err == "shortloop: something\n  what to do:   do this\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

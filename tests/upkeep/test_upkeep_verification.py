@@ -39,13 +39,6 @@ def test_whole_jobs_have_no_problem(jobs: ToyJobs) -> None:
     assert problems() == []
 
 
-def test_each_job_is_told(jobs: ToyJobs) -> None:
-    told = []
-    with Store() as store:
-        check_all(inventory(store), lambda each: told.append(each.job))
-    assert told == ["main-0", "main-1"]
-
-
 def test_a_changed_byte_is_found(jobs: ToyJobs) -> None:
     jobs.damage("main-1")
     (found,) = problems()

@@ -1,27 +1,24 @@
-"""Explain in full why a job was built, following upstream jobs."""
+"""Explain in full why a job was built, following upstream jobs, and how arrays of two jobs differ."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.differences import (
-    Difference,
-    code_words,
-    differences,
-    file_words,
-    input_words,
-    nearest,
-    unmatched,
-    value_words,
-)
-from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
-from shortloop.stages.results import sources_of
+from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
+from shortloop.plan.explain.reasons import changed_names, stored_code
+from shortloop.stages.results import Result, sources_of
 from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RECENT = 100  # older jobs that are looked at for the most similar one
 
@@ -33,8 +30,8 @@ class Cause:
     difference: Difference
     words: str  # the same in a line
     diff: list[str] = field(default_factory=list)  # diff of code
-    above: list[Explained] = field(default_factory=list)  # of an input: changed jobs, one for each cause
-    alike: list[int] = field(default_factory=list)  # number of jobs with the cause of each of these
+    # Of an input: changed jobs, one for each cause, and how many have it.
+    above: list[tuple[Explained, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -48,13 +45,12 @@ class Explained:
 
     def roots(self) -> frozenset[str]:
         """Root causes, whatever jobs lie between: equal for jobs with the same cause."""
-        inputs = [each for cause in self.causes if cause.difference.kind == "input" for each in cause.above]
+        above = [each.roots() for cause in self.causes for each, _ in cause.above]
         own = (str(cause.difference) for cause in self.causes if cause.difference.kind != "input")
-        return frozenset(own).union(*(each.roots() for each in inputs))
+        return frozenset(own).union(*above)
 
 
 def explain(store: Store, job: str, against: str = "") -> Explained:
-    """Find out why a job was built."""
     manifest = store.manifest_of(job)
     folder = store.folder(job)
     if manifest is None and folder is not None and is_outdated(folder):
@@ -90,34 +86,30 @@ def same_cause(explained: list[Explained]) -> list[list[Explained]]:
 
 
 def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
-    if each.kind == "file":
-        return Cause(each, file_words(each))
     if each.kind == "code":
-        declared = each.old != before.parts.code.get(each.name)
-        return _code_cause(_folder(store, before), _folder(store, manifest), each, declared)
-    if each.kind == "input":
+        return _code_cause(store, manifest, before, each)
+    if each.kind == "input" and None not in (each.old, each.new):
         return _input_cause(store, manifest, before, each)
-    return Cause(each, value_words(each, full=True))
+    return Cause(each, each.words(full=True))
 
 
-def _code_cause(before: Path, folder: Path, each: Difference, declared: bool) -> Cause:
-    old, new = stored_code(before).get(each.name), stored_code(folder).get(each.name)
+def _code_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+    old, new = (stored_code(_folder(store, of)).get(each.name) for of in (before, manifest))
     if old is None or new is None:
-        return Cause(each, code_words(each, ()))
-    diff = text_diff(old, new, f"{before.name}: {each.name}", f"{folder.name}: {each.name}")
-    if declared:  # of that, no text is kept
-        return Cause(each, f"{code_words(each, ())}, with what was declared harmless before", diff)
-    return Cause(each, code_words(each, changed_names(old, new)), diff)
+        return Cause(each, each.words())
+    old_name, new_name = f"{before.job}: {each.name}", f"{manifest.job}: {each.name}"
+    diff = [*unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="", n=2)]
+    if each.old != before.parts.code.get(each.name):  # the text of declared code is not kept
+        return Cause(each, f"{each.words()}, with what was declared harmless before", diff)
+    return Cause(each, each.words(changed_names(old, new)), diff)
 
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
-    if each.old is None or each.new is None:
-        return Cause(each, input_words(each))
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
-    gone = len([content for content in contents_old if content not in contents_new])
-    added = len([content for content in contents_new if content not in contents_old])
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
+        gone = sum(content not in contents_new for content in contents_old)
+        added = sum(content not in contents_old for content in contents_new)
         how = f"{gone} are gone or different, {added} are new or different"
         return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs; {how}")
     lost, different = unmatched(contents_old, contents_new)
@@ -133,7 +125,7 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
         words = f"{each.name}: the order of {len(new)} jobs changed"
     else:
         words = f"{each.name}: {len(different)} of {len(new)} jobs came out different"
-    return Cause(each, words, above=[group[0] for group in groups], alike=[len(group) for group in groups])
+    return Cause(each, words, above=[(group[0], len(group)) for group in groups])
 
 
 def _most_similar(store: Store, manifest: Manifest) -> Manifest | None:
@@ -170,3 +162,48 @@ def _listed(contents: object) -> list[str]:
 
 def _number(job: str) -> int:
     return int(job.rpartition("-")[2])
+
+
+class ArrayDifference(NamedTuple):
+    """How an array differs between two jobs."""
+
+    name: str
+    first: str  # shape and type in each job; empty where it is not there
+    second: str
+    differ: int | None  # how many values are not the same; None if shapes differ
+    largest: float | None  # largest difference between two numbers; None if there is none to tell
+
+
+def array_differences(first: Result, second: Result) -> Iterator[ArrayDifference]:
+    for name in dict.fromkeys([*first.arrays, *second.arrays]):
+        before, after = _described(first, name), _described(second, name)
+        found: tuple[int | None, float | None] = (None, None)
+        if before and after:
+            one, other = first.arrays[name], second.arrays[name]
+            if one.shape == other.shape:
+                found = _difference(one, other)
+        yield ArrayDifference(name, before, after, *found)
+
+
+def _described(result: Result, name: str) -> str:
+    array = result.record["arrays"].get(name)
+    return "" if array is None else f"{' × '.join(map(str, array['shape'])) or '1'} {array['dtype']}"
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
+    """Compare by parts, because arrays may exceed memory."""
+    import numpy as np
+
+    numeric = all(each.dtype.kind in "biuf" for each in (one, other))
+    differ, largest = 0, 0.0
+    for old, new in zip(np.atleast_1d(one), np.atleast_1d(other)):
+        if not numeric:
+            differ += int(np.sum(np.asarray(old != new)))
+            continue
+        old, new = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
+        same = (old == new) | (np.isnan(old) & np.isnan(new))
+        differ += int(np.sum(~same))
+        away = np.abs(new - old)[~same]
+        if np.isfinite(away).any():
+            largest = max(largest, float(np.nanmax(away)))
+    return differ, largest if numeric and differ else None

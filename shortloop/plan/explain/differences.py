@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import short, short_list
 from shortloop.keys.hashing import canonical
 from shortloop.keys.installed import number_of
-from shortloop.keys.key import Parts
+from shortloop.keys.key import Parts, with_order
 from shortloop.keys.own_code import ROOT
 from shortloop.store.inputs import name_of
 from shortloop.store.integrity import CONTENT
@@ -39,13 +38,36 @@ class Difference:
             )
         return self.new != UNKNOWN or self.old is None or self.kind not in ("file", "input")
 
+    def words(self, names: Sequence[str] = (), full: bool = False) -> str:
+        """Describe the difference in a line; of code with the names of what changed."""
+        if self.kind == "file":
+            return _file_words(self.old, self.new)
+        if self.kind == "code":
+            return _code_words(self, names)
+        if self.kind == "input":
+            return f"{self.name} {self.how('was added', 'was removed', 'came out different')}"
+        values = [self.old, self.new]
+        if self.kind == "version" and number_of(str(self.old)) != number_of(str(self.new)):
+            values = [value and number_of(str(value)) for value in values]
+        none = (None, "") if self.kind == "version" else (None,)
+        old, new = ("none" if value in none else str(value) for value in values)
+        return f"{self.kind} {self.name}: {old if full else short(old)} → {new if full else short(new)}"
+
+    def how(self, added: str, removed: str, changed: str) -> str:
+        return added if self.old is None else removed if self.new is None else changed
+
 
 def differences(old: Parts, new: Parts) -> list[Difference]:
-    """List the differences between the parts of two keys."""
     if not new.libraries:  # what it will load is not known: what the other one has loaded, as it is now
         new = new.installed(old.libraries)
     options = [*_options(dict(option_rows(old.options)), dict(option_rows(new.options)))]
-    options = options or [*_orders(old.options, new.options)]
+    if not options:  # they may differ in the order of what is inside
+        one, other = with_order(old.options), with_order(new.options)
+        options = [
+            Difference("option", f"{name}, its order", one[name], other[name])
+            for name in sorted(one.keys() & other.keys())
+            if one[name] != other[name]
+        ]
 
     def is_emptied(each: Difference) -> bool:  # differences inside a dict already say so
         return {} in (each.old, each.new) and any(one.name.startswith(f"{each.name}.") for one in options)
@@ -65,7 +87,6 @@ def nearest(before: Manifest, parts: Parts) -> Parts:
 
 
 def is_open(parts: Parts) -> bool:
-    """True in a plan if a part of a key is still unknown."""
     values = [value for _, value in option_rows(parts.options)]
     return UNKNOWN in _leaves([*values, *parts.inputs.values()])
 
@@ -86,7 +107,6 @@ def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], li
 
 
 def option_rows(options: Mapping[str, Plain], prefix: str = "") -> Iterator[tuple[str, Plain]]:
-    """Flatten options to dotted names."""
     for name, value in options.items():
         if isinstance(value, dict) and value:
             yield from option_rows(value, f"{prefix}{name}.")
@@ -110,7 +130,8 @@ def _compare(kind: str, old: Mapping[str, Plain], new: Mapping[str, Plain]) -> I
 def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
     for each in _compare("option", old, new):
         ones, others = _leaves(each.old), _leaves(each.new)
-        if not _hold_files([*ones, *others]):
+        texts = [leaf for leaf in (*ones, *others) if isinstance(leaf, str)]
+        if len(texts) < len(ones) + len(others) or not any(map(CONTENT.fullmatch, texts)):  # no files
             yield each
         elif len(ones) == len(others):
             for one, other in zip(ones, others):
@@ -125,25 +146,11 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
             yield from found or [each]
 
 
-def _orders(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Difference]:
-    """Options whose dicts differ only in order."""
-    for name in sorted(old.keys() & new.keys()):
-        if json.dumps(old[name]) != json.dumps(new[name]):
-            yield Difference("option", f"{name}, its order", json.dumps(old[name]), json.dumps(new[name]))
-
-
-def _hold_files(leaves: list[Plain]) -> bool:
-    """True if an option contained or contains file contents, perhaps with names."""
-    texts = [each for each in leaves if isinstance(each, str)]
-    return len(texts) == len(leaves) and any(map(CONTENT.fullmatch, texts))
-
-
 def _is_content(value: Plain) -> TypeGuard[str]:
     return isinstance(value, str) and (value == UNKNOWN or CONTENT.fullmatch(value) is not None)
 
 
 def _leaves(value: Plain) -> list[Plain]:
-    """Flatten nested lists."""
     if isinstance(value, list):
         return [leaf for each in value for leaf in _leaves(each)]
     return [] if value is None else [value]
@@ -152,43 +159,22 @@ def _leaves(value: Plain) -> list[Plain]:
 DECLARED = "file "  # what names of files that a method declares begin with
 
 
-def file_words(each: Difference) -> str:
-    """Describe the change of an input file."""
-    if each.old is None:
-        return f"file {name_of(str(each.new))} is new" if each.new else "one more file"
-    if each.new is None:
-        return f"file {name_of(str(each.old))} was removed"
-    old, new = name_of(str(each.old)), name_of(str(each.new))
+def _file_words(before: Plain, now: Plain) -> str:
+    old, new = name_of(str(before)), name_of(str(now))
+    if before is None:
+        return f"file {new} is new" if now else "one more file"
+    if now is None:
+        return f"file {old} was removed"
     if old != new:
         return f"file {old} → {new}"
-    moved = str(each.old).partition(" ")[0] == str(each.new).partition(" ")[0]
+    moved = str(before).partition(" ")[0] == str(now).partition(" ")[0]
     return f"file {new} was {'moved' if moved else 'changed'}"
 
 
-def code_words(each: Difference, names: Sequence[str]) -> str:
-    """Describe the change of code."""
+def _code_words(each: Difference, names: Sequence[str]) -> str:
     if each.name.startswith(DECLARED):
-        how = "was added" if each.old is None else "was removed" if each.new is None else "was changed"
-        return f"declared {each.name} {how}"
+        return f"declared {each.name} {each.how('was added', 'was removed', 'was changed')}"
     path, module = each.name.replace(".", "/"), each.name.rpartition(".")[2]
     file = f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
-    if each.old is None or each.new is None:
-        return f"code of {module} ({file}), {'not used before' if each.old is None else 'no longer used'}"
-    return f"code of {short_list([f'{module}.{name}' for name in names]) or module} ({file})"
-
-
-def input_words(each: Difference) -> str:
-    """Describe an added or removed input."""
-    return f"{each.name} was {'added' if each.old is None else 'removed'}"
-
-
-def value_words(each: Difference, full: bool = False) -> str:
-    """Describe the change of a value."""
-    values = [each.old, each.new]
-    if each.kind == "version" and number_of(str(each.old)) != number_of(str(each.new)):
-        values = [value and number_of(str(value)) for value in values]
-    none = (None, "") if each.kind == "version" else (None,)
-    old, new = ("none" if value in none else str(value) for value in values)
-    if not full:
-        old, new = short(old), short(new)
-    return f"{each.kind} {each.name}: {old} → {new}"
+    changed = short_list([f"{module}.{name}" for name in names]) or module
+    return f"code of {changed} ({file}){each.how(', not used before', ', no longer used', '')}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
-import difflib
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,16 +15,7 @@ from shortloop.keys.code import EXTRA_CODE
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.keys.source import NOTHING, normalised, read_source
-from shortloop.plan.explain.differences import (
-    Difference,
-    code_words,
-    differences,
-    file_words,
-    input_words,
-    nearest,
-    unmatched,
-    value_words,
-)
+from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
 from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
 from shortloop.stages.results import sources_of
@@ -74,20 +63,18 @@ def reason_to_wait(parts: Parts, previous: Manifest | None, sources: Jobs) -> st
 
 
 def _words(each: Difference, previous: Manifest, new: Parts, sources: Jobs, folder: Path | None) -> str:
-    if each.kind == "code":  # of what was declared harmless, no text is kept
-        has_text = each.old == previous.parts.code.get(each.name)
-        return code_words(each, _changed_names(each, new.method, folder) if has_text else [])
-    if each.kind == "file":
-        return file_words(each)
+    if None in (each.old, each.new):
+        return each.words()
+    # Of code that was declared harmless, no text is kept.
+    if each.kind == "code" and folder is not None and each.old == previous.parts.code.get(each.name):
+        return each.words(_changed_names(each, new.method, folder))
     if each.kind == "input":
         before = () if folder is None else sources_of(setup_of(folder))
         return _input_words(each, [job for name, job in before if name == each.name], sources)
-    return value_words(each)
+    return each.words()
 
 
-def _changed_names(each: Difference, method: str, folder: Path | None) -> list[str]:
-    if each.old is None or each.new is None or folder is None:
-        return []
+def _changed_names(each: Difference, method: str, folder: Path) -> list[str]:
     known = (each.name, str(each.old), str(each.new))
     if known not in _names:
         old = stored_code(folder).get(each.name)
@@ -97,8 +84,6 @@ def _changed_names(each: Difference, method: str, folder: Path | None) -> list[s
 
 
 def _input_words(each: Difference, before: list[str], sources: Jobs) -> str:
-    if each.old is None or each.new is None:
-        return input_words(each)
     now = flat({each.name: sources[each.name]})
     old = each.old if isinstance(each.old, list) else [each.old]
     if len(old) != len(now):
@@ -120,7 +105,6 @@ HEADING = "# module "
 
 @cache
 def stored_code(folder: Path) -> dict[str, str]:
-    """Read the code stored with a job."""
     found = _in_archive(folder / ARCHIVE)
     with suppress(OSError, UnicodeDecodeError):  # modules that the method imports by names not in its code
         found |= _modules_in((folder / EXTRA_CODE).read_text(encoding="utf-8"))
@@ -128,7 +112,6 @@ def stored_code(folder: Path) -> dict[str, str]:
 
 
 def code_now(method: str, more: Sequence[str] = ()) -> dict[str, tuple[str, Path]]:
-    """Read the current code of a method."""
     package, file = find_method(method)
     modules = {f"{package}.a_{method}": file, **closure(file, more)[0]}
     said = {name: (read_source(each, name).text, each) for name, each in modules.items()}
@@ -141,13 +124,6 @@ def changed_names(old: str, new: str) -> list[str]:
     before, after = dict(_named(old)), dict(_named(new))
     changed = [name for name, text in after.items() if before.get(name) != text]
     return [*changed, *(name for name in before if name not in after)]
-
-
-def text_diff(old: str, new: str, old_name: str, new_name: str) -> list[str]:
-    """Unified diff of two texts."""
-    return list(
-        difflib.unified_diff(old.splitlines(), new.splitlines(), old_name, new_name, lineterm="", n=2)
-    )
 
 
 def _in_archive(file: Path) -> dict[str, str]:
@@ -181,22 +157,14 @@ def _modules_in(text: str) -> dict[str, str]:
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Names and source of functions, classes without their named members, these members, and constants."""
     for node in ast.parse(text).body:
+        members = node.body if isinstance(node, ast.ClassDef) else []
         if isinstance(node, ast.ClassDef):
-            yield node.name, _head(node)
-            for each in node.body:
-                for name in _names_of(each):
-                    yield f"{node.name}.{name}", ast.unparse(each)
-        else:
-            for name in _names_of(node):
-                yield name, ast.unparse(node)
-
-
-def _head(node: ast.ClassDef) -> str:
-    """Source of a class without its named members."""
-    head = copy.copy(node)
-    head.body = [each for each in node.body if not _names_of(each)] or [ast.Pass()]
-    return ast.unparse(head)
+            node.body = [each for each in members if not _names_of(each)] or [ast.Pass()]
+        yield from ((name, ast.unparse(node)) for name in _names_of(node))
+        for each in members:
+            yield from ((f"{_names_of(node)[0]}.{name}", ast.unparse(each)) for name in _names_of(each))
 
 
 def _names_of(node: ast.stmt) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from jobs_recorded import result_with
 from toy_jobs import ToyJobs, toy_project, with_code
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.causes import Explained, explain, same_cause
+from shortloop.plan.explain.causes import ArrayDifference, Explained, array_differences, explain, same_cause
 from shortloop.store.store import Store
 
 STEP = with_code(steps="def step(x):\n    return x + 2")
@@ -83,9 +85,9 @@ def test_an_input_is_followed_to_its_own_cause(jobs: ToyJobs) -> None:
     jobs.make(method="last", above={"middle": middle}, previous="main-2")
     (cause,) = why("main-6").causes
     assert cause.words == "middle: main-1 → main-5 came out different"
-    (above,) = cause.above
+    ((above, _),) = cause.above
     assert words(above) == ["scores: main-0 → main-3 came out different"]
-    (above,) = above.causes[0].above
+    ((above, _),) = above.causes[0].above
     assert words(above) == ["code of steps.step (shortloop/steps.py)"]
 
 
@@ -114,10 +116,7 @@ def test_many_inputs_with_one_cause_are_told_once(jobs: ToyJobs) -> None:
     jobs.make(None, method="group", above={"all": [*new, other]}, previous="main-4")
     (cause,) = why("main-9").causes
     assert cause.words == "all: 4 of 4 jobs came out different"
-    assert [(each.manifest.job, number) for each, number in zip(cause.above, cause.alike)] == [
-        ("main-5", 3),
-        ("main-8", 1),
-    ]
+    assert [(each.manifest.job, number) for each, number in cause.above] == [("main-5", 3), ("main-8", 1)]
 
 
 def test_a_partition_more_is_counted(jobs: ToyJobs) -> None:
@@ -157,3 +156,28 @@ def test_a_job_without_a_manifest_cannot_be_explained(jobs: ToyJobs) -> None:
     jobs.unrecorded(finished=True)
     with pytest.raises(InputError, match="no record"):
         why("main-0")
+
+
+def test_differences_of_arrays(tmp_path: Path) -> None:
+    nan = np.nan
+    one = result_with(
+        tmp_path / "a", same=[1.0, nan], numbers=[[1, 2], [3, 4]], words=["a", "b"], shape=[1], gone=[1]
+    )
+    other = result_with(
+        tmp_path / "b", same=[1.0, nan], numbers=[[1, 2], [3, 9]], words=["a", "c"], shape=[1, 2], more=[1.0]
+    )
+    assert list(array_differences(one, other)) == [
+        ArrayDifference("same", "2 float64", "2 float64", 0, None),
+        ArrayDifference("numbers", "2 × 2 int64", "2 × 2 int64", 1, 5.0),
+        ArrayDifference("words", "2 <U1", "2 <U1", 1, None),
+        ArrayDifference("shape", "1 int64", "2 int64", None, None),
+        ArrayDifference("gone", "1 int64", "", None, None),
+        ArrayDifference("more", "", "1 float64", None, None),
+    ]
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_number_that_became_none_differs(tmp_path: Path, value: float) -> None:
+    one, other = result_with(tmp_path / "a", x=[1.0, 2.0]), result_with(tmp_path / "b", x=[1.0, value])
+    (found,) = array_differences(one, other)
+    assert found.differ == 1

@@ -8,7 +8,7 @@ import pytest
 from toy_jobs import CODE, keep_code
 
 from shortloop.keys.code import EXTRA_CODE
-from shortloop.plan.explain.reasons import changed_names, stored_code, text_diff
+from shortloop.plan.explain.reasons import changed_names, stored_code
 
 OLD = """\
 import os
@@ -71,10 +71,3 @@ def test_code_that_cannot_be_read_is_not_known(tmp_path: Path, damage: str) -> N
     else:
         file.write_bytes(file.read_bytes()[:60] if damage == "cut short" else b"nothing")
     assert stored_code(tmp_path) == {}
-
-
-def test_a_difference_shows_the_lines() -> None:
-    lines = text_diff(OLD, OLD.replace("LIMIT = 3", "LIMIT = 4"), "main-1", "main-2")
-    assert lines[:2] == ["--- main-1", "+++ main-2"]
-    assert {"-LIMIT = 3", "+LIMIT = 4"} <= set(lines)
-    assert "     return x" not in lines

@@ -101,3 +101,27 @@ def test_what_is_not_built_or_read_yet_is_not_known(kind: str, old: Any, new: An
 
 def test_options_are_flat_with_dots() -> None:
     assert dict(option_rows({"a": {"b": {"c": 1}, "d": {}}, "e": [1]})) == {"a.b.c": 1, "a.d": {}, "e": [1]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "said"),
+    [
+        ("option", None, 1, "option n: none → 1"),
+        ("option", [1, 2], "", "option n: [1, 2] → "),
+        ("option", 0.1, None, "option n: 0.1 → none"),
+        ("input", None, "1", "n was added"),
+        ("input", "1", None, "n was removed"),
+    ],
+)
+def test_a_difference_in_words(kind: str, old: Any, new: Any, said: str) -> None:
+    assert Difference(kind, "n", old, new).words() == said
+
+
+def test_a_long_value_is_cut_unless_it_is_wanted_in_full() -> None:
+    each = Difference("option", "n", "x" * 100, 1)
+    assert len(each.words()) < 60
+    assert each.words(full=True) == f"option n: {'x' * 100} → 1"
+
+
+def test_a_package_is_named_by_its_file() -> None:
+    assert Difference("code", "shortloop.run", "1", "2").words() == "code of run (shortloop/run/__init__.py)"

@@ -56,25 +56,6 @@ def test_the_same_key_means_that_the_result_is_gone(jobs: ToyJobs) -> None:
     assert reason(jobs, one, one) == "its result is gone"
 
 
-def test_options_are_named_with_what_is_inside(jobs: ToyJobs) -> None:
-    one = jobs.make(options={"estimator": {"C": [1], "tol": 0.1}, "seed": 1})
-    two = jobs.make(options={"estimator": {"C": [1, 2], "tol": 0.1}, "seed": 1})
-    assert reason(jobs, one, two) == "option estimator.C: [1] → [1, 2]"
-
-
-def test_what_changed_comes_before_what_came_and_went(jobs: ToyJobs) -> None:
-    one = jobs.make(options={"estimator": {"C": [1], "kind": "svm", "tol": 1}})
-    two = jobs.make(options={"estimator": {"a": 3, "kind": "lda"}})
-    assert (
-        reason(jobs, one, two) == "option estimator.kind: svm → lda; option estimator.a: none → 3 and 2 more"
-    )
-
-
-def test_a_long_value_is_cut(jobs: ToyJobs) -> None:
-    one, two = jobs.make(options={"grid": list(range(100))}), jobs.make(options={"grid": [1]})
-    assert len(reason(jobs, one, two)) < 100
-
-
 def test_code_is_named_by_function_and_file(jobs: ToyJobs) -> None:
     one, two = jobs.make(), jobs.make(code={**NOW})
     assert reason(jobs, one, two) == (
@@ -147,26 +128,8 @@ def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
     assert said(*old[:2]) == "all: 3 → 2 jobs"
 
 
-def test_an_input_that_comes_or_goes_is_named(jobs: ToyJobs) -> None:
-    above = jobs.make()
-    one, two = jobs.make(), jobs.make(above={"applied": above})
-    assert reason(jobs, one, two, applied=built(above)) == "applied was added"
-    assert reason(jobs, two, one) == "applied was removed"
-
-
 def test_what_is_not_known_yet_is_no_reason(jobs: ToyJobs) -> None:
     above = jobs.make()
     one, two = jobs.make(above={"scores": above}), jobs.make(options={"seed": 2}, above={"scores": above})
     planned = replace(two, parts=replace(two.parts, inputs={"scores": ""}))
     assert reason(jobs, one, planned, scores=Built("", "scores", "A")) == "option seed: none → 2"
-
-
-def test_a_damaged_job_is_the_reason(jobs: ToyJobs) -> None:
-    manifest = jobs.make()
-    jobs.damage(manifest.job)
-    with Store() as store:
-        assert store.find(manifest.key) is None
-        assert (
-            reason_to_build(store, manifest.parts, manifest, {})
-            == "main-0 was damaged: scores.npy was altered"
-        )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.plan.estimate import Estimate, Name
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.run.progress import Estimate, Name
 
 HISTORY = {"features": 4.0, "train": 100.0, "group": 30.0}
 
@@ -103,13 +103,6 @@ def test_stages_that_nothing_is_known_of_are_said_to_be_missing() -> None:
     assert run.estimate.left() == (0, True)
 
 
-def test_reused_jobs_say_nothing_of_those_that_are_built() -> None:
-    run = Run(*[planned("train", PERHAPS)] * 3)
-    run.job(0.001, built=False)
-    run.job(60)
-    assert run.left() == pytest.approx(60 / 2)  # one of two was built
-
-
 def test_the_job_that_runs_counts_with_what_is_left_of_it() -> None:
     run = Run(planned("train"), planned("group"))
     run.begin()
@@ -156,14 +149,6 @@ def test_a_pipeline_may_do_what_it_did_not_plan() -> None:
     assert run.estimate.total == 4
     run.estimate.end(("surprise", None, ""), True)
     assert (run.estimate.done, run.estimate.total) == (2, 4)
-
-
-def test_nothing_is_left_at_the_end() -> None:
-    run = Run(planned("features"), planned("train"), planned("group", REUSE))
-    for built in (True, True, False):
-        run.job(5, built)
-    assert run.left() == 0
-    assert run.estimate.done == run.estimate.total == 3
 
 
 def test_jobs_side_by_side_take_as_long_as_they_have_so_far() -> None:

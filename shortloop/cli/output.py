@@ -1,15 +1,18 @@
-"""Print tables, quantities with units and progress; parse sizes and ages."""
+"""Output of commands: tables, quantities with units, progress, or one JSON document; sizes and ages."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import display_width, padded, table_lines, wrapped
@@ -24,6 +27,9 @@ STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SHOW_AFTER = 2.0  # s
 LINE_EVERY = 10.0  # s, without a terminal
+JSON = "--json"
+_streams: list[TextIO] = []
+_printed: list[bool] = []
 
 
 def print_table(
@@ -74,7 +80,6 @@ def _terminal_columns() -> int | None:
 
 
 def amount(size: float) -> str:
-    """A size in bytes, with its unit."""
     if size < 1000:
         return f"{size:.0f} B"
     unit = next(unit for unit, scale in SIZES.items() if size < 999.5 * scale or unit == "TB")
@@ -83,19 +88,16 @@ def amount(size: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """An age in seconds, with its unit."""
     units = ((unit, scale) for unit, scale in reversed(AGES.items()) if unit != "w")
     unit, scale = next((unit, scale) for unit, scale in units if seconds >= scale or unit == "s")
     return f"{seconds / scale:.0f} {'min' if unit == 'm' else unit}"
 
 
 def parse_size(text: str) -> int:
-    """Parse a size to bytes."""
     return int(_parse(text, SIZES, "a size such as 500MB or 20GB"))
 
 
 def parse_age(text: str) -> float:
-    """Parse an age to seconds."""
     return _parse(text, AGES, "an age such as 12h, 30d or 2w (s, m, h, d or w)")
 
 
@@ -106,6 +108,51 @@ def _parse(text: str, units: dict[str, int], expected: str) -> float:
     if match is None or scale is None:
         raise InputError("invalid value", found=text, expected=expected)
     return float(match[1]) * scale
+
+
+def asks_for_json() -> bool:
+    options = sys.argv[1:]
+    return JSON in options[: options.index("--") if "--" in options else None]
+
+
+def reserve_output() -> None:
+    """Keep standard output for the document: other prints go to standard error."""
+    sys.stdout.flush()
+    _streams.append(os.fdopen(os.dup(1), "w", encoding="ascii"))
+    os.dup2(2, 1)
+
+
+def print_document(document: Mapping[str, object]) -> None:
+    _printed.append(True)
+    stream = _streams[-1] if _streams else sys.stdout
+    print(json.dumps(_plain(document), indent=2), file=stream, flush=True)
+
+
+def is_printed() -> bool:
+    return bool(_printed)
+
+
+def error_fields(error: InputError) -> dict[str, object]:
+    names = ("problem", "file", "field", "found", "expected", "hint", "where", "message")
+    return {name: getattr(error, name) for name in names}
+
+
+def moment(seconds: float | None) -> str | None:
+    """Seconds since 1970 as date and time with the offset from UTC; None if unknown."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat() if seconds else None
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; numbers that are not finite are null."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):  # of NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 class Waiting:

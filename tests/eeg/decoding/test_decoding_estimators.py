@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortloop.eeg.decoding.batched.machines import Labellings
-from shortloop.eeg.decoding.batched.scores import batched_scores
+from shortloop.eeg.decoding.batched.scores import Labellings, batched_scores
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.testing import ESTIMATOR_CHECKS, Check, problem

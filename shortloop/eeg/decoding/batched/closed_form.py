@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.machines import Labellings, Machines, block_size
+from shortloop.eeg.decoding.batched.scores import Labellings, Machines, block_size
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.common import Basis, decompose
 

@@ -54,15 +54,10 @@ def drawn_again(
     for group in np.unique(apart):
         for label in np.unique(labels):
             trials = np.flatnonzero((labels == label) & (apart == group))
-            times[:, trials] = _counts(len(trials), draws, rng)
+            if n := len(trials):  # counts in n draws; faster than `rng.multinomial`
+                drawn = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, np.newaxis]
+                times[:, trials] = np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
     return times
-
-
-def _counts(n: int, draws: int, rng: np.random.Generator) -> IntArray:
-    """Counts (draws, n) in n draws with replacement; faster than ``rng.multinomial``."""
-    drawn = rng.integers(n, size=(draws, n)) if n else np.zeros((draws, 0), dtype=np.int64)
-    drawn += n * np.arange(draws)[:, np.newaxis]
-    return np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
 
 
 def scores_of_drawn(
@@ -71,7 +66,10 @@ def scores_of_drawn(
     """Scores (samples, cells) of samples of trials, by the counts of each trial (samples, trials)."""
     if score == "auc":
         return _areas(evidence, labels, times, groups)
-    right = _right(evidence, labels)
+    voters = evidence.sum(axis=2, dtype=np.float64)
+    mine = evidence[:, np.arange(len(labels)), labels].astype(np.float64)
+    right: FloatArray = np.full(voters.shape, 1 / evidence.shape[2])  # share of correct votes; a guess
+    np.divide(mine, voters, out=right, where=voters > 0)
     if score == "accuracy":
         shares: FloatArray = 100 * (times @ right.T) / times.sum(axis=1, keepdims=True)
         return shares
@@ -80,16 +78,6 @@ def scores_of_drawn(
         for member in (labels == label for label in np.unique(labels))
     ]
     return np.asarray(100 * np.mean(recall, axis=0))
-
-
-def _right(votes: IntArray, labels: IntArray) -> FloatArray:
-    """Share of correct votes (cells, trials); 1 / classes where there are none."""
-    voters = votes.sum(axis=2, dtype=np.float64)
-    mine = votes[:, np.arange(len(labels)), labels].astype(np.float64)
-    share: FloatArray = np.divide(
-        mine, voters, out=np.full(voters.shape, 1 / votes.shape[2]), where=voters > 0
-    )
-    return share
 
 
 def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArray | None) -> FloatArray:

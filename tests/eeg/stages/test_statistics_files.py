@@ -88,11 +88,7 @@ def test_scores_without_any_spread(project: Path) -> None:
     """All scores alike give a t that is not a number or infinite; it must not spoil the record."""
     scores = np.full((3, 4), 75.0)
     found = group_statistics(
-        scores,
-        [np.full((10, 4), 50.0)] * 3,
-        chance=50.0,
-        settings=GroupSettings(),
-        seed=seed_for(1, "group"),
+        scores, [np.full((10, 4), 50.0)] * 3, chance=50.0, settings=GroupSettings(), seed=seed_for(1, "group")
     )
     assert_same(found, through_a_job({"curve": found})["curve"])
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.batched.scores import Labellings, Machines, block_size
 from shortloop.eeg.decoding.selection.scaling import moments
@@ -28,7 +29,13 @@ class ClosedForm(Protocol):
 
 def train_machines(x: FloatArray, labellings: Labellings, estimator: ClosedForm) -> Iterator[Machines]:
     """Train every fold of one bin (trials, features) on each of many label vectors."""
-    labellings.require_all_classes()
+    if (labellings.train_counts == 0).any():
+        raise InputError(
+            "this classifier needs training trials of every class in every fold",
+            field="labels",
+            expected=f"each of 0 … {labellings.n_classes - 1}",
+            hint="use fewer folds, or leave out rare classes",
+        )
     solve, n_machines = estimator.solver(labellings.n_classes)
     fewest = len(x) - max(map(len, labellings.held_out))
     sums_of = _sums_by_folds(x, labellings) if x.shape[1] <= fewest else _sums_by_trials(labellings)

@@ -122,16 +122,6 @@ class Labellings:
         """Dummy codes of each fold's held-out trials, (trials, (classes − 1) · labellings)."""
         return [self.codes[rows].reshape(len(rows), -1) for rows in self.held_out]
 
-    def require_all_classes(self) -> None:
-        """Raise InputError unless every fold trains on every class."""
-        if (self.train_counts == 0).any():
-            raise InputError(
-                "this classifier needs training trials of every class in every fold",
-                field="labels",
-                expected=f"each of 0 … {self.n_classes - 1}",
-                hint="use fewer folds, or leave out rare classes",
-            )
-
     @cached_property
     def train(self) -> list[IntArray]:
         """Training trials of each fold."""
@@ -212,8 +202,6 @@ def winners(decisions: FloatArray, n_classes: int) -> IntArray:
 
 def _trainer(estimator: EstimatorSettings) -> ModuleType:
     """The module that trains it on many labellings; a job that uses it declares it, for its key."""
-    if not estimator.batched:
-        raise TypeError(f"{type(estimator).__name__} is trained on one labelling at a time")
     return importlib.import_module(f"{__package__}.{estimator.batched}")
 
 

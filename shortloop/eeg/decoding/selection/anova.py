@@ -7,7 +7,6 @@ its own, so that the ANOVAs, means and deviations of all folds follow from them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numba
 import numpy as np
@@ -28,21 +27,9 @@ class FoldSums:
     sums: FloatArray  # (classes, folds, features)
     squares: FloatArray  # (folds, features), sums of squares
     counts: FloatArray  # (classes, folds), numbers of trials
-
-    @cached_property
-    def of_folds(self) -> FloatArray:
-        """Sums over the held-out trials of each fold, (folds, features)."""
-        return np.asarray(self.sums.sum(axis=0))
-
-    @cached_property
-    def total(self) -> FloatArray:
-        """Sums over all trials, (features,)."""
-        return np.asarray(self.of_folds.sum(axis=0))
-
-    @cached_property
-    def square(self) -> FloatArray:
-        """Sums of squares over all trials, (features,)."""
-        return np.asarray(self.squares.sum(axis=0))
+    of_folds: FloatArray  # (folds, features), sums over the trials of each fold
+    total: FloatArray  # (features,), sums over all trials
+    square: FloatArray  # (features,), sums of squares over all trials
 
 
 def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
@@ -54,7 +41,8 @@ def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, 
     counts = np.zeros((n_classes, n_folds))
     _add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
     np.add.at(counts, (labels, folds), 1.0)
-    return FoldSums(offset, sums, squares, counts)
+    of_folds = sums.sum(axis=0)
+    return FoldSums(offset, sums, squares, counts, of_folds, of_folds.sum(axis=0), squares.sum(axis=0))
 
 
 def fold_moments(

@@ -80,7 +80,7 @@ def test_whichever_map_is_the_true_one_few_are_significant(others: int) -> None:
         assert np.mean(np.array(p) <= alpha - 0.03) <= alpha
 
 
-@pytest.mark.parametrize("others", [1, 4])
+@pytest.mark.parametrize("others", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_error_rate_of_scores_that_are_askew(others: int) -> None:
     """Of which sign flips, which need symmetry, call too many significant."""
     smallest = []
@@ -136,6 +136,7 @@ def test_the_trainings_it_takes_are_just_enough(participants: int) -> None:
     assert "trainings" not in limits_note(participants, needed, 0.05, "permutations", 1000)
 
 
+@pytest.mark.slow
 def test_nine_trainings_find_effects_about_as_often_as_one_for_each_null_map() -> None:
     found = []
     for group in range(150):

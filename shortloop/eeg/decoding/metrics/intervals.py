@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
@@ -81,28 +79,23 @@ def scores_of_drawn(
 
 
 def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArray | None) -> FloatArray:
-    apart = np.zeros_like(labels) if groups is None else np.asarray(groups)
+    """Area (samples, cells) of each class against the rest, mean over classes and groups that have one."""
+    apart, columns = np.zeros_like(labels) if groups is None else np.asarray(groups), ranks.shape[2]
     found = []
     for group in np.unique(apart):
-        trials = np.flatnonzero(apart == group)
-        areas = list(_of_classes(ranks[:, trials], labels[trials], times[:, trials]))
+        trials, areas = np.flatnonzero(apart == group), []
+        for column, label in enumerate(range(columns) if columns > 1 else [1]):
+            member, drawn = labels[trials] == label, times[:, trials]
+            if member.all() or not member.any():
+                continue
+            pairs = drawn[:, member].sum(axis=1) * drawn[:, ~member].sum(axis=1)
+            # Wins are halves of whole numbers, which single precision holds exactly up to this.
+            counts = drawn.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
+            wins = [_wins(each, member, counts) for each in ranks[:, trials, column]]
+            areas.append(np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis])
         if areas:
             found.append(np.mean(areas, axis=0))
     return np.mean(found, axis=0) if found else np.full((len(times), len(ranks)), 0.5)
-
-
-def _of_classes(ranks: IntArray, labels: IntArray, times: FloatArray) -> Iterator[FloatArray]:
-    """Area (samples, cells) of each class against the rest, if it is defined."""
-    columns = ranks.shape[2]
-    for column, label in enumerate(range(columns) if columns > 1 else [1]):
-        member = labels == label
-        if member.all() or not member.any():
-            continue
-        pairs = times[:, member].sum(axis=1) * times[:, ~member].sum(axis=1)
-        # Wins are halves of whole numbers, which single precision holds exactly up to this.
-        drawn: FloatArray = times.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
-        wins = [_wins(each, member, drawn) for each in ranks[:, :, column]]
-        yield np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis]
 
 
 def _wins(ranks: IntArray, member: np.ndarray, drawn: FloatArray) -> FloatArray:

@@ -30,12 +30,12 @@ class RecordingSummary:
     kind: str  # "epochs", "amplitude" or "power"
     file: str  # name of the file or files, for messages
     trials: dict[str, int]  # of every class of the study
-    channels: tuple[str, ...]  # empty for features, for which the next three are 0
-    sfreq: float  # Hz
-    tmin: float  # time of the first sample, s
-    samples: int  # per epoch
-    bins: int  # 0 for epochs
-    features: int  # per bin; 0 for epochs
+    channels: tuple[str, ...] = ()  # of epochs, as the next three
+    sfreq: float = 0.0  # Hz
+    tmin: float = 0.0  # time of the first sample, s
+    samples: int = 0  # per epoch
+    bins: int = 0  # of features, as the next
+    features: int = 0  # per bin
     accounts: tuple[Mapping[str, Any], ...] = ()  # of each file that was cut here
     warnings: tuple[str, ...] = ()
     amplitude: float = 0.0  # median over trials and channels of the SD over samples; 0 for features
@@ -90,8 +90,6 @@ def summarize(
             sfreq=float(recording.sfreq),
             tmin=float(recording.times[0]),
             samples=int(recording.data.shape[2]),
-            bins=0,
-            features=0,
             accounts=tuple(recording.accounts),
             amplitude=typical_amplitude(recording.data),
             runs=tuple(
@@ -101,10 +99,6 @@ def summarize(
     return RecordingSummary(
         **common,
         kind=recording.kind,
-        channels=(),
-        sfreq=0.0,
-        tmin=0.0,
-        samples=0,
         bins=int(recording.data.shape[0]),
         features=int(recording.data.shape[2]),
         names=tuple(recording.names),

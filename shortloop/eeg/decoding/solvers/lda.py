@@ -32,9 +32,7 @@ def lda_weights(
     labels: int, (labellings, trials), every class present in each
     """
     codes = dummy_codes(np.asarray(labels), n_classes)
-    counts = np.empty((n_classes, len(labels)))
-    counts[1:] = codes.sum(axis=0)
-    counts[0] = (labels == 0).sum(axis=1)
+    counts = np.stack([(labels == k).sum(axis=1) for k in range(n_classes)]).astype(np.float64)
     if (counts == 0).any() or (counts.sum(axis=0) != len(x)).any():
         raise InputError(
             "LDA needs trials of every class",

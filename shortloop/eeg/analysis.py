@@ -7,16 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shortloop.analyses import (
-    Analysis,
-    Comparison,
-    Look,
-    Opened,
-    SettingsKind,
-    Tell,
-    Template,
-    project_files,
-)
+from shortloop.analyses import Analysis, Comparison, Look, Opened, SettingsKind, Tell, Template, project_files
 from shortloop.base.extras import need
 
 if TYPE_CHECKING:

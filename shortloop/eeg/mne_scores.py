@@ -83,6 +83,5 @@ def _from_0_to_1(job: Result, name: str, ndim: int) -> np.ndarray:
     """Scores, with an axis for the participants also where there is one."""
     import numpy as np
 
-    scores = np.array(job.arrays[name])
-    scores = scores if scores.ndim == ndim else scores[np.newaxis]
+    scores = np.array(job.arrays[name], ndmin=ndim)
     return scores / 100 if job.record["arrays"][name]["unit"] == "%" else scores

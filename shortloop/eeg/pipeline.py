@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shortloop import study_run
@@ -77,7 +76,6 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)
-    folder = data_folder(study.input.folder, run.file)
     phases = phases_of(study, kind)
     patterns = study.input.files_of(kind)
     for phase in phases:
@@ -88,10 +86,10 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
                 field=f"input.{kind}.{phase}",
                 hint=f"add it, or say `apply = false` in [features.{kind}]",
             )
-    files = samples_of(_read(run, _one_file_each(study, folder, patterns, phases, f"input.{kind}")))
+    files = _one_file_each(run, {phase: patterns[phase] for phase in phases}, f"input.{kind}")
     of_labels = study.input.files_of_labels()
-    labelled = [phase for phase in phases if phase in of_labels]
-    labels = samples_of(_read(run, _one_file_each(study, folder, of_labels, labelled, "input.labels")))
+    labelled = {phase: of_labels[phase] for phase in phases if phase in of_labels}
+    labels = _one_file_each(run, labelled, "input.labels")
     refuse_repeated(files, f"input.{kind}", of_all=study.input.is_of_all())
     return {
         name: run.build(
@@ -126,94 +124,81 @@ def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str
     study = run.study
     if not study.decoding.subsample:
         return features
+
+    def drawn(kind: str, who: str, made: Built) -> Built:
+        asked = phases_of(study, kind)
+        return run.build("subsample", partition=who, kind=kind, phases=asked, seed=study.seed, features=made)
+
     return {
-        kind: {
-            name: run.build(
-                "subsample",
-                partition=name,
-                kind=kind,
-                phases=phases_of(study, kind),
-                seed=study.seed,
-                features=made,
-            )
-            for name, made in jobs.items()
-        }
-        for kind, jobs in features.items()
+        kind: {who: drawn(kind, who, made) for who, made in jobs.items()} for kind, jobs in features.items()
     }
 
 
 def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     """Check all recordings together, and with the settings of later stages."""
-    study = run.study
+    study, decoding = run.study, run.study.decoding
+    weighed = decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
+    # Classifiers that call most trials the largest class would hide an effect.
+    uneven = not (decoding.score == "auc" or decoding.subsample or weighed)
     return run.build(
         "check",
         phase=study.phases.train,
-        folds=study.decoding.folds,
-        fold_by=study.decoding.fold_by,
+        folds=decoding.folds,
+        fold_by=decoding.fold_by,
         inner_folds=study.estimator.nested_folds,
         features=study.features,
-        uneven=_suffers_from_uneven_classes(study),
+        uneven=uneven,
         imported=imported,
     )
 
 
 def samples_of(recordings: Recordings) -> Files:
     """The largest file of each recording, which holds its samples."""
+
+    def largest(recording: list[tuple[str, File]]) -> File:
+        return max((file for _, file in recording), key=lambda file: file.path.stat().st_size)
+
     return {
-        name: {
-            phase: [
-                max((file for _, file in one), key=lambda file: file.path.stat().st_size) for one in found
-            ]
-            for phase, found in phases.items()
-        }
+        name: {phase: [*map(largest, found)] for phase, found in phases.items()}
         for name, phases in recordings.items()
     }
 
 
-def _suffers_from_uneven_classes(study: Study) -> bool:
-    """True if classifiers that call most trials the largest class would hide an effect."""
-    weighed = study.decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
-    return not (study.decoding.score == "auc" or study.decoding.subsample or weighed)
-
-
-def _one_file_each(
-    study: Study, folder: Path, patterns: Mapping[str, str], phases: Sequence[str], field: str
-) -> dict[str, dict[str, list[Named]]]:
-    """The file of each participant and phase."""
+def _one_file_each(run: StudyRun, patterns: Mapping[str, str], field: str) -> Files:
+    """The file of each participant and phase, by the pattern of the phase."""
+    from shortloop.eeg.formats.base import FeaturesInput
     from shortloop.eeg.formats.files.find import find_files
 
-    named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
-    for name in study.participants:
-        for phase in phases:
+    assert isinstance(run.study.input, FeaturesInput)
+    folder = data_folder(run.study.input.folder, run.file)
+    named: dict[str, dict[str, list[Named]]] = {name: {} for name in run.study.participants}
+    for name in run.study.participants:
+        for phase, pattern in patterns.items():
             at = f"{field}.{phase}"
-            found = find_files(folder, [patterns[phase]], participant=name, phase=phase, field=at)
+            found = find_files(folder, [pattern], participant=name, phase=phase, field=at)
             if len(found) > 1:
                 raise InputError(
                     "several files match the pattern, and features of a phase are one file",
                     participant=name,
-                    file=folder / patterns[phase],
+                    file=folder / pattern,
                     field=at,
                     found=", ".join(path.name for path in found),
                     hint="name the one that is meant",
                 )
             named[name][phase] = [[("", path)] for path in found]
-    return named
+    return samples_of(_read(run, named))
 
 
 def _read(run: StudyRun, named: dict[str, dict[str, list[Named]]]) -> Recordings:
     """The recordings of each participant and phase, each of one or several files; all are read at once."""
-    everything = [
-        path for phases in named.values() for found in phases.values() for one in found for _, path in one
-    ]
+    every = [one for phases in named.values() for found in phases.values() for one in found]
     # Stages use the name of a recording, a file or a folder, but no folder above it.
     files = (
         replace(file, name=str(file.path.relative_to(recording_of(file.path).parent)))
-        for file in run.files(everything)
+        for file in run.files([path for one in every for _, path in one])
     )
+    read = iter([[(name, next(files)) for name, _ in one] for one in every])
     return {
-        name: {
-            phase: [[(each, next(files)) for each, _ in one] for one in found]
-            for phase, found in phases.items()
-        }
+        name: {phase: [next(read) for _ in found] for phase, found in phases.items()}
         for name, phases in named.items()
     }

@@ -28,39 +28,6 @@ if TYPE_CHECKING:
 HEAVY = {"numba", "numpy", "mne", "pandas", "scipy", "sklearn"}
 CITED = re.compile(r"[(;] ?([A-Z][^();]*, \d{4})")
 UNFIT = re.compile(r"None|\{|\}|  |\.\.|\bnan\b|\bTrue\b|\bFalse\b|\.$|^$")
-# Prints the modules that training and predicting import after warming up.
-AFTER_WARMING_UP = """
-import json, sys
-import numpy as np
-from shortloop.eeg.decoding.batched import scores
-from shortloop.eeg.decoding.batched.machines import Labellings
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.train import train_bin, warm_up
-
-estimator = EstimatorSettings.model_validate(json.loads(sys.argv[1]))
-warm_up(estimator)
-if estimator.batched:
-    scores.warm_up_batched(estimator)
-before = set(sys.modules)
-labels, folds = np.tile([0, 1, 2], 12), np.arange(36) // 3 % 2
-x = np.random.default_rng(0).standard_normal((36, 5)) + labels[:, np.newaxis]
-decoding = DecodingSettings(folds=2, select_alpha=1.0)
-train_bin(x, labels, folds, n_classes=3, decoding=decoding, estimator=estimator)
-if estimator.batched:
-    many = Labellings(labels[np.newaxis], folds, 3, 2)
-    scores.batched_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
-print(json.dumps(sorted(name for name in set(sys.modules) - before if not name.startswith("numba."))))
-"""
-LOADED = "import json, sys, {module}\nprint(json.dumps(sorted(sys.modules)))"
-WARMED_UP = """
-import json, sys
-from shortloop.eeg.formats import read
-from shortloop.eeg.formats.base import InputSettings
-kind = InputSettings.named(sys.argv[1])
-kind.warm_up(kind.model_construct())
-print(json.dumps(sorted(sys.modules)))
-"""
 
 
 def check_estimator(settings: Mapping[str, Any]) -> None:
@@ -134,8 +101,15 @@ def check_reading(settings: Mapping[str, Any], file: Path, classes: Sequence[str
     for share in (0.0, 0.3, 0.7):
         with TemporaryDirectory() as folder:
             short = Path(folder) / file.name
-            short.write_bytes(content[: int(share * len(content))])
-            _is_refused(known, short, classes)
+            size = short.write_bytes(content[: int(share * len(content))])
+            try:
+                read_epochs(known, [short], participant="S1", phase="x", classes=classes)
+            except InputError:
+                continue
+            except Exception as error:
+                said = f"the first {size} bytes of a file end in {type(error).__name__}"
+                raise AssertionError(said) from error
+            raise AssertionError(f"the first {size} bytes of a file are read as if they were all of it")
     return found
 
 
@@ -150,25 +124,18 @@ def problem(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, labels, stratified_folds(labels, 4, 0)
 
 
-def _is_refused(settings: InputSettings, short: Path, classes: Sequence[str]) -> None:
-    from shortloop.eeg.formats.read import read_epochs
-
-    size = short.stat().st_size
-    try:
-        read_epochs(settings, [short], participant="S1", phase="x", classes=classes)
-    except InputError:
-        return
-    except Exception as error:
-        raise AssertionError(f"the first {size} bytes of a file end in {type(error).__name__}") from error
-    raise AssertionError(f"the first {size} bytes of a file are read as if they were all of it")
-
-
-def _check_estimator_is_found(settings: Mapping[str, Any]) -> None:
-    """Find it by its kind, and read back its saved settings."""
-    estimator = EstimatorSettings.model_validate(dict(settings))
-    assert type(estimator) is EstimatorSettings.named(str(settings[EstimatorSettings.tag]))
-    written = json.loads(json.dumps(estimator.model_dump(mode="json")))
-    assert EstimatorSettings.model_validate(written) == estimator, "what is written of it makes another"
+def _check_is_found(settings: Mapping[str, Any]) -> None:
+    """Find it by its name, and read back its saved settings; those of a format have no places of files."""
+    record, places = _record(settings), dict[str, Any]()
+    assert type(record) is type(record).base().named(str(settings[record.tag]))
+    kept = record.model_dump(mode="json")
+    if isinstance(record, InputSettings):
+        sorts = [each for each in (GeneratedInput, RecordedInput, FeaturesInput) if isinstance(record, each)]
+        assert len(sorts) == 1, "a format is one of GeneratedInput, RecordedInput and FeaturesInput"
+        kept = record.how_to_read("S1")
+        assert kept.keys() == type(record).model_fields.keys() - record.places
+        places = {name: each for name, each in settings.items() if name in record.places}
+    assert _record({**json.loads(json.dumps(kept)), **places}) == record, "what is written makes another"
 
 
 def _check_training(settings: Mapping[str, Any]) -> None:
@@ -181,10 +148,9 @@ def _check_training(settings: Mapping[str, Any]) -> None:
     estimator = EstimatorSettings.model_validate(dict(settings))
     for n_classes in (2, 3):
         x, labels, folds = problem(n_classes)
-        given: dict[str, Any] = {"n_classes": n_classes, "estimator": estimator}
+        given: dict[str, Any] = {"n_classes": n_classes, "estimator": estimator, "decisions": True}
         try:
             estimator.check_decisions(n_classes)
-            given["decisions"] = True
         except InputError:  # its predictions alone can be scored
             given["decisions"] = False
         decoding = DecodingSettings(folds=4)
@@ -197,6 +163,8 @@ def _check_training(settings: Mapping[str, Any]) -> None:
         assert (models.weights.shape[1] == n_classes) == estimator.is_linear, "is_linear, and weights, differ"
         chosen = np.isfinite(models.C).all()
         assert chosen == (estimator.nested_folds is not None), "nested_folds, and whether C is chosen, differ"
+    score = _train_on_all_features(estimator)
+    assert score is None or score > 90, "trained on many labellings at once, it calls fewer trials right"
     if estimator.weighs_classes:
         weighted = DecodingSettings(folds=4, class_weight="balanced")
         try:
@@ -206,27 +174,41 @@ def _check_training(settings: Mapping[str, Any]) -> None:
                 raise
 
 
-def _check_labellings(settings: Mapping[str, Any]) -> None:
-    """Train it on many labellings at once, if `batched` says so."""
+def _train_on_all_features(estimator: EstimatorSettings) -> float | None:
+    """Train one bin, and, if it can be batched, a labelling; its score."""
     import numpy as np
 
-    from shortloop.eeg.decoding.batched.machines import Labellings
-    from shortloop.eeg.decoding.batched.scores import batched_scores, can_be_batched
+    from shortloop.eeg.decoding.batched.scores import Labellings, batched_scores
     from shortloop.eeg.decoding.settings import DecodingSettings
+    from shortloop.eeg.decoding.train import train_bin
 
-    estimator = EstimatorSettings.model_validate(dict(settings))
-    decoding = DecodingSettings(folds=4, select_alpha=1.0)
     x, labels, folds = problem()
-    assert can_be_batched(estimator, decoding) == bool(estimator.batched)
+    how: dict[str, Any] = {"decoding": DecodingSettings(folds=4, select_alpha=1.0), "estimator": estimator}
+    train_bin(x, labels, folds, n_classes=3, **how)
+    if not estimator.batched:
+        return None
+    many = Labellings(labels[np.newaxis], folds, 3, 4)
+    return float(batched_scores(x, many, None, None, within=False, **how)[0][0])
+
+
+def _imported_late(settings: str) -> list[str]:
+    """List modules that training imports although it was warmed up."""
+    from shortloop.eeg.decoding.batched import scores
+    from shortloop.eeg.decoding.train import warm_up
+
+    estimator = EstimatorSettings.model_validate(json.loads(settings))
+    warm_up(estimator)
     if estimator.batched:
-        many = Labellings(labels[np.newaxis], folds, 3, 4)
-        found = batched_scores(x, many, None, None, within=False, decoding=decoding, estimator=estimator)
-        assert found[0][0] > 90, "trained on many labellings at once, it calls fewer trials right"
+        scores.warm_up_batched(estimator)
+    problem()
+    before = set(sys.modules)
+    _train_on_all_features(estimator)
+    return sorted(name for name in set(sys.modules) - before if not name.startswith("numba."))
 
 
 def _check_warming_up(settings: Mapping[str, Any]) -> None:
     """Check that training imports nothing after `warm_up`, before which processes are forked."""
-    late = _in_a_new_process(AFTER_WARMING_UP, json.dumps(dict(settings)))
+    late = _in_a_new_process(_imported_late, json.dumps(dict(settings)))
     assert late == [], f"warm_up leaves imports to each process that trains: {', '.join(late[:8])}"
 
 
@@ -244,16 +226,13 @@ def _check_words(settings: Mapping[str, Any]) -> None:
         assert short.rpartition(", ")[2] in full, f"papers: the year of {short} is another one in {full}"
 
 
-def _check_format_is_found(settings: Mapping[str, Any]) -> None:
-    """Find it by its name, and read back its saved settings, which have no places of files."""
-    known = InputSettings.model_validate(dict(settings))
-    assert type(known) is InputSettings.named(str(settings[InputSettings.tag]))
-    sorts = [each for each in (GeneratedInput, RecordedInput, FeaturesInput) if isinstance(known, each)]
-    assert len(sorts) == 1, "a format is one of GeneratedInput, RecordedInput and FeaturesInput"
-    kept = json.loads(json.dumps(known.how_to_read("S1")))
-    assert kept.keys() == type(known).model_fields.keys() - known.places
-    needed = {name: each for name, each in settings.items() if name in known.places}
-    assert InputSettings.model_validate({**kept, **needed}) == known, "what is written of it makes another"
+def _loaded_to_read(name: str) -> list[str]:
+    """List modules that are loaded when a format is warmed up."""
+    from shortloop.eeg.formats import read  # noqa: F401
+
+    kind = InputSettings.named(name)
+    kind.warm_up(kind.model_construct())
+    return [*sys.modules]
 
 
 def _check_readers_imports(settings: Mapping[str, Any]) -> None:
@@ -261,16 +240,27 @@ def _check_readers_imports(settings: Mapping[str, Any]) -> None:
     kind = type(_record(settings))
     if issubclass(kind, GeneratedInput):
         return
-    loaded = {*_in_a_new_process(WARMED_UP, str(settings["format"]))}
-    needed = {each for each in _imports_of(kind) if importlib.util.find_spec(each.partition(".")[0])}
-    lacking = needed - loaded
+    imported = set()
+    for node in ast.walk(ast.parse(Path(str(sys.modules[kind.__module__].__file__)).read_bytes())):
+        if isinstance(node, ast.Import):
+            imported |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(str(node.module))
+    needed = {each for each in imported if importlib.util.find_spec(each.partition(".")[0])}
+    lacking = needed - {*_in_a_new_process(_loaded_to_read, str(settings["format"]))}
     assert not lacking, f"warm_up leaves imports to the process that reads: {', '.join(sorted(lacking))}"
+
+
+def _loaded_with(module: str) -> list[str]:
+    """List modules that are loaded with one."""
+    importlib.import_module(module)
+    return [*sys.modules]
 
 
 def _check_is_light(settings: Mapping[str, Any]) -> None:
     """Check that its module, which is imported with every study, imports no heavy library."""
     name = type(_record(settings)).__module__
-    heavy = HEAVY & {*_in_a_new_process(LOADED.format(module=name))}
+    heavy = HEAVY & {*_in_a_new_process(_loaded_with, name)}
     assert not heavy, f"{name} imports {', '.join(sorted(heavy))}: import it inside of functions"
 
 
@@ -296,10 +286,9 @@ def _check_is_documented(settings: Mapping[str, Any]) -> None:
 
 Check = Callable[[Mapping[str, Any]], None]
 ESTIMATOR_CHECKS: tuple[Check, ...] = (
-    _check_estimator_is_found,
+    _check_is_found,
     _check_is_light,
     _check_training,
-    _check_labellings,
     _check_warming_up,
     _check_is_in_keys,
     _check_is_documented,
@@ -307,7 +296,7 @@ ESTIMATOR_CHECKS: tuple[Check, ...] = (
 )
 """The common tests of estimators, each of which takes a table of settings."""
 FORMAT_CHECKS: tuple[Check, ...] = (
-    _check_format_is_found,
+    _check_is_found,
     _check_is_light,
     _check_readers_imports,
     _check_is_in_keys,
@@ -321,22 +310,12 @@ def _record(settings: Mapping[str, Any]) -> Tagged:
     return base.model_validate(dict(settings))
 
 
-def _imports_of(kind: type[Tagged]) -> set[str]:
-    """Modules that the module of a record imports, also inside functions."""
-    tree = ast.parse(Path(str(sys.modules[kind.__module__].__file__)).read_text(encoding="utf-8"))
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(str(node.module))
-    return found
-
-
-def _in_a_new_process(code: str, *arguments: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
-    )
+def _in_a_new_process(function: Callable[[str], list[str]], argument: str) -> list[str]:
+    """Call a function of this module in a process that has imported nothing else."""
+    name = function.__name__
+    code = f"import json, sys, {__name__} as own; print(json.dumps(own.{name}(sys.argv[1])))"
+    command = [sys.executable, "-c", code, argument]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout)
     return found

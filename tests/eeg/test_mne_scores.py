@@ -82,8 +82,7 @@ def by_mne(found: Decoded, who: str, scoring: str, test: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("score", "classes"),
-    [("auc", TWO), ("balanced-accuracy", TWO), ("accuracy", THREE)],
+    ("score", "classes"), [("auc", TWO), ("balanced-accuracy", TWO), ("accuracy", THREE)]
 )
 @pytest.mark.parametrize("test", ["study", "test"])
 def test_planes_are_those_of_mne_and_not_their_mirror_images(

@@ -107,15 +107,6 @@ def test_volts_beside_microvolts(folder: Path) -> None:
         assert part in str(caught.value)
 
 
-def test_a_signal_that_is_much_larger_is_told_of(folder: Path) -> None:
-    spoil(folder, "B_test", 3, X=recording(3)["X"] * 1e3)
-    _, check = checked(folder)
-    (note,) = check.notes()
-    assert note.startswith("B, test: the signal is ")
-    assert "times larger than usual" in note
-    assert check.result().facts["recordings"][3]["warnings"] == [note.removeprefix("B, test: ")]
-
-
 def test_trials_that_are_trained_on_and_decoded(folder: Path) -> None:
     data = recording(3)["X"]
     data[5] = recording(2)["X"][9]

@@ -1,7 +1,10 @@
-"""A plan counts the jobs of a pipeline: it finds every file, and reads none."""
+"""A plan counts the jobs of a pipeline: it finds every file, and reads none; a run builds what it counts."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,88 +18,55 @@ from eeg_studies import (
     plan_of,
     plan_of_text,
     thesis_files,
+    write_study,
 )
+from jobs_exax import Exax
 from jobs_project import empty_project
 
+from build_scripts.build_pipeline import pipeline
 from shortloop.base.errors import InputError
+from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
+from shortloop.eeg.study.schema import Study
 from shortloop.keys import hashing
 from shortloop.plan.pipeline import BUILD, Built
-from shortloop.plan.planner import Planner
+from shortloop.plan.planner import Lookup, Planner
+from shortloop.run.build_jobs import Executor
+from shortloop.run.progress import Progress
+from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)
 
 
 def stages(plan: Planner) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for job in plan.jobs:
-        counted[job.stage] = counted.get(job.stage, 0) + 1
-    return counted
+    return dict(Counter(job.stage for job in plan.jobs))
 
 
 def test_the_default_study(project: Path) -> None:
     study = read_study()
     plan = plan_of(study, DEFAULT_STUDY)
     assert len(plan.jobs) == expected_jobs(8, 2) == 118
-    assert stages(plan) == {
-        "import_epochs": 8,
-        "check": 1,
-        "amplitude": 8,
-        "power": 8,
-        "train": 16,
-        "apply": 16,
-        "permute": 16,
-        "individual": 2,
-        "intervals": 16,
-        "patterns": 16,
-        "group": 2,
-        "evoked": 8,
-        "report": 1,
-    }
+    every = {"train", "apply", "permute", "intervals", "patterns"}
+    of_all = {"check": 1, "individual": 2, "group": 2, "report": 1}
+    of_each = dict.fromkeys(("import_epochs", "amplitude", "power", "evoked"), 8)
+    assert stages(plan) == {**of_each, **dict.fromkeys(every, 16), **of_all}
     assert plan.jobs[0] == Built("", "import_epochs", "S01", plan=BUILD, reason="new")
     assert plan.jobs[-1] == Built("", "report", None, plan=BUILD, reason="new")
     assert {job.partition for job in plan.jobs} == {*study.participants, None}
 
 
-@pytest.mark.parametrize("features", [AMPLITUDE, POWER])
-def test_one_kind(project: Path, features: str) -> None:
-    assert len(plan_of_text(project, SIMULATED, features).jobs) == expected_jobs(3, 1)
-
-
 def test_a_kind_that_is_not_applied(project: Path) -> None:
     plan = plan_of_text(project, SIMULATED, AMPLITUDE + NOT_APPLIED + POWER)
-    assert stages(plan) == {
-        "import_epochs": 3,
-        "check": 1,
-        "amplitude": 3,
-        "power": 3,
-        "train": 6,
-        "apply": 3,
-        "permute": 6,
-        "individual": 2,
-        "intervals": 6,
-        "patterns": 6,
-        "group": 2,
-        "evoked": 3,
-        "report": 1,
-    }
+    found = stages(plan)
+    assert (found["apply"], found["train"], found["permute"], found["evoked"]) == (3, 6, 6, 3)
 
 
 def test_ready_made_features_are_imported_for_each_kind(thesis: Path) -> None:
     plan = plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED + POWER)
-    assert stages(plan) == {
-        "import_features": 6,
-        "check": 1,
-        "train": 6,
-        "apply": 3,
-        "permute": 6,
-        "individual": 2,
-        "intervals": 6,
-        "patterns": 6,
-        "group": 2,
-        "report": 1,
-    }
+    found = stages(plan)
+    assert (found["import_features"], found["check"], found["train"], found["apply"]) == (6, 1, 6, 3)
+    assert not {"import_epochs", "amplitude", "power", "evoked"} & found.keys()
 
 
 def test_a_plan_reads_no_recording(thesis: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,3 +90,77 @@ def test_a_phase_without_a_file_stops_the_plan(thesis: Path) -> None:
     assert caught.value.field == "input.amplitude.test"
     assert "apply = false" in str(caught.value.hint)
     assert len(plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 5 + 4
+
+
+@pytest.fixture
+def study() -> Study:
+    default = read_study()
+    return default.model_copy(update={"participants": ("S01", "S02")})
+
+
+def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Executor:
+    plan = plan_of(study, file)
+    with Store() as store:
+        lookup = Lookup(store, "small")
+        run = Executor(lookup, exax, Progress(plan.jobs, {}).on)
+        pipeline(StudyRun(run, study, file))
+        store.index.put_in_places(lookup.places)
+    return run
+
+
+def test_a_run_builds_what_the_plan_counts(
+    project: Path, study: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_of(study, DEFAULT_STUDY)
+    exax = Exax(project, {})
+    run = run_with(exax, study)
+    assert [(job.stage, job.partition) for job in run.jobs] == [
+        (job.stage, job.partition) for job in plan.jobs
+    ]
+    assert len(exax.asked) == expected_jobs(2, 2)
+    assert all(job.fresh and job.seconds == 0.25 for job in run.jobs)
+    assert len({job.job for job in run.jobs}) == len(run.jobs)
+    said = capsys.readouterr().out
+    assert "what exax says" not in said
+    assert len(re.findall(r"built \S+ +\S* +main-\d+ +0\.2 s", said)) == len(run.jobs)
+
+
+def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study) -> None:
+    exax = Exax(project, {})
+    run = run_with(exax, study)
+    by_id = {job.job: job for job in run.jobs}
+    for (method, options, jobs), built in zip(exax.asked, run.jobs):
+        assert method == built.stage
+        assert options.get("partition") == built.partition
+        above = [by_id[one] for each in jobs.values() for one in (each if isinstance(each, list) else [each])]
+        if method in ("check", "individual", "group", "report"):
+            of_everybody = ("individual", "group", "check")
+            assert {job.partition for job in above if job.stage not in of_everybody} == {"S01", "S02"}
+        else:
+            assert {job.partition for job in above} <= {built.partition}
+    permuted = [jobs for method, _, jobs in exax.asked if method == "permute"]
+    assert all(set(jobs) == {"models", "applied"} for jobs in permuted)
+
+
+def test_where_the_files_are_is_in_no_key(thesis: Path) -> None:
+    file = write_study(thesis, THESIS, POWER)
+    exax = Exax(thesis, {})
+    run_with(exax, read_study(file), file)
+    asked = [(method, json.dumps(options)) for method, options, _ in exax.asked]
+    assert not any(str(thesis) in options for _, options in asked)
+    named = {method for method, options in asked if "A_test.mat" in options}
+    assert named == {"import_features", "report"}  # which name it in what they leave
+    (thesis / "moved").mkdir()
+    for file in thesis.glob("*.mat"):
+        file.rename(thesis / "moved" / file.name)
+    file = write_study(thesis, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
+    again = run_with(exax, read_study(file), file)
+    assert not any(job.fresh for job in again.jobs)
+
+
+def test_a_feature_file_that_is_missing_is_named_by_its_field(thesis: Path) -> None:
+    file = write_study(thesis, THESIS, POWER)
+    (thesis / "A_test.mat").unlink()
+    with pytest.raises(InputError) as caught:
+        run_with(Exax(thesis, {}), read_study(file), file)
+    assert caught.value.field == "input.power.test"

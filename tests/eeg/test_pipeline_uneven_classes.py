@@ -113,10 +113,11 @@ def test_a_study_that_asks_for_nothing_keeps_its_options(folder: Path) -> None:
 def test_subsampled_trials_are_all_that_later_stages_see(folder: Path) -> None:
     run = run_of(folder, "subsample = true")
     decode(run)
-    chosen = {(job.facts_kind, job.partition): job for job in map(Kept, run.jobs) if job.stage == "subsample"}
+    drawn = [job.result() for job in run.jobs if job.stage == "subsample"]
+    chosen = {(each.facts["kind"], each.partition): each for each in drawn}
     for kind, phases in (("amplitude", ("study", "test")), ("power", ("study",))):
         for name in "AB":
-            result = chosen[kind, name].result
+            result = chosen[kind, name]
             for phase in phases:
                 with np.load(folder / f"{name}_{phase}.npz") as content:
                     right = content["y"] == "right"
@@ -128,7 +129,7 @@ def test_subsampled_trials_are_all_that_later_stages_see(folder: Path) -> None:
                     result.arrays[f"data_{phase}"], before.arrays[f"data_{phase}"][:, kept]
                 )
     # The same trials for all kinds of features, others for others.
-    studies = {key: each.result.arrays["trials_study"].tolist() for key, each in chosen.items()}
+    studies = {key: each.arrays["trials_study"].tolist() for key, each in chosen.items()}
     assert studies["amplitude", "A"] == studies["power", "A"] != studies["power", "B"]
     for job in run.jobs:
         if job.stage == "train":
@@ -136,29 +137,6 @@ def test_subsampled_trials_are_all_that_later_stages_see(folder: Path) -> None:
             assert job.result().options["decoding"] == DEFAULT
         if job.stage == "apply":
             assert job.result().arrays["votes"].shape == (2, 2, 16, 2)
-
-
-class Kept:
-    """A job with its kind."""
-
-    def __init__(self, job: Built) -> None:
-        self.stage, self.partition = job.stage, job.partition
-        self.result = job.result()
-        self.facts_kind = self.result.facts.get("kind")
-
-
-def test_class_weights_are_an_option_of_training(folder: Path) -> None:
-    run = run_of(folder, 'class_weight = "balanced"', "ridge")
-    decode(run)
-    trained = [job.result() for job in run.jobs if job.stage == "train"]
-    assert all(job.options["decoding"] == {**DEFAULT, "class_weight": "balanced"} for job in trained)
-    assert all(job.facts["decoding"]["class_weight"] == "balanced" for job in trained)
-    calls = np.mean([(np.asarray(job.arrays["predicted"]) == 1).mean() for job in trained])
-    (folder / "others").mkdir()
-    plain = run_of(folder, "", "ridge", jobs="others")
-    decode(plain)
-    others = [job.result() for job in plain.jobs if job.stage == "train"]
-    assert calls > np.mean([(np.asarray(job.arrays["predicted"]) == 1).mean() for job in others])
 
 
 def test_an_estimator_without_class_weights_is_refused_with_the_study(folder: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from whole_page import html_undrawn, write_whole
 
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import Confusion, Evoked, Individual, KindResult, Patterns, ReportContent
 from shortloop.eeg.report.page import page_of, panels
 from shortloop.report.provenance import Source

@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 from shortloop.base.errors import InputError
 from shortloop.keys.hashing import canonical
 from shortloop.keys.options import annotations_of, check_options, plain_of
-from shortloop.stages.fields import typed_options
+from shortloop.stages.task import typed_options
 from shortloop.stages.stage import Stage
 
 

@@ -23,9 +23,9 @@ ODD, IMPOSSIBLE = 100.0, 1e5
 # Ratio of class sizes. With the default estimator, an effect that is decoded at 75 % with even classes comes
 # out at 73 % with 2 to 1, 66 % with 3 to 1 and 59 % with 5 to 1; with class weights, at 72, 69 and 69 %.
 UNEVEN = 2
-SHOWN = 8  # names in a message
+SHOWN, SHOWN_RUNS = 8, 4  # names, and runs, in a message
 CLEAR = 0.1  # how far, from chance (0) to all trials (1), a run must tell the class of its trials
-SHOWN_RUNS = 4  # in a message
+ALIKE = "make the recordings alike, or leave the participant out"
 DEVIATIONS = 4  # SD of chi-square above its mean: more than random orders of trials give
 
 
@@ -34,7 +34,8 @@ def raise_first(error: InputError) -> None:
     raise error
 
 
-def _report(refuse: Refuse, summary: RecordingSummary, problem: str, **facts: Any) -> None:
+def report(refuse: Refuse, summary: RecordingSummary, problem: str, **facts: Any) -> None:
+    """Refuse a recording."""
     refuse(InputError(problem, participant=summary.participant, file=summary.file or None, **facts))
 
 
@@ -46,15 +47,14 @@ def check_alike(
     for summary in summaries:
         kinds.setdefault(summary.kind, []).append(summary)
     same = []
-    for alike in kinds.values():
-        differ = {
-            number for field in _NAMES if field != "times" for number in _check_same(alike, field, refuse)
-        }
-        for phase in dict.fromkeys(summary.phase for summary in alike):
-            own = [at for at, each in enumerate(alike) if each.phase == phase and at not in differ]
-            later = _check_same([alike[number] for number in own], "times", refuse) if own else []
-            differ |= {own[number] for number in later}
-        same += [summary for number, summary in enumerate(alike) if number not in differ]
+    for of_kind in kinds.values():
+        differ = [
+            each for field in _NAMES if field != "times" for each in _check_same(of_kind, field, refuse)
+        ]
+        for phase in dict.fromkeys(summary.phase for summary in of_kind):
+            own = [each for each in of_kind if each.phase == phase and each not in differ]
+            differ += _check_same(own, "times", refuse)
+        same += [each for each in of_kind if each not in differ]
     return same
 
 
@@ -80,7 +80,7 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = raise_f
                 f"not {expected}; is it in another unit (mV beside µV), or full of artefacts?"
             )
             continue
-        _report(
+        report(
             refuse,
             each,
             f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
@@ -106,7 +106,7 @@ def check_trials(
                 continue
             needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
             inner = f" and {inner_folds} inner folds" if inner_folds else ""
-            _report(
+            report(
                 refuse,
                 summary,
                 f"too few trials of a class in the {summary.phase} phase",
@@ -147,25 +147,25 @@ _NAMES = {
 }
 
 
-def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refuse) -> list[int]:
-    """Refuse summaries that differ from most in a field, and return their indices."""
+def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refuse) -> list[RecordingSummary]:
+    """Refuse summaries that differ from most in a field, and return them."""
+    if not summaries:
+        return []
     usual = Counter(getattr(summary, field) for summary in summaries).most_common(1)[0][0]
     model = next(summary for summary in summaries if getattr(summary, field) == usual)
-    differ = [number for number, summary in enumerate(summaries) if not _same(summary, model, field)]
-    for summary in (summaries[number] for number in differ):
+    differ = [summary for summary in summaries if not _same(summary, model, field)]
+    for summary in differ:
         if _follows_from_the_rate(summary, model, field):
             continue
         found, expected = getattr(summary, field), getattr(model, field)
-        hint = "make the recordings alike, or leave the participant out"
-        if field == "channels":
-            hint = _same_channels(summary, model)
+        hint = _same_channels(summary, model) if field == "channels" else ALIKE
+        if field == "names" and len(found) != len(expected):  # reported as the number of features
+            continue
         if field in ("channels", "names"):
-            if field == "names" and len(found) != len(expected):  # reported as the number of features
-                continue
             found, expected = _names_apart(found, expected, "channels" if field == "channels" else "features")
-        if field == "times":
+        elif field == "times":
             found, expected = (f"{each[0]:g} to {each[-1]:g}" for each in (found, expected))
-        _report(
+        report(
             refuse,
             summary,
             f"{_NAMES[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
@@ -225,7 +225,7 @@ def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
         )
     shared = [name for name in other.channels if name in one.channels]
     if not shared:
-        return "make the recordings alike, or leave the participant out"
+        return ALIKE
     return f"take the channels that both have (input.picks = {shared}), or leave the participant out"
 
 
@@ -245,18 +245,17 @@ def refuse_repeated(
                 who, when, first = known.setdefault(file.content, (participant, phase, file))
                 if file.path == first.path and (of_all or who == participant):
                     continue
-                refuse(
-                    InputError(
-                        "a recording is there twice",
-                        participant=participant,
-                        file=file.path,
-                        field=f"{field}.{phase}",
-                        found=f"every byte as in {first.path}, {who}, {when}",
-                        expected="a recording of its own",
-                        hint="put the right file there, or leave one of them out: a recording that counts "
-                        "twice makes effects out of noise",
-                    )
+                error = InputError(
+                    "a recording is there twice",
+                    participant=participant,
+                    file=file.path,
+                    field=f"{field}.{phase}",
+                    found=f"every byte as in {first.path}, {who}, {when}",
+                    expected="a recording of its own",
+                    hint="put the right file there, or leave one of them out: a recording that counts twice "
+                    "makes effects out of noise",
                 )
+                refuse(error)
 
 
 def class_told_by_run(summary: RecordingSummary, *, by_run: bool = False) -> str:
@@ -265,8 +264,8 @@ def class_told_by_run(summary: RecordingSummary, *, by_run: bool = False) -> str
     if by_run or len(table) < 2 or not _beyond_chance(table):
         return ""
     sizes = [sum(column) for column in zip(*table, strict=True)]
-    shares = [[count / size for count, size in zip(row, sizes, strict=True)] for row in table]
-    told, chance = sum(max(row) for row in shares) / len(sizes), 1 / len(sizes)
+    shares = [max(count / size for count, size in zip(row, sizes, strict=True)) for row in table]
+    told, chance = sum(shares) / len(sizes), 1 / len(sizes)
     if (told - chance) < CLEAR * (1 - chance):
         return ""
     alone = in_one_run(summary)
@@ -310,12 +309,8 @@ def _beyond_chance(table: Sequence[Sequence[int]]) -> bool:
     """True if classes depend on runs, by chi-square of a table without empty rows or columns."""
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
-    total = sum(rows)
-    chi2 = sum(
-        (count - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
-        for i, row in enumerate(table)
-        for j, count in enumerate(row)
-        if rows[i] and columns[j]
-    )
+    expected = [[row * column / sum(rows) for column in columns] for row in rows]
+    pairs = zip(itertools.chain(*table), itertools.chain(*expected), strict=True)
+    chi2 = sum((count - mean) ** 2 / mean for count, mean in pairs)
     freedom = (len(rows) - 1) * (len(columns) - 1)
     return bool(chi2 > freedom + DEVIATIONS * math.sqrt(2 * freedom))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from blake3 import blake3
@@ -24,20 +24,23 @@ def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
 
     *parts: (trials, ...). All trials to be compared, in one or several arrays.
     """
-    return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts], lambda trial: trial)
+    return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts])
 
 
-def _digests(
-    parts: Sequence[FloatArray], some: Sequence[list[list[int]]], part: Callable[[FloatArray], FloatArray]
-) -> list[list[bytes | None]]:
-    """As `trial_digests`, of a part of each trial, with samples at `some` places of each axis."""
+def _digests(parts: Sequence[FloatArray], some: Sequence[list[list[int]]]) -> list[list[bytes | None]]:
+    """As `trial_digests`, with samples at `some` places of each axis."""
     marks = [
         [each.tobytes() for each in data[np.ix_(range(len(data)), *places)]]
         for data, places in zip(parts, some, strict=True)
     ]
     known = Counter(mark for each in marks for mark in each)
+
+    def digest(trial: FloatArray) -> bytes | None:
+        says_nothing = (trial == trial.flat[0]).all() or not np.isfinite(trial).all()
+        return None if says_nothing else blake3(trial.tobytes()).digest()
+
     return [
-        [_digest(part(trial)) if known[mark] > 1 else None for trial, mark in zip(data, each, strict=True)]
+        [digest(trial) if known[mark] > 1 else None for trial, mark in zip(data, each, strict=True)]
         for data, each in zip(parts, marks, strict=True)
     ]
 
@@ -45,11 +48,6 @@ def _digests(
 def _some(size: int) -> list[int]:
     """Choose places on an axis, with its ends."""
     return [*dict.fromkeys(np.linspace(0, size - 1, min(size, MARKS)).astype(int).tolist())]
-
-
-def _digest(trial: FloatArray) -> bytes | None:
-    says_nothing = (trial == trial.flat[0]).all() or not np.isfinite(trial).all()
-    return None if says_nothing else blake3(trial.tobytes()).digest()
 
 
 def refuse_shared(
@@ -92,14 +90,10 @@ def overlaps(training: Mapping[str, FloatArray], decoded: Mapping[str, FloatArra
 
 
 def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
-    """As `trial_digests`, of features (bins, trials, features)."""
-    trials = [np.moveaxis(data, 1, 0) for data in parts]
-    some = [[_bins(each.shape[1]), _some(each.shape[2])] for each in trials]
-    return _digests(trials, some, lambda trial: trial[_bins(len(trial))])
-
-
-def _bins(count: int) -> list[int]:
-    return sorted({0, count // 2, count - 1})
+    """As `trial_digests`, of the first, middle and last bins of features (bins, trials, features)."""
+    some = [sorted({0, len(data) // 2, len(data) - 1}) for data in parts]
+    trials = [np.moveaxis(data[bins], 1, 0) for data, bins in zip(parts, some, strict=True)]
+    return _digests(trials, [[[*range(len(b))], _some(each.shape[2])] for b, each in zip(some, trials)])
 
 
 def refuse_same_features(data: FloatArray, phase: str) -> None:

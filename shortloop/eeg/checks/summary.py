@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shortloop.base.types import IntArray
     from shortloop.eeg.data import Epochs, Features
 
 
@@ -18,11 +19,10 @@ _LISTS = ("channels", "accounts", "warnings", "names", "times", "runs")
 class RecordingSummary:
     """Shape and origin of one participant's epochs or features in one phase.
 
-    An account of a ``file`` has the recorded ``rate`` (Hz), ``channels_in_file``, ``seconds`` (None for
-    epochs), ``events_from``, counts of ``events``, ``bads`` and ``interpolated`` channels, ``highpass`` and
-    ``lowpass`` (Hz, with those of the recorder), ``trials`` of classes, ``dropped`` trials by class and
-    reason, ``rejected_by`` (trials per channel), ``positions`` (``"file"``, a montage or empty), and
-    ``sections`` (s).
+    An account of a ``file`` has ``rate`` (Hz), ``channels_in_file``, ``seconds`` (None for epochs),
+    ``events_from``, ``events`` (counts), ``bads``, ``interpolated``, ``highpass`` and ``lowpass`` (Hz, with
+    those of the recorder), ``trials`` of classes, ``dropped`` (by class and reason), ``rejected_by`` (trials
+    per channel), ``positions`` (``"file"``, a montage or empty) and ``sections`` (s).
     """
 
     participant: str
@@ -30,12 +30,12 @@ class RecordingSummary:
     kind: str  # "epochs", "amplitude" or "power"
     file: str  # name of the file or files, for messages
     trials: dict[str, int]  # of every class of the study
-    channels: tuple[str, ...]  # empty for features, for which the next three are 0
-    sfreq: float  # Hz
-    tmin: float  # time of the first sample, s
-    samples: int  # per epoch
-    bins: int  # 0 for epochs
-    features: int  # per bin; 0 for epochs
+    channels: tuple[str, ...] = ()  # of epochs, as the next three
+    sfreq: float = 0.0  # Hz
+    tmin: float = 0.0  # time of the first sample, s
+    samples: int = 0  # per epoch
+    bins: int = 0  # of features, as the next
+    features: int = 0  # per bin
     accounts: tuple[Mapping[str, Any], ...] = ()  # of each file that was cut here
     warnings: tuple[str, ...] = ()
     amplitude: float = 0.0  # median over trials and channels of the SD over samples; 0 for features
@@ -65,19 +65,24 @@ def summarize(
     warnings: Sequence[str] = (),
 ) -> RecordingSummary:
     """Summarize epochs or features that passed their checks."""
-    from shortloop.eeg.checks.quality import typical_amplitude
+    from shortloop.eeg.checks.recording import typical_amplitude
     from shortloop.eeg.data import Epochs
 
-    counts = Counter(int(label) for label in recording.labels)
+    def trials(labels: IntArray) -> dict[str, int]:
+        counts = Counter(map(int, labels))
+        return {name: counts[index] for index, name in enumerate(recording.classes)}
+
     common: dict[str, Any] = {
         "participant": participant,
         "phase": phase,
         "file": file,
-        "trials": {name: counts[index] for index, name in enumerate(recording.classes)},
+        "trials": trials(recording.labels),
         "warnings": tuple(warnings),
         "unit": recording.unit,
     }
     if isinstance(recording, Epochs):
+        of_file = recording.trial_info.get("file")
+        runs = () if of_file is None else enumerate(files)
         return RecordingSummary(
             **common,
             kind="epochs",
@@ -85,28 +90,17 @@ def summarize(
             sfreq=float(recording.sfreq),
             tmin=float(recording.times[0]),
             samples=int(recording.data.shape[2]),
-            bins=0,
-            features=0,
             accounts=tuple(recording.accounts),
             amplitude=typical_amplitude(recording.data),
-            runs=tuple(_runs(recording, files)),
+            runs=tuple(
+                {"file": name, "trials": trials(recording.labels[of_file == at])} for at, name in runs
+            ),
         )
     return RecordingSummary(
         **common,
         kind=recording.kind,
-        channels=(),
-        sfreq=0.0,
-        tmin=0.0,
-        samples=0,
         bins=int(recording.data.shape[0]),
         features=int(recording.data.shape[2]),
         names=tuple(recording.names),
         times=tuple(map(float, recording.times)),
     )
-
-
-def _runs(epochs: Epochs, files: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Count the trials of each class in each file."""
-    for number, name in enumerate(files if "file" in epochs.trial_info else ()):
-        counts = Counter(map(int, epochs.labels[epochs.trial_info["file"] == number]))
-        yield {"file": name, "trials": {each: counts[at] for at, each in enumerate(epochs.classes)}}

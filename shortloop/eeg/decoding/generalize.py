@@ -9,15 +9,14 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.apply import (
+    apply_held_out,
     apply_weights,
-    apply_weights_within,
+    rank_weights,
     refit_and_apply,
     stack_weights,
 )
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.decoding.metrics.auc import rank_type
 from shortloop.eeg.decoding.metrics.scores import held_out_evidence, scores_of
-from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score import Score
@@ -65,53 +64,29 @@ def retrained_scores(
         Generalization scores.
     """
     ranked = score == "auc"
-    models = [
-        train_bin(
-            x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator, decisions=ranked
-        )
-        for x in train
-    ]
+    how: dict[str, Any] = {"n_classes": n_classes, "decoding": decoding, "estimator": estimator}
+    models = [train_bin(x, labels, folds, decisions=ranked, **how) for x in train]
     fitted = {name: np.stack([getattr(m, name) for m in models]) for name in ("predicted", "decisions")}
     held_out = held_out_evidence(score, {**fitted, "folds": folds}, n_classes)
     curve = scores_of(score, held_out, labels[np.newaxis], folds)[0]
     if test is None:
         return curve, None
-    ranks = None
     if not all(m.weights.shape[1] for m in models):  # bins that keep no feature do not tell
-        if ranked:
-            shape = (*test.shape[:2], len(train), ranked_classes(n_classes))
-            ranks = np.zeros(shape, dtype=rank_type(test.shape[1], decoding.folds))
-        votes = np.stack(
-            [
-                refit_and_apply(
-                    x,
-                    labels,
-                    folds,
-                    test,
-                    within=within,
-                    n_classes=n_classes,
-                    decoding=decoding,
-                    estimator=estimator,
-                    ranks=None if ranks is None else ranks[:, :, each],
-                )
-                for each, x in enumerate(train)
-            ],
-            axis=1,
-        )
-        found = votes if ranks is None else ranks.transpose(0, 2, 1, 3)
+        refit = [refit_and_apply(x, labels, folds, test, within=within, ranked=ranked, **how) for x in train]
+        found = np.stack([each["ranks" if ranked else "votes"] for each in refit], axis=1)
     else:
-        of_bin: Callable[..., IntArray]
-        how: dict[str, Any] = {"scaling": decoding.scaling}
-        if ranked:
-            how["odds"] = estimator.gives_odds
-            of_bin = rank_weights_within if within else rank_weights
+        weights, intercepts = (
+            np.stack([getattr(m, name) for m in models]) for name in ("weights", "intercepts")
+        )
+        given = intercepts, np.stack([m.kept.any(axis=1) for m in models])
+        apply: Callable[..., IntArray] = rank_weights if ranked else apply_weights
+        more: dict[str, Any] = {"odds": estimator.gives_odds} if ranked else {}
+        more["scaling"] = decoding.scaling
+        if within:
+            applied = [apply_held_out(apply, x, folds, weights, *given, **more) for x in test]
         else:
-            of_bin = apply_weights_within if within else apply_weights
-        weights = np.stack([m.weights for m in models])
-        intercepts = np.stack([m.intercepts for m in models])
-        has_model = np.stack([m.kept.any(axis=1) for m in models])
-        stored = {"folds": folds, "weights": weights} if within else {"stacked": stack_weights(weights)}
-        how |= {**stored, "intercepts": intercepts, "has_model": has_model}
-        found = np.stack([of_bin(x, **how) for x in test])
+            stacked = stack_weights(weights)
+            applied = [apply(x, stacked, *given, **more) for x in test]
+        found = np.stack(applied)
     truth = labels if within or test_labels is None else test_labels
     return curve, scores_of(score, found, truth[np.newaxis], folds if within else None)[0]

@@ -31,15 +31,13 @@ class Fitted:
         """Class of each of the scaled trials (trials, features)."""
         if self.weights is None or self.intercepts is None:
             return np.asarray(self.estimator.predict(x))
-        codes: IntArray = np.argmax(x @ self.weights.T + self.intercepts, axis=1)
-        return codes
+        return np.asarray(np.argmax(x @ self.weights.T + self.intercepts, axis=1))
 
     def decisions(self, x: FloatArray, odds: bool) -> FloatArray:
         """Decision for each class (trials, classes), the larger the likelier, to be ranked for the AUC.
 
-        One-versus-rest classifiers give the decision of each class's own. Those with probabilities of all
-        classes together give their log odds (`odds`), which order trials alike. Of estimators without weights
-        it is what scikit-learn's scorers ``roc_auc`` and ``roc_auc_ovr`` rank: of two classes
+        Classifiers with probabilities of all classes together give their log odds (`odds`), which order
+        trials alike. Of estimators without weights it is what scikit-learn's scorers rank: of two classes
         ``decision_function`` where there is one, of more ``predict_proba``.
         """
         if self.weights is None or self.intercepts is None:

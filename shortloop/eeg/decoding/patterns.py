@@ -8,12 +8,7 @@ from shortloop.base.types import FloatArray, IntArray
 
 
 def activation_patterns(
-    x: FloatArray,
-    folds: IntArray,
-    weights: FloatArray,
-    kept: np.ndarray,
-    *,
-    standardized: bool,
+    x: FloatArray, folds: IntArray, weights: FloatArray, kept: np.ndarray, *, standardized: bool
 ) -> FloatArray:
     """Activation patterns (classes, features) of the classifiers of one bin, mean over their folds.
 

@@ -48,7 +48,8 @@ def permuted_labels(
         folds = np.zeros(len(labels), dtype=np.int32)
     within: IntArray = folds if runs is None else runs  # a run is in one fold
     groups: list[IntArray] = [np.flatnonzero(within == each) for each in np.unique(within)]
-    pure = [] if runs is None else _runs_of_one_class(labels, folds, groups)
+    whole = [] if runs is None else [run for run in groups if (labels[run] == labels[run[0]]).all()]
+    pure = [[run for run in whole if folds[run[0]] == fold] for fold in np.unique(folds)] if whole else []
     together = np.concatenate(groups)
     grouped = labels[together]
     mixed = grouped.copy()
@@ -63,12 +64,6 @@ def permuted_labels(
             for run, other in zip(alike, rng.permutation(len(alike)), strict=True):
                 shuffled[i, run] = labels[alike[other][0]]
     return shuffled
-
-
-def _runs_of_one_class(labels: IntArray, folds: IntArray, runs: list[IntArray]) -> list[list[IntArray]]:
-    """Trials of each run of a single class, for each fold."""
-    pure = [run for run in runs if (labels[run] == labels[run[0]]).all()]
-    return [[run for run in pure if folds[run[0]] == fold] for fold in np.unique(folds)]
 
 
 def subsampled(labels: IntArray, *, seed: int, names: tuple[str, ...]) -> IntArray:

@@ -47,6 +47,11 @@ class DecodingSettings(Settings):
         "are drawn with the study's seed; default false",
     )
 
+    @property
+    def sees_labels(self) -> bool:
+        """True if steps before training see labels, so that label vectors cannot be trained together."""
+        return self.select_alpha < 1 or self.class_weight is not None
+
     def of_training(self) -> dict[str, Any]:
         """Settings that affect training, as plain data without the options that are off."""
         off = {"class_weight"} if self.class_weight is None else set()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings, no_class_weights
 from shortloop.eeg.decoding.models import BinModels, Fitted
 from shortloop.eeg.decoding.selection.anova import select_features
-from shortloop.eeg.decoding.selection.kernels import LAYOUTS
-from shortloop.eeg.decoding.selection.scaling import moments, zscore
+from shortloop.eeg.decoding.selection.scaling import examples, moments, zscore
 from shortloop.eeg.decoding.settings import DecodingSettings
 
 
@@ -27,10 +24,6 @@ class FoldModel:
     std: FloatArray
     fitted: Fitted
     scaling: str  # see `DecodingSettings`
-
-    def predict(self, x: FloatArray) -> IntArray:
-        """Classes of trials (trials, features), which are scaled together."""
-        return self.fitted.predict(self.scale(x))
 
     def scale(self, x: FloatArray) -> FloatArray:
         """Select features of a set of trials (trials, features), and scale them together."""
@@ -46,25 +39,19 @@ def fold_models(
     n_classes: int,
     decoding: DecodingSettings,
     estimator: EstimatorSettings,
-) -> Iterator[tuple[int, FoldModel | None]]:
-    """Fit the classifier of each fold of one bin (trials, features); None if it keeps no feature."""
+) -> Iterator[tuple[int, FoldModel]]:
+    """Fit the classifier of each fold of one bin (trials, features) that keeps any feature."""
     x = np.ascontiguousarray(x)  # trials are picked again and again
-    kept = select_features(
-        x, labels, folds, n_classes=n_classes, n_folds=decoding.folds, alpha=decoding.select_alpha
-    )
-    fit = estimator.fit if decoding.class_weight is None else estimator.fit_balanced
-    for fold in range(decoding.folds):
-        if not kept[fold].any():
-            yield fold, None
-            continue
+    kept = select_features(x, labels, folds, n_classes, decoding.folds, decoding.select_alpha)
+    how = {} if decoding.class_weight is None else {"balanced": True}
+    if how and not estimator.weighs_classes:
+        raise no_class_weights(str(getattr(estimator, estimator.tag)))
+    for fold in np.flatnonzero(kept.any(axis=1)).tolist():
         train = folds != fold
         chosen = x[np.ix_(train, kept[fold])]
         mean, std = moments(chosen)
-        scaled = (chosen - mean) / std
-        yield (
-            fold,
-            FoldModel(kept[fold], mean, std, fit(scaled, labels[train]), decoding.scaling),
-        )
+        fitted = estimator.fit((chosen - mean) / std, labels[train], **how)
+        yield fold, FoldModel(kept[fold], mean, std, fitted, decoding.scaling)
 
 
 def train_bin(
@@ -107,8 +94,6 @@ def train_bin(
     for fold, model in fold_models(
         x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator
     ):
-        if model is None:
-            continue
         held_out = folds == fold
         scaled = model.scale(x[held_out])
         models.predicted[held_out] = model.fitted.predict(scaled)
@@ -130,33 +115,8 @@ def train_bin(
     return replace(models, weights=np.zeros((decoding.folds, 0, 0)), intercepts=np.zeros((decoding.folds, 0)))
 
 
-def warm_up(estimator: EstimatorSettings | None = None) -> None:
+def warm_up(estimator: EstimatorSettings) -> None:
     """Import and compile `train_bin` before processes are forked."""
-    if estimator is not None:
-        estimator.warm_up()
-    _warm_up_ends()
-
-
-@functools.cache
-def _warm_up_ends() -> None:
-    """Compile the code that runs before and after any classifier."""
-    labels = np.tile([0, 1, 2], 8)
-    settings = DecodingSettings(folds=2, select_alpha=0.5)
-    for dtype, order in LAYOUTS:
-        x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
-        x = np.array(x, dtype=dtype, order=order)
-        x.flags.writeable = False  # as maps of files are
-        train_bin(x, labels, np.arange(len(labels)) % 2, n_classes=3, decoding=settings, estimator=_Guess())
-
-
-class _Guess(EstimatorSettings):
-    """Calls every trial the first class."""
-
-    kind: Literal["guess"] = "guess"
-
-    def described(self, n_classes: int) -> str:
-        return "a guess"
-
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
-        n_classes = int(labels.max()) + 1
-        return Fitted(np.zeros((n_classes, x.shape[1])), np.zeros(n_classes))
+    estimator.warm_up()
+    for x, labels, folds in examples():
+        select_features(x, labels, folds, 3, 2, 0.5)

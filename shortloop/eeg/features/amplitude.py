@@ -67,7 +67,7 @@ def amplitude_features(
         epochs,
         indices,
         _names(epochs.channels, settings, epochs.sfreq),
-        lambda: _one_trial(settings, epochs.times, epochs.sfreq, indices),
+        _one_trial(settings, epochs.times, epochs.sfreq, indices),
         kind="amplitude",
         unit=epochs.unit,
         trials=trials,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,6 @@ def bin_samples(
     step: int = 1,
     field: str = "features",
     unit: str = "samples",
-    participant: str | None = None,
 ) -> IntArray:
     """Indices (bins, size) of the samples of each bin, from evenly spaced times in seconds.
 
@@ -36,14 +34,13 @@ def bin_samples(
     follow each other without gap or overlap.
     """
     if len(times) == 0:
-        raise InputError("epochs without samples", participant=participant, field=field)
+        raise InputError("epochs without samples", field=field)
     covered = f"epochs from {times[0]:.4g} to {times[-1]:.4g} s ({len(times)} {unit})"
     spacing = (times[-1] - times[0]) / max(len(times) - 1, 1)
     reach = (0.5 + SLACK) * spacing
     if not times[0] - reach <= start <= times[-1] + reach:
         raise InputError(
             "the first bin starts outside the epochs",
-            participant=participant,
             field=f"{field}.start",
             found=covered,
             expected=f"epochs that contain {start:g} s",
@@ -55,7 +52,6 @@ def bin_samples(
         fit = ((len(times) - 1 - first) // step + 1) // size
         raise InputError(
             "epochs too short for the bins",
-            participant=participant,
             field=f"{field}.bins",
             found=covered,
             expected=f"epochs up to {times[0] + last * spacing:.4g} s: {bins} bins of {size} {unit}, "
@@ -69,7 +65,7 @@ def features_per_trial(
     epochs: Epochs,
     indices: IntArray,
     names: tuple[str, ...],
-    make: Callable[[], OneTrial],
+    one_trial: OneTrial,
     *,
     kind: str,
     unit: str,
@@ -87,10 +83,8 @@ def features_per_trial(
         out = np.empty(shape, dtype=np.float32)
     elif out.shape != shape:
         raise ValueError(f"out has shape {out.shape}, the features need {shape}")
-    if chosen:
-        one_trial = make()
-        for column, trial in enumerate(chosen):
-            out[:, column] = one_trial(np.asarray(epochs.data[trial], dtype=np.float64))
+    for column, trial in enumerate(chosen):
+        out[:, column] = one_trial(np.asarray(epochs.data[trial], dtype=np.float64))
     return Features(
         data=out,
         labels=np.asarray(epochs.labels)[trials or slice(None)],
@@ -114,30 +108,10 @@ def epoch_bins(
     kind: str, settings: AmplitudeSettings | PowerSettings, epochs: Epochs, participant: str | None
 ) -> IntArray:
     """Indices (bins, size) of the samples of each bin of epochs, which must serve the settings."""
-    check_bins_fit(
-        kind,
-        settings,
-        tmin=float(epochs.times[0]) if len(epochs.times) else 0.0,
-        sfreq=epochs.sfreq,
-        samples=len(epochs.times),
-        participant=participant,
-    )
-    return _bins_of(f"features.{kind}", settings, epochs.times, participant)
-
-
-def _bins_of(
-    field: str,
-    settings: AmplitudeSettings | PowerSettings,
-    times: FloatArray,
-    participant: str | None = None,
-) -> IntArray:
-    asked: dict[str, Any] = {"start": settings.start, "bins": settings.bins, "field": field}
-    asked["participant"] = participant
-    if isinstance(settings, AmplitudeSettings):
-        return bin_samples(times, size=settings.bin_samples, step=settings.step, **asked)
-    every = settings.every
-    unit = f"points, one every {every} samples"
-    return every * bin_samples(times[::every], size=settings.bin_points, unit=unit, **asked)
+    times = epochs.times
+    tmin = float(times[0]) if len(times) else 0.0
+    check_bins_fit(kind, settings, tmin=tmin, sfreq=epochs.sfreq, samples=len(times), participant=participant)
+    return _bins_of(f"features.{kind}", settings, times)
 
 
 def check_bins_fit(
@@ -160,10 +134,19 @@ def check_bins_fit(
         else:
             _check_power(field, settings, times, sfreq)
     except InputError as error:
-        facts: dict[str, Any] = {
-            name: getattr(error, name) for name in ("field", "found", "expected", "hint")
-        }
-        raise InputError(error.problem, participant=participant, file=file, **facts) from None
+        error.where["participant"], error.file = participant, file
+        error.args = (error.message,)
+        raise
+
+
+def _bins_of(field: str, settings: AmplitudeSettings | PowerSettings, times: FloatArray) -> IntArray:
+    start, bins = settings.start, settings.bins
+    if isinstance(settings, AmplitudeSettings):
+        size, step = settings.bin_samples, settings.step
+        return bin_samples(times, start=start, bins=bins, size=size, step=step, field=field)
+    every, size = settings.every, settings.bin_points
+    unit = f"points, one every {every} samples"
+    return every * bin_samples(times[::every], start=start, bins=bins, size=size, field=field, unit=unit)
 
 
 def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray, sfreq: float) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.features.bins import OneTrial, epoch_bins, features_per_trial
+from shortloop.eeg.features.bins import epoch_bins, features_per_trial
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.features.settings import PowerSettings
 
@@ -66,16 +64,12 @@ def power_features(
        induced by a visual search task in humans. Journal of Neuroscience 17(2), 722-734.
     """
     indices = epoch_bins("power", settings, epochs, participant)
+    bank = _Bank(epochs.sfreq, settings, indices.ravel())
 
-    def make() -> OneTrial:
-        bank = _Bank.build(epochs.sfreq, settings, indices.ravel())
-
-        def one_trial(signal: FloatArray) -> FloatArray:
-            power = bank.power(signal)
-            binned = power.reshape(*power.shape[:2], *indices.shape)  # channels × frequencies × bins × points
-            return binned.transpose(2, 0, 1, 3).reshape(len(indices), -1)
-
-        return one_trial
+    def one_trial(signal: FloatArray) -> FloatArray:
+        power = bank.power(signal)
+        binned = power.reshape(*power.shape[:2], *indices.shape)  # channels × frequencies × bins × points
+        return binned.transpose(2, 0, 1, 3).reshape(len(indices), -1)
 
     names = tuple(
         f"{channel} {frequency:g} Hz point {point}"
@@ -84,7 +78,9 @@ def power_features(
         for point in range(1, settings.bin_points + 1)
     )
     unit = squared(epochs.unit)
-    return features_per_trial(epochs, indices, names, make, kind="power", unit=unit, trials=trials, out=out)
+    return features_per_trial(
+        epochs, indices, names, one_trial, kind="power", unit=unit, trials=trials, out=out
+    )
 
 
 def frequencies(settings: PowerSettings) -> FloatArray:
@@ -93,16 +89,6 @@ def frequencies(settings: PowerSettings) -> FloatArray:
     return settings.fmin + settings.fstep * np.arange(int(steps + 1e-9) + 1)
 
 
-@dataclass(frozen=True)
-class _Group:
-    """Wavelets of neighbouring frequencies, shifted to each point of a block."""
-
-    rows: slice  # of the frequencies
-    half: int  # samples of the longest wavelet on each side of its centre
-    matrix: FloatArray  # window × (real and imaginary part, frequency, point of the block)
-
-
-@dataclass(frozen=True)
 class _Bank:
     """Wavelets for the points of all bins, independent of the signal.
 
@@ -113,30 +99,24 @@ class _Bank:
     same shapes, so its bits do not depend on which other trials are computed along with it.
     """
 
-    frequencies: FloatArray
-    groups: list[_Group]
-    half: int  # of the longest wavelet of all
-    first: int  # sample of the first point
-    count: int  # of points
-    every: int
-
-    @classmethod
-    def build(cls, sfreq: float, settings: PowerSettings, points: IntArray) -> _Bank:
+    def __init__(self, sfreq: float, settings: PowerSettings, points: IntArray) -> None:
         from mne.time_frequency import morlet
 
-        every = settings.every
-        wanted = frequencies(settings)
-        wavelets = morlet(sfreq, wanted, n_cycles=settings.cycles, zero_mean=True)
-        groups = []
+        self.every, self.frequencies = settings.every, frequencies(settings)
+        self.first, self.count = int(points[0]), len(points)
+        wavelets = morlet(sfreq, self.frequencies, n_cycles=settings.cycles, zero_mean=True)
+        self.half = len(wavelets[0]) // 2  # samples of the longest wavelet on each side of its centre
+        # Rows of neighbouring frequencies, their half length, and their wavelets shifted to the points of a
+        # block: window × (real and imaginary part, frequency, point).
+        self.groups: list[tuple[slice, int, FloatArray]] = []
         begin = 0
         while begin < len(wavelets):
             end = begin + 1
             while end < len(wavelets) and len(wavelets[end]) >= SHORTEST * len(wavelets[begin]):
                 end += 1
             half = len(wavelets[begin]) // 2
-            groups.append(_Group(slice(begin, end), half, _shifted(wavelets[begin:end], half, every)))
+            self.groups.append((slice(begin, end), half, _shifted(wavelets[begin:end], half, self.every)))
             begin = end
-        return cls(wanted, groups, groups[0].half, int(points[0]), len(points), every)
 
     def power(self, signal: FloatArray) -> FloatArray:
         """Power of one trial, (channels, samples) → (channels, frequencies, points)."""
@@ -149,13 +129,13 @@ class _Bank:
         inside = slice(max(begin, 0), min(begin + length, samples))
         padded[:, inside.start - begin : inside.stop - begin] = signal[:, inside]
         power = np.empty((channels, len(self.frequencies), blocks * BLOCK))
-        for group in self.groups:
-            window = len(group.matrix)
-            around = sliding_window_view(padded[:, self.half - group.half :], window, axis=1)
+        for rows, half, matrix in self.groups:
+            window = len(matrix)
+            around = sliding_window_view(padded[:, self.half - half :], window, axis=1)
             windows = np.ascontiguousarray(around[:, ::stride][:, :blocks]).reshape(-1, window)
-            parts = np.square(windows @ group.matrix).reshape(channels, blocks, 2, -1, BLOCK)
+            parts = np.square(windows @ matrix).reshape(channels, blocks, 2, -1, BLOCK)
             both = parts[:, :, 0] + parts[:, :, 1]  # channels × blocks × frequencies × points of the block
-            power[:, group.rows] = both.transpose(0, 2, 1, 3).reshape(channels, -1, blocks * BLOCK)
+            power[:, rows] = both.transpose(0, 2, 1, 3).reshape(channels, -1, blocks * BLOCK)
         return power[:, :, : self.count]
 
 

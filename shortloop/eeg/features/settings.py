@@ -70,8 +70,5 @@ class FeatureSettings(Settings):
     @property
     def kinds(self) -> dict[str, AmplitudeSettings | PowerSettings]:
         """The wanted kinds with their settings, in a fixed order."""
-        both: dict[str, AmplitudeSettings | PowerSettings | None] = {
-            "amplitude": self.amplitude,
-            "power": self.power,
-        }
+        both = {"amplitude": self.amplitude, "power": self.power}
         return {kind: settings for kind, settings in both.items() if settings is not None}

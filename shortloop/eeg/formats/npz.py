@@ -45,7 +45,7 @@ class NpzInput(FilesInput):
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
 
-        from shortloop.eeg.checks.quality import warn_of_codes
+        from shortloop.eeg.checks.recording import warn_of_codes
         from shortloop.eeg.formats.sessions import Part, kept_channels
 
         wanted = self.class_of_event(classes)

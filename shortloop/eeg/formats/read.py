@@ -14,7 +14,7 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
-from shortloop.eeg.checks.checks import check_epochs, check_features
+from shortloop.eeg.checks.recording import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.feature_trials import Found

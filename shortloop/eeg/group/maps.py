@@ -1,12 +1,15 @@
-"""t and z maps, with one rule for cells that do not vary, and maps drawn under the null hypothesis."""
+"""Maps of scores over participants: their statistics, t and z, and maps drawn under the null hypothesis."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.group.settings import NullName
+from shortloop.eeg.score import Score
 
 SD_RESOLUTION = 1e-3
 """Standard deviations below this count as this, percentage points: one trial of an ordinary study moves a
@@ -21,15 +24,45 @@ TRUE = 0
 VALUES_AT_ONCE = 2**20
 
 
+@dataclass(frozen=True)
+class MapStatistics:
+    """Statistics of one kind of map over participants; a map is a curve over bins or a plane.
+
+    With one participant, t is the z-score of its smoothed map in its own permutation distribution.
+    """
+
+    scores: FloatArray  # (participants, *map), observed, not smoothed
+    mean: FloatArray  # (*map), mean over participants of the smoothed scores
+    t: FloatArray  # (*map), one-sample t of the smoothed scores against chance
+    p_max: FloatArray  # (*map), two-sided p, corrected by the distribution of the maximum statistic
+    p_cluster: FloatArray  # (*map), the same by the maximum cluster mass; 1 outside clusters
+    clusters: IntArray  # (*map), number of the cluster: positive 1 …, negative -1 …, 0 none
+    significant: np.ndarray  # bool, (*map), cells of clusters with p_cluster of at most alpha
+    null_max: FloatArray  # (permutations,), largest |t| of each
+    null_mass: FloatArray  # (permutations,), largest cluster mass of each
+    threshold: float  # |t| above which a cell can be in a cluster
+    chance: float  # in the unit of the scores; where it differs, the mean of `expected`
+    alpha: float  # family-wise error rate
+    level: str = "group"  # or "participant" if there is only one
+    note: str = ""  # limits of these statistics, for their readers
+    expected: FloatArray | None = None  # (*map), mean chance level, where it differs between cells
+    score: Score = "balanced-accuracy"
+    null: NullName = ""
+    error_rate: str = ""  # known rate of calling noise significant; empty if it is `alpha`
+
+    @property
+    def level_of_chance(self) -> FloatArray:
+        """Chance level of each cell, mean over participants."""
+        return np.full(self.mean.shape, self.chance) if self.expected is None else self.expected
+
+
 def one_sample_t(deviations: FloatArray) -> FloatArray:
     """One-sample t over participants of deviations from chance (participants, ...), percentage points.
 
-    Where all participants have the same score, t is undefined. Here the standard deviation is taken to be
-    at least `SD_RESOLUTION`, so t is 0 where that score is chance, and otherwise large, finite, of the right
-    sign, and the larger the farther the score is from chance: a cell where everybody decodes without error
-    must count as evidence, but no single cell may give a cluster infinite mass. It is the same function for
-    observed and for null maps, so p values stay exact. A floor on the variance has a precedent in Ridgway et
-    al. (2012), The problem of low variance voxels in statistical parametric mapping, NeuroImage 59.
+    The standard deviation is taken to be at least `SD_RESOLUTION`: a cell where everybody decodes without
+    error must count as evidence, but no single cell may give a cluster infinite mass. It is the same function
+    for observed and for null maps, so p values stay exact. Ridgway et al. (2012), The problem of low variance
+    voxels in statistical parametric mapping, NeuroImage 59, have such a floor.
     """
     mean = deviations.mean(axis=0)
     mean = np.where(np.abs(mean) < MEAN_RESOLUTION, 0.0, mean)
@@ -41,10 +74,8 @@ def one_sample_t(deviations: FloatArray) -> FloatArray:
 def leave_one_out_z(maps: FloatArray) -> FloatArray:
     """z-score of each map (maps, ...) in the distribution of all other maps, cell by cell.
 
-    Put the observed map first and its permutations after it: its z-scores are those in its permutation
-    distribution, and every permuted map is treated exactly as the observed one is. Scoring permuted maps in a
-    distribution that they are themselves part of would bound them (by (P − 1)/√P for P permutations) and
-    make the observed map look special when it is not.
+    Every permuted map is treated exactly as the observed one is. Scoring permuted maps in a distribution that
+    they are part of would bound them, by (P − 1)/√P, and make the observed map look special when it is not.
     """
     count = len(maps)
     if count < 3:
@@ -102,9 +133,8 @@ def sign_flips(
 def own_level(observed: FloatArray, permuted: FloatArray) -> FloatArray:
     """Mean of one participant's map and of all its permutations, in each cell.
 
-    The observed map is among them: under the null it is one more permutation, and a level that leaves it
-    out would lie systematically farther from it than from the others. Permutations may be a memory map, and
-    are read in pieces.
+    The observed map is among them: under the null it is one more permutation. Permutations may be a memory
+    map, and are read in pieces.
     """
     total = np.array(observed, dtype=np.float64)
     step = max(1, VALUES_AT_ONCE // max(1, total.size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Literal
 
@@ -113,17 +114,11 @@ def _unreachable(participants: int, permutations: int, alpha: float, null: str, 
             )
         permutations = draws
     if 1 / (permutations + 1) > alpha:
+        # The division's rounding may miss the smallest such number by one, either way.
+        enough = next(n for n in itertools.count(max(1, math.ceil(1 / alpha) - 2)) if 1 / (n + 1) <= alpha)
         return (
             f"With {permutations} permutation{'s' * (permutations != 1)} no p can be below "
             f"{1 / (permutations + 1):.3g}, so nothing can be significant at {alpha:g}; "
-            f"it takes {_enough(alpha)} permutations."
+            f"it takes {enough} permutations."
         )
     return ""
-
-
-def _enough(alpha: float) -> int:
-    # The division's rounding may miss the smallest such number by one, either way.
-    guess = max(1, math.ceil(1 / alpha) - 2)
-    while 1 / (guess + 1) > alpha:
-        guess += 1
-    return guess

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from scipy.ndimage import gaussian_filter, generate_binary_structure, label
+from scipy.special import ndtri, stdtrit  # quantiles without the weight of scipy.stats
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.group.maps import draw_rows, drawn_maps, leave_one_out_z, one_sample_t, sign_flips
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import (
+    MapStatistics,
+    draw_rows,
+    drawn_maps,
+    leave_one_out_z,
+    one_sample_t,
+    sign_flips,
+)
 from shortloop.eeg.group.settings import GroupSettings, limits_note
 from shortloop.eeg.score import Score
 
@@ -84,23 +90,34 @@ def group_statistics(
     (:func:`~shortloop.eeg.group.maps.leave_one_out_z`); the threshold is a normal quantile.
     """
     observed = np.asarray(observed, dtype=np.float64)
-    permutations = _check(observed, permuted)
-    participants = len(observed)
+    _check(observed, permuted)
+    participants, permutations = len(observed), len(permuted[0])
     levels = np.broadcast_to(np.asarray(chance, dtype=np.float64), observed.shape)
     points = 100.0 if score == "auc" else 1.0  # percentage points in a unit of the scores
-    smooth = partial(_smoothed, points=points, settings=settings)
+
+    def smooth(maps: FloatArray, level: FloatArray) -> FloatArray:
+        # Differences from chance: small numbers, so that nothing is lost in sums of squares.
+        deviations, axes = (np.asarray(maps, dtype=np.float64) - level) * points, tuple(range(1, maps.ndim))
+        return smooth_maps(deviations, sigma=settings.smooth, truncate=settings.truncate, axes=axes)
+
     smoothed = smooth(observed, levels)
+    null: Iterable[FloatArray]
+    exact = False
     if participants == 1:
-        t, null, exact = _one_participant(smoothed, permuted[0], levels, smooth)
+        _check_permuted(permuted)
+        z = leave_one_out_z(np.concatenate([smoothed, smooth(permuted[0], levels[0])]))
+        t, null = z[0], [z[1:]]
     elif settings.null == "permutations":
-        rows = None if draws is None else _draw(permuted, draws, seed)
-        null = _permutation_null(observed, permuted, rows, levels, smooth)
-        t, exact = one_sample_t(smoothed), False
+        t, null = one_sample_t(smoothed), _permutation_null(observed, permuted, levels, smooth, draws, seed)
     else:
         signs, exact = sign_flips(participants, permutations, seed)
         t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
-    threshold = _threshold(participants, settings.cluster_alpha)
-    null_max, null_mass = _maxima(null, threshold)
+    lower = settings.cluster_alpha / 2
+    threshold = -float(ndtri(lower) if participants == 1 else stdtrit(participants - 1, lower))
+    both = [
+        (np.abs(maps).reshape(len(maps), -1).max(axis=1), max_cluster_mass(maps, threshold)) for maps in null
+    ]
+    null_max, null_mass = map(np.concatenate, zip(*both, strict=True))
     clusters, masses = label_clusters(t, threshold)
     p_of_cluster = _p_values(masses, null_mass, exact)
     p_of_cluster[0] = 1.0
@@ -126,20 +143,19 @@ def group_statistics(
     )
 
 
-def _check(observed: FloatArray, permuted: Sequence[FloatArray]) -> int:
+def _check(observed: FloatArray, permuted: Sequence[FloatArray]) -> None:
     if observed.ndim not in (2, 3) or observed.size == 0:
         raise ValueError(f"observed maps: expected curves or planes of participants, not {observed.shape}")
     _check_finite(observed, "observed")
     if len(permuted) != len(observed):
         raise ValueError(f"permuted maps of {len(permuted)} participants, observed of {len(observed)}")
-    expected = (len(permuted[0]), *observed.shape[1:])
+    expected = (max(1, len(permuted[0])), *observed.shape[1:])
     for index, maps in enumerate(permuted):
-        if maps.shape != expected or expected[0] == 0:
+        if maps.shape != expected:
             raise ValueError(
-                f"permuted maps of participant {index}: expected {max(1, expected[0])} permutations of "
+                f"permuted maps of participant {index}: expected {expected[0]} permutations of "
                 f"{expected[1:]}, as many for all, not {maps.shape}"
             )
-    return int(expected[0])
 
 
 def _check_finite(scores: FloatArray, name: str) -> None:
@@ -152,39 +168,27 @@ def _check_permuted(maps: Sequence[FloatArray]) -> None:
         _check_finite(each, f"permuted maps of participant {index}")
 
 
-def _smoothed(maps: FloatArray, level: FloatArray, points: float, settings: GroupSettings) -> FloatArray:
-    # Differences from chance: small numbers, so that nothing is lost in sums of squares.
-    return smooth_maps(
-        (np.asarray(maps, dtype=np.float64) - level) * points,
-        sigma=settings.smooth,
-        truncate=settings.truncate,
-        axes=tuple(range(1, maps.ndim)),
-    )
-
-
-def _draw(permuted: Sequence[FloatArray], draws: int, seed: np.random.SeedSequence | None) -> IntArray:
-    _check_permuted(permuted)
-    if seed is None:
-        raise ValueError("null maps that are drawn need a seed")
-    if draws < 1:
-        raise ValueError(f"null maps to draw: expected at least one, not {draws}")
-    return draw_rows(len(permuted), len(permuted[0]), draws, seed)
-
-
 def _permutation_null(
     observed: FloatArray,
     permuted: Sequence[FloatArray],
-    rows: IntArray | None,
     levels: FloatArray,
     smooth: Callable[..., FloatArray],
+    draws: int | None,
+    seed: np.random.SeedSequence | None,
 ) -> Iterator[FloatArray]:
-    """Null maps of the rows that were drawn; None: of everybody's p-th permutation."""
-    for piece in _pieces(len(permuted[0] if rows is None else rows), observed.size):
-        if rows is None:
+    """Null maps of everybody's p-th permutation, or, if asked for, of maps drawn for each participant."""
+    count, rows = len(permuted[0]), None
+    if draws is not None:
+        if seed is None or draws < 1:
+            raise ValueError(f"null maps that are drawn need a seed, and at least one draw, not {draws}")
+        _check_permuted(permuted)  # whether it is drawn or not
+        count, rows = draws, draw_rows(len(permuted), count, draws, seed)
+    for piece in _pieces(count, observed.size):
+        if rows is not None:
+            maps = drawn_maps(observed, permuted, rows[piece])
+        else:
             maps = [each[piece] for each in permuted]
             _check_permuted(maps)
-        else:
-            maps = drawn_maps(observed, permuted, rows[piece])
         yield one_sample_t(np.stack([smooth(*each) for each in zip(maps, levels, strict=True)]))
 
 
@@ -195,32 +199,9 @@ def _flip_null(smoothed: FloatArray, signs: FloatArray) -> Iterator[FloatArray]:
         yield one_sample_t(flipped * smoothed[:, np.newaxis])
 
 
-def _one_participant(
-    smoothed: FloatArray, permuted: FloatArray, levels: FloatArray, smooth: Callable[..., FloatArray]
-) -> tuple[FloatArray, Iterator[FloatArray], bool]:
-    _check_permuted([permuted])
-    z = leave_one_out_z(np.concatenate([smoothed, smooth(permuted, levels[0])]))
-    return z[0], iter([z[1:]]), False
-
-
 def _pieces(count: int, values_each: int) -> Iterator[slice]:
     step = max(1, VALUES_AT_ONCE // values_each)
     return (slice(start, start + step) for start in range(0, count, step))
-
-
-def _maxima(null: Iterator[FloatArray], threshold: float) -> tuple[FloatArray, FloatArray]:
-    largest, heaviest = [], []
-    for t_maps in null:
-        largest.append(np.abs(t_maps).reshape(len(t_maps), -1).max(axis=1))
-        heaviest.append(max_cluster_mass(t_maps, threshold))
-    return np.concatenate(largest), np.concatenate(heaviest)
-
-
-def _threshold(participants: int, cluster_alpha: float) -> float:
-    from scipy.special import ndtri, stdtrit  # quantiles without the weight of scipy.stats
-
-    lower = cluster_alpha / 2
-    return -float(ndtri(lower) if participants == 1 else stdtrit(participants - 1, lower))
 
 
 def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArray:
@@ -239,8 +220,6 @@ def smooth_maps(
     The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1; beyond
     an edge the outermost bin repeats.
     """
-    if sigma < 0 or truncate <= 0:
-        raise ValueError(f"sigma must be 0 or more and truncate above 0, not {sigma} and {truncate}")
     # gaussian_filter keeps the type it is given, and would round whole-number scores.
     values = np.asarray(maps, dtype=np.float64)
     if sigma == 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.sensors import Positions
 from shortloop.report.provenance import Source
 

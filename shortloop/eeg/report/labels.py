@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shortloop.eeg.score import Score
 
 if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for that
-    from shortloop.eeg.group.result import MapStatistics
+    from shortloop.eeg.group.maps import MapStatistics
 
 
 SCORES: dict[Score, str] = {

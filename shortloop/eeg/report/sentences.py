@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shortloop.base.text import listed
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.group.settings import NULLS, TOO_SMALL
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.labels import chance_text, p_text

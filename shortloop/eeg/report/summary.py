@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.maps import SD_RESOLUTION
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import SD_RESOLUTION, MapStatistics
 from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import letter_of

@@ -60,8 +60,8 @@ class Apply(Stage):
         return len(self._test.times) if self._linear else len(self._train.times)
 
     def outputs(self) -> dict[str, Out]:
+        from shortloop.eeg.decoding.apply import ranked_classes
         from shortloop.eeg.decoding.metrics.auc import rank_type
-        from shortloop.eeg.decoding.ranks import ranked_classes
 
         n_trials, n_classes = len(self._test.labels), len(self._test.classes)
         shape = len(self._test.times), len(self._train.times), n_trials
@@ -85,58 +85,43 @@ class Apply(Stage):
         return unit if self._linear else (slice(None), unit)
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+        from shortloop.eeg.decoding import apply
+
+        arrays, ranked = self._arrays, "decisions" in self._arrays
         if not self._linear:
-            return self._trained_again(unit)
-        from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within
-        from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within
-
-        arrays, x = self._arrays, self._test.data[unit]
-        how: dict[str, Any] = {
-            "intercepts": arrays["intercepts"],
-            "has_model": self._has_model,
-            "scaling": self._decoding.scaling,
-        }
-        if self._within:
-            how |= {"folds": arrays["folds"], "weights": arrays["weights"]}
-        else:
-            how["stacked"] = self._stacked
-        vote: Callable[..., np.ndarray] = apply_weights_within if self._within else apply_weights
-        rank: Callable[..., np.ndarray] = rank_weights_within if self._within else rank_weights
-        found = {"votes": vote(x, **how)}
-        if "decisions" in arrays:
-            found["ranks"] = rank(x, **how, odds=self._estimator.gives_odds)
-        return found
-
-    def _trained_again(self, unit: int) -> dict[str, np.ndarray]:
-        import numpy as np
-
-        from shortloop.eeg.decoding.apply import refit_and_apply
-
-        ranks = self.outputs().get("ranks")
+            return apply.refit_and_apply(
+                self._train.data[unit],
+                self._train.labels,
+                arrays["folds"],
+                self._test.data,
+                within=self._within,
+                n_classes=len(self._test.classes),
+                decoding=self._decoding,
+                estimator=self._estimator,
+                ranked=ranked,
+            )
+        x, given = self._test.data[unit], (arrays["intercepts"], self._has_model)
         found = {}
-        if ranks is not None:
-            shape = ranks.shape[0], *ranks.shape[2:]
-            found["ranks"] = np.zeros(shape, ranks.dtype)
-        found["votes"] = refit_and_apply(
-            self._train.data[unit],
-            self._train.labels,
-            self._arrays["folds"],
-            self._test.data,
-            within=self._within,
-            n_classes=len(self._test.classes),
-            decoding=self._decoding,
-            estimator=self._estimator,
-            ranks=found.get("ranks"),
-        )
+        for name in ("votes", "ranks") if ranked else ("votes",):
+            of_bin: Callable[..., np.ndarray] = apply.apply_weights
+            how: dict[str, Any] = {"scaling": self._decoding.scaling}
+            if name == "ranks":
+                of_bin, how["odds"] = apply.rank_weights, self._estimator.gives_odds
+            if self._within:
+                stored = arrays["folds"], arrays["weights"], *given
+                found[name] = apply.apply_held_out(of_bin, x, *stored, **how)
+            else:
+                found[name] = of_bin(x, self._stacked, *given, **how)
         return found
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.eeg.decoding.metrics.scores import confusions
-        from shortloop.eeg.stages.feature_files import CENTRES, map_coordinates
+        from shortloop.eeg.stages.feature_files import LABELS, map_times
 
         test, train = self._test, self._train
         classes = list(test.classes)
         ranked = {"ranked_classes": classes[-out["ranks"].shape[-1] :]} if "ranks" in out else {}
+        times, along = map_times({"train_times": train.times, "test_times": test.times}, test.time_unit)
         arrays = {
             "confusions": Values(
                 confusions(out["votes"], test.labels, self._voters),
@@ -144,9 +129,8 @@ class Apply(Stage):
                 "summed over folds" if self._within else "summed over folds, divided by their number",
                 "trials",
             ),
-            "labels": Values(test.labels, "trials", "class of each trial, an index into the classes"),
-            "train_times": Values(train.times, "training bins", CENTRES["train_times"], train.time_unit),
-            "test_times": Values(test.times, "test bins", CENTRES["test_times"], test.time_unit),
+            "labels": Values(test.labels, "trials", LABELS),
+            **times,
         }
         return Finished(
             {
@@ -159,7 +143,7 @@ class Apply(Stage):
             },
             arrays,
             coordinates={
-                **map_coordinates(arrays),
+                **along,
                 **dict.fromkeys(("classes", "true class", "predicted class"), "classes"),
                 **{axis.replace("_", " "): axis for axis in ranked},
             },

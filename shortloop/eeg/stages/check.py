@@ -46,43 +46,31 @@ class CheckRecordings(Stage):
         ]
         alike = check_alike(summaries, refuse)
         odd = {number: [text] for number, text in check_scales(summaries, refuse).items()}
-        training = [each for each in summaries if each.phase == self.phase]
         by_run = self.fold_by == "run"
-        if by_run:
-            for summary in training:
-                self._check_runs(summary, refuse)
-        else:
-            check_trials(training, folds=self.folds, inner_folds=self.inner_folds, refuse=refuse)
         for number, summary in enumerate(summaries):
             if summary.phase != self.phase:
                 continue
+            if by_run:
+                self._check_runs(summary, refuse)
+            else:
+                check_trials([summary], folds=self.folds, inner_folds=self.inner_folds, refuse=refuse)
             said = [uneven_classes(summary) if self.uneven else "", class_told_by_run(summary, by_run=by_run)]
             if any(said):
                 odd.setdefault(number, []).extend(filter(None, said))
         for summary in alike:
             if summary.kind == "epochs":
                 self._check_bins(summary, refuse)
-        return {
-            "recordings": [
-                {
-                    "participant": each.participant,
-                    "phase": each.phase,
-                    "kind": each.kind,
-                    "warnings": [*each.warnings, *odd.get(number, [])],
-                }
-                for number, each in enumerate(summaries)
-            ],
-            "notes": [
-                f"{summaries[number].participant}, {summaries[number].phase}: {text}"
-                for number, texts in odd.items()
-                for text in texts
-            ],
-        }
+        recordings: list[Plain] = []
+        for number, each in enumerate(summaries):
+            known = {"participant": each.participant, "phase": each.phase, "kind": each.kind}
+            recordings.append({**known, "warnings": [*each.warnings, *odd.get(number, [])]})
+        told = [(summaries[number], text) for number, texts in odd.items() for text in texts]
+        notes: list[Plain] = [f"{each.participant}, {each.phase}: {text}" for each, text in told]
+        return {"recordings": recordings, "notes": notes}
 
     def _check_runs(self, summary: RecordingSummary, refuse: Refuse) -> None:
         """Refuse runs that cannot be held out: each fold must train on every class."""
-        from shortloop.base.errors import InputError
-        from shortloop.eeg.checks.consistency import describe_runs, in_one_run, trials_by_run
+        from shortloop.eeg.checks.consistency import describe_runs, in_one_run, report, trials_by_run
 
         table = trials_by_run(summary)
         alone = in_one_run(summary)
@@ -99,16 +87,14 @@ class CheckRecordings(Stage):
                 return
             found = f"a fold that would train on {fewest} trials of a class, of {needed} needed"
             hint = "take other folds (decoding.folds), or an estimator without inner folds, such as lda"
-        refuse(
-            InputError(
-                f"whole runs of the {summary.phase} phase cannot be held out",
-                participant=summary.participant,
-                file=summary.file or None,
-                field="decoding.fold_by",
-                found=found,
-                expected="each class in several runs",
-                hint=hint,
-            )
+        report(
+            refuse,
+            summary,
+            f"whole runs of the {summary.phase} phase cannot be held out",
+            field="decoding.fold_by",
+            found=found,
+            expected="each class in several runs",
+            hint=hint,
         )
 
     def _least_trained(self, table: list[list[int]]) -> int:

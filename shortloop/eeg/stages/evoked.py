@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
+from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
 
+    from shortloop.base.plain import Plain
     from shortloop.eeg.data import Epochs
 
 
@@ -21,69 +20,39 @@ class Evoked(Stage):
     phases: list[str]
     epochs: Job
 
-    def open(self) -> None:
-        from shortloop.eeg.stages.feature_files import load_epochs
-
-        self._epochs = [load_epochs(self.epochs, phase) for phase in self.phases]
-        self._classes = len(self._epochs[0].classes)
-
-    def units(self) -> int:
-        return len(self.phases) * self._classes
-
-    def outputs(self) -> dict[str, Out]:
-        outs = {}
-        for phase, epochs in zip(self.phases, self._epochs, strict=True):
-            shape, axes = (self._classes, *epochs.data.shape[1:]), f"classes × channels × {_samples(phase)}"
-            outs[f"mean_{phase}"] = Out(
-                shape, "f8", axes, "mean over the trials of a class; NaN if it has none", epochs.unit
-            )
-            outs[f"error_{phase}"] = Out(
-                shape, "f8", axes, "standard error of that mean; NaN below two trials", epochs.unit
-            )
-        return outs
-
-    def index(self, unit: int) -> Mapping[str, Index]:
-        phase, label = divmod(unit, self._classes)
-        return {f"{name}_{self.phases[phase]}": label for name in ("mean", "error")}
-
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        from shortloop.eeg.features.bins import baseline_samples
-
-        number, label = divmod(unit, self._classes)
-        phase, epochs = self.phases[number], self._epochs[number]
-        window = None if self.baseline is None else baseline_samples(epochs.times, self.baseline)
-        mean, error = mean_and_error(epochs, label, window)
-        return {f"mean_{phase}": mean, f"error_{phase}": error}
-
     def finish(self, out: Outputs) -> Finished:
         import numpy as np
 
-        counts = {
-            phase: np.bincount(epochs.labels, minlength=self._classes).tolist()
-            for phase, epochs in zip(self.phases, self._epochs, strict=True)
+        from shortloop.eeg.features.bins import baseline_samples
+        from shortloop.eeg.stages.feature_files import load_epochs
+
+        arrays: dict[str, Values] = {}
+        along = {"classes": "classes", "channels": "channels"}
+        trials: dict[str, Plain] = {}
+        for phase in self.phases:
+            epochs = load_epochs(self.epochs, phase)
+            classes = range(len(epochs.classes))
+            window = None if self.baseline is None else baseline_samples(epochs.times, self.baseline)
+            means, errors = zip(*(mean_and_error(epochs, label, window) for label in classes), strict=True)
+            samples = f"samples of {phase}"  # phases need not be of one length
+            axes = f"classes × channels × {samples}"
+            said = "mean over the trials of a class; NaN if it has none"
+            arrays[f"mean_{phase}"] = Values(np.stack(means), axes, said, epochs.unit)
+            said = "standard error of that mean; NaN below two trials"
+            arrays[f"error_{phase}"] = Values(np.stack(errors), axes, said, epochs.unit)
+            said = "time of each sample, 0 at the event"
+            arrays[f"times_{phase}"] = Values(epochs.times, samples, said, "s")
+            along[samples] = f"times_{phase}"
+            trials[phase] = np.bincount(epochs.labels, minlength=len(classes)).tolist()
+        facts = {
+            "classes": list(epochs.classes),
+            "channels": list(epochs.channels),
+            "unit": epochs.unit,
+            "phases": list(self.phases),
+            "trials": trials,
+            "baseline": None if self.baseline is None else list(self.baseline),
         }
-        first = self._epochs[0]
-        return Finished(
-            {
-                "classes": list(first.classes),
-                "channels": list(first.channels),
-                "unit": first.unit,
-                "phases": list(self.phases),
-                "trials": counts,
-                "baseline": None if self.baseline is None else list(self.baseline),
-            },
-            {
-                f"times_{phase}": Values(
-                    epochs.times, _samples(phase), "time of each sample, 0 at the event", "s"
-                )
-                for phase, epochs in zip(self.phases, self._epochs, strict=True)
-            },
-            coordinates={
-                **{_samples(phase): f"times_{phase}" for phase in self.phases},
-                "classes": "classes",
-                "channels": "channels",
-            },
-        )
+        return Finished(facts, arrays, coordinates=along)
 
 
 def mean_and_error(
@@ -102,7 +71,3 @@ def mean_and_error(
     if len(trials) < 2:
         return x.mean(axis=0), np.full(shape, np.nan)
     return x.mean(axis=0), x.std(axis=0, ddof=1) / np.sqrt(len(trials))
-
-
-def _samples(phase: str) -> str:
-    return f"samples of {phase}"  # phases need not be of one length

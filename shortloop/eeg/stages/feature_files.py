@@ -11,35 +11,40 @@ from shortloop.eeg.data import Epochs, Features
 from shortloop.stages.stage import Finished, Outputs, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Mapping
 
     from shortloop.base.plain import Plain
+    from shortloop.base.types import FloatArray
     from shortloop.stages.results import Result
 
 
 LABELS = "class of each trial, an index into the classes"
 MAP_AXES = {"curve": "training bins", "plane": "test bins × training bins"}
-TIMES = {"training bins": "train_times", "test bins": "test_times"}
-CENTRES = {
-    "train_times": "centre of each training bin, 0 at the event",
-    "test_times": "centre of each test bin, 0 at the event",
-}
+TIMES = {"train_times": "training bins", "test_times": "test bins"}
 
 
-def map_coordinates(arrays: Container[str]) -> dict[str, str]:
-    """Arrays of coordinates along the axes of maps of scores, curves and planes."""
-    return {axis: name for axis, name in TIMES.items() if name in arrays}
+def map_times(arrays: Mapping[str, Any], unit: str) -> tuple[dict[str, Values], dict[str, str]]:
+    """Times along the axes of maps of scores, curves and planes, of those that are there; and coordinates."""
+    known = {name: axis for name, axis in TIMES.items() if name in arrays}
+    said = {name: f"centre of each {axis.removesuffix('s')}, 0 at the event" for name, axis in known.items()}
+    values = {name: Values(arrays[name], axis, said[name], unit) for name, axis in known.items()}
+    return values, {axis: name for name, axis in known.items()}
 
 
-def keep_epochs(epochs: Epochs, phase: str, out: Outputs) -> np.ndarray:
-    """Write the data of the epochs of one phase, so that memory can be freed, and map the written file."""
+def bin_times(times: FloatArray, unit: str, bins: str = "bins") -> Values:
+    """Centres of bins."""
+    return Values(times, bins, "centre of each bin, 0 at the event", unit)
+
+
+def keep_epochs(
+    epochs: Epochs, phase: str, out: Outputs
+) -> tuple[np.ndarray, dict[str, Values], dict[str, str], dict[str, Plain]]:
+    """Write the data of the epochs of one phase, so that memory can be freed.
+
+    Returns a map of the written file, and arrays, coordinates and facts of the phase.
+    """
     data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
     data[...] = epochs.data
-    return data
-
-
-def describe_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Values], dict[str, str], dict[str, Plain]]:
-    """Arrays, coordinates and facts of the epochs of one phase; the data are those of `keep_epochs`."""
     trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))
     values = {
         f"data_{phase}": Values(
@@ -64,7 +69,7 @@ def describe_epochs(epochs: Epochs, phase: str) -> tuple[dict[str, Values], dict
         "channels": list(epochs.channels),
         "unit": epochs.unit,
     }
-    return values, {channels: f"channels_{phase}", samples: f"times_{phase}"}, facts
+    return data, values, {channels: f"channels_{phase}", samples: f"times_{phase}"}, facts
 
 
 def load_epochs(result: Result, phase: str) -> Epochs:
@@ -84,10 +89,12 @@ def load_epochs(result: Result, phase: str) -> Epochs:
             for name in result.arrays
             if name.startswith(info)
         },
-        positions=np.asarray(result.arrays[f"positions_{phase}"])
-        if f"positions_{phase}" in result.arrays
-        else None,
+        positions=_optional(result, f"positions_{phase}"),
     )
+
+
+def _optional(result: Result, name: str) -> np.ndarray | None:
+    return np.asarray(result.arrays[name]) if name in result.arrays else None
 
 
 def _axis(name: str, phase: str) -> str:
@@ -117,9 +124,7 @@ def finish_features(
     for phase, each in features.items():
         bins, trials = _axis("bins", phase), _axis("trials", phase)
         found[f"labels_{phase}"] = Values(each.labels, trials, LABELS)
-        found[f"times_{phase}"] = Values(
-            each.times, bins, "centre of each bin, 0 at the event", each.time_unit
-        )
+        found[f"times_{phase}"] = bin_times(each.times, each.time_unit, bins)
         if each.runs is not None:
             said = "run of each trial: the file that it is from, from 0"
             found[f"runs_{phase}"] = Values(each.runs, trials, said)
@@ -146,5 +151,5 @@ def load_features(result: Result, phase: str) -> Features:
         kind=facts["kind"],
         unit=facts["unit"],
         time_unit=facts["time_unit"],
-        runs=np.asarray(result.arrays[f"runs_{phase}"]) if f"runs_{phase}" in result.arrays else None,
+        runs=_optional(result, f"runs_{phase}"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs, Stage, Values
+from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from shortloop.base.plain import Plain
-    from shortloop.eeg.group.result import MapStatistics
+    from shortloop.eeg.group.maps import MapStatistics
     from shortloop.eeg.group.settings import GroupSettings, NullName
 
 
@@ -27,11 +27,11 @@ class Group(Stage):
     retrained: list[Job] = []  # noqa: RUF012  # in the same order; empty: none
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.eeg.stages.feature_files import CENTRES, map_coordinates
+        from shortloop.eeg.stages.feature_files import map_times
         from shortloop.eeg.stages.statistics_files import statistics_values
 
         first = self.permuted[0]
-        arrays: dict[str, Values] = {}
+        arrays, along = map_times(first.arrays, first.facts["time_unit"])
         statistics = {}
         for shape in ("curve", "plane"):
             if f"{shape}_scores" in first.arrays:
@@ -39,9 +39,6 @@ class Group(Stage):
                     statistics_of(shape, self.permuted, self.retrained, self.settings, self.seed), shape
                 )
                 arrays.update(described)
-        along = map_coordinates(first.arrays)
-        for axis, times in along.items():
-            arrays[times] = Values(first.arrays[times], axis, CENTRES[times], first.facts["time_unit"])
         facts = {name: value for name, value in first.facts.items() if name not in ("chance", "count")}
         facts |= {
             "participants": [result.partition for result in self.permuted],
@@ -133,17 +130,12 @@ def statistics_of(
         seed=seed_for(seed, "group", facts["kind"], shape),
         draws=len(permuted[0].arrays[f"{shape}_null"]) if again else None,
     )
-    null = _null(permuted, settings, again)
+    null: NullName = facts["null"]
+    if len(permuted) > 1 and settings.null == "sign-flips":
+        null = "sign-flips"
+    elif again:
+        null = "retrained" if len(permuted) > 1 else "training-labels"
     if len(permuted) > 1:
         return dataclasses.replace(found, null=null, error_rate=error_rate(null, cross_validated))
     note = SHARED_TRAINING if cross_validated and null == "test-labels" else ""
     return dataclasses.replace(found, null=null, note=f"{found.note} {note}".strip())
-
-
-def _null(permuted: list[Job], settings: GroupSettings, again: bool) -> NullName:
-    if len(permuted) > 1 and settings.null == "sign-flips":
-        return "sign-flips"
-    labels: NullName = permuted[0].facts["null"]
-    if not again:
-        return labels
-    return "retrained" if len(permuted) > 1 else "training-labels"

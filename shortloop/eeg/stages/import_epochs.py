@@ -21,10 +21,10 @@ class ImportEpochs(Stage):
     seed: int  # of simulated recordings
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.eeg.checks.same_trials import refuse_shared, trial_digests
+        from shortloop.eeg.checks.same_trials import overlaps, refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.files.find import recording_of
-        from shortloop.eeg.stages.feature_files import describe_epochs, keep_epochs
+        from shortloop.eeg.stages.feature_files import keep_epochs
         from shortloop.stages.records import noted
 
         who = self.partition or ""
@@ -34,7 +34,7 @@ class ImportEpochs(Stage):
         notes: list[str] = []
         kept, names, onsets, seconds = {}, {}, {}, 0.0
         for phase in self.phases:
-            files = [recording[0][1] for recording in self.recordings.get(phase, [])]
+            of_phase = self.recordings.get(phase, [])
             said: list[str] = []
             what = f"{who}, {phase}"
             with noted(what, said):
@@ -42,25 +42,29 @@ class ImportEpochs(Stage):
             notes += said
             onsets[phase] = self._onsets(epochs, phase)
             seconds = float(epochs.times[-1] - epochs.times[0])
-            kept[phase] = keep_epochs(epochs, phase, out)
-            described, coordinates, phases[phase] = describe_epochs(epochs, phase)
+            kept[phase], described, coordinates, phases[phase] = keep_epochs(epochs, phase, out)
             arrays |= described
             along |= coordinates
-            each_name = [recording_of(file.path).name for file in files]
-            names[phase] = ", ".join(each_name)
+            files = [recording_of(recording[0][1].path).name for recording in of_phase]
+            names[phase] = ", ".join(files)
             warnings = [each.removeprefix(f"{what}: ").removeprefix(f"{who}, ") for each in said]
-            summary = summarize(
-                epochs, participant=who, phase=phase, file=names[phase], files=each_name, warnings=warnings
-            )
-            recordings.append(summary.to_dict())
+            whose = {"participant": who, "phase": phase, "file": names[phase]}
+            recordings.append(summarize(epochs, **whose, files=files, warnings=warnings).to_dict())
             sources[phase] = [
                 {"name": name or file.path.name, "content": file.content}
-                for recording in self.recordings.get(phase, [])
+                for recording in of_phase
                 for name, file in recording
             ]
         digests = dict(zip(kept, trial_digests(*kept.values()), strict=True))
         refuse_shared(digests, participant=who, files=names, field="input.files")
-        notes += self._overlaps(onsets, seconds)
+        training, *others = self.phases
+        for phase in others:
+            if count := overlaps(onsets[training], onsets[phase], seconds):
+                notes.append(
+                    f"{who}, {phase}: {count} trials share time with trials of {training} in the same "
+                    "recording: what is decoded there was trained on in part; make the epochs shorter "
+                    "(input.tmin, input.tmax), or name other events"
+                )
         return Finished(
             {"phases": phases, "recordings": recordings, "files": sources, "notes": notes},
             arrays,
@@ -76,19 +80,6 @@ class ImportEpochs(Stage):
             content = " ".join(file.content for _, file in recording)
             found[content] = epochs.trial_info["onset"][epochs.trial_info["file"] == number]
         return found
-
-    def _overlaps(self, onsets: dict[str, dict[str, FloatArray]], seconds: float) -> list[str]:
-        from shortloop.eeg.checks.same_trials import overlaps
-
-        training, *others = self.phases
-        found = {phase: overlaps(onsets[training], onsets[phase], seconds) for phase in others}
-        return [
-            f"{self.partition}, {phase}: {count} trials share time with trials of {training} in the same "
-            "recording: what is decoded there was trained on in part; make the epochs shorter (input.tmin, "
-            "input.tmax), or name other events"
-            for phase, count in found.items()
-            if count
-        ]
 
     def _read(self, phase: str) -> Epochs:
         from shortloop.eeg.formats.base import InputSettings

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from shortloop.eeg.data import Features
     from shortloop.eeg.formats.base import InputSettings
 
 
@@ -26,9 +22,11 @@ class ImportFeatures(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Read and check; two files are read at the same time."""
         from contextlib import ExitStack
+        from functools import partial
 
         from shortloop.eeg.checks.same_trials import feature_digests, refuse_shared
         from shortloop.eeg.checks.summary import summarize
+        from shortloop.eeg.formats.read import start_reading_features
         from shortloop.eeg.stages.feature_files import feature_values, finish_features
         from shortloop.stages.records import Outside
 
@@ -37,7 +35,18 @@ class ImportFeatures(Stage):
         recordings, sources = [], {}
         read, names = {}, {}
         with ExitStack() as until_read:
-            begun = {phase: until_read.enter_context(self._begun(phase, out)) for phase in self.files}
+            begun = {}
+            for phase, files in self.files.items():
+                reading = start_reading_features(
+                    self.settings,
+                    *(each.path for each in files),
+                    kind=self.kind,
+                    participant=who,
+                    phase=phase,
+                    classes=self.classes,
+                    allocate=partial(out.create, f"data_{phase}", dtype="f8"),  # if it must be copied
+                )
+                begun[phase] = until_read.enter_context(reading)
             for phase, wait in begun.items():
                 features, file = wait(), self.files[phase][0]
                 read[phase], names[phase] = features, file.path.name
@@ -51,19 +60,3 @@ class ImportFeatures(Stage):
         digests = dict(zip(read, feature_digests(*(each.data for each in read.values())), strict=True))
         refuse_shared(digests, participant=who, files=names, field=f"input.{self.kind}")
         return finish_features(read, arrays, {"recordings": recordings, "files": sources})
-
-    def _begun(self, phase: str, out: Outputs) -> AbstractContextManager[Callable[[], Features]]:
-        """The features of one phase, read from now on, into a file of this job if they must be."""
-        from functools import partial
-
-        from shortloop.eeg.formats.read import start_reading_features
-
-        return start_reading_features(
-            self.settings,
-            *(each.path for each in self.files[phase]),
-            kind=self.kind,
-            participant=self.partition or "",
-            phase=phase,
-            classes=self.classes,
-            allocate=partial(out.create, f"data_{phase}", dtype="f8"),
-        )

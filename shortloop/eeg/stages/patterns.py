@@ -95,12 +95,10 @@ class Patterns(Stage):
     def finish(self, out: Outputs) -> Finished:
         import numpy as np
 
+        from shortloop.eeg.stages.feature_files import bin_times
+
         facts = self.models.facts
-        arrays = {
-            "times": Values(
-                self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
-            )
-        }
+        arrays = {"times": bin_times(self._data.times, self._data.time_unit)}
         along = {"bins": "times"}
         if self._channels:
             along["channels"] = "channels"

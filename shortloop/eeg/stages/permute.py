@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
 
@@ -38,40 +39,29 @@ class NullScores(Stage):
         """Load votes or ranks, and shuffle labels; a permutation is the same however many there are."""
         import numpy as np
 
-        from shortloop.eeg.decoding.metrics.scores import held_out_evidence
+        from shortloop.eeg.decoding.metrics.scores import evidence_of_maps
         from shortloop.eeg.decoding.permute import permuted_labels
 
         models, applied = self.models, self.applied
         phase, who = models.facts["phase"], self.partition or ""
+        decoded = None if applied is None else applied.facts["phase"]
         self._n_classes = len(models.facts["classes"])
         self._folds = np.asarray(models.arrays["folds"])
         runs = np.asarray(models.arrays["runs"]) if "runs" in models.arrays else None
-        self._truth = {"curve": np.asarray(models.arrays["labels"])}
-        self._evidence = {"curve": held_out_evidence(self.score, models.arrays, self._n_classes)}
-        # Trials are ranked among those that one classifier decides on.
-        self._groups: dict[str, np.ndarray | None] = {"curve": self._folds}
+        given = models.arrays, None if applied is None else applied.arrays, self._n_classes
+        maps = evidence_of_maps(self.score, *given, within=decoded == phase)
+        self._evidence = {shape: each for shape, (each, _, _) in maps.items()}
+        self._truth = {shape: labels for shape, (_, labels, _) in maps.items()}
+        self._groups = {shape: groups for shape, (_, _, groups) in maps.items()}
         # Within folds: a fold's training labels fix how many held-out trials each class has.
-        self._shuffled = {
-            "curve": permuted_labels(
-                self._truth["curve"],
-                self.count,
-                seed=self.seed,
-                names=(who, phase),
-                folds=self._folds,
-                runs=runs,
-            )
-        }
-        if applied is None:
-            return
-        decoded = applied.facts["phase"]
-        self._evidence["plane"] = applied.arrays["ranks" if self.score == "auc" else "votes"]
-        self._truth["plane"] = np.asarray(applied.arrays["labels"])
-        self._groups["plane"] = self._folds if decoded == phase else None
-        self._shuffled["plane"] = (
-            self._shuffled["curve"]
-            if decoded == phase
-            else permuted_labels(self._truth["plane"], self.count, seed=self.seed, names=(who, decoded))
-        )
+        asked: dict[str, Any] = {"names": (who, phase), "folds": self._folds, "runs": runs}
+        shuffled = permuted_labels(self._truth["curve"], self.count, seed=self.seed, **asked)
+        self._shuffled = {"curve": shuffled}
+        if decoded is not None:
+            if decoded != phase:
+                truth = self._truth["plane"]
+                shuffled = permuted_labels(truth, self.count, seed=self.seed, names=(who, decoded))
+            self._shuffled["plane"] = shuffled
 
     @property
     def _scale(self) -> str:
@@ -80,29 +70,22 @@ class NullScores(Stage):
     def outputs(self) -> dict[str, Out]:
         from shortloop.eeg.stages.feature_files import MAP_AXES
 
-        axes = {shape: f"permutations × {each}" for shape, each in MAP_AXES.items()}
-        return {
-            f"{shape}_null": Out(
-                (self.count, *each.shape[:-2]),
-                "f8",
-                axes[shape],
-                "the same under shuffled labels",
-                self._scale,
-            )
-            for shape, each in self._evidence.items()
-        }
+        outs = {}
+        for shape, each in self._evidence.items():
+            axes, said = f"permutations × {MAP_AXES[shape]}", "the same under shuffled labels"
+            outs[f"{shape}_null"] = Out((self.count, *each.shape[:-2]), "f8", axes, said, self._scale)
+        return outs
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
-        from shortloop.eeg.stages.feature_files import CENTRES, MAP_AXES, map_coordinates
+        from shortloop.eeg.stages.feature_files import MAP_AXES, map_times
 
         facts, applied = self.models.facts, self.applied
-        unit, said = facts["time_unit"], {"curve": f"cross-validated {self.score}", "plane": self.score}
-        times = self.models.arrays["times"]
-        arrays = {"train_times": Values(times, "training bins", CENTRES["train_times"], unit)}
+        said = {"curve": f"cross-validated {self.score}", "plane": self.score}
+        times = {"train_times": self.models.arrays["times"]}
         if applied is not None:
-            times = applied.arrays["test_times"]
-            arrays["test_times"] = Values(times, "test bins", CENTRES["test_times"], unit)
+            times["test_times"] = applied.arrays["test_times"]
+        arrays, along = map_times(times, facts["time_unit"])
         chance: dict[str, Plain] = {}
         for shape, each in self._evidence.items():
             labels = self._truth[shape]
@@ -113,7 +96,7 @@ class NullScores(Stage):
             {
                 "classes": facts["classes"],
                 "kind": facts["kind"],
-                "time_unit": unit,
+                "time_unit": facts["time_unit"],
                 "train_phase": facts["phase"],
                 "test_phase": applied.facts["phase"] if applied else None,
                 "left_out": facts["left_out"],
@@ -122,7 +105,7 @@ class NullScores(Stage):
                 "chance": chance,  # None: what the null says
             },
             arrays,
-            coordinates=map_coordinates(arrays),
+            coordinates=along,
         )
 
 
@@ -133,10 +116,8 @@ class Permute(NullScores):
 
     def open(self) -> None:
         super().open()
-        self._parts = [
-            slice(first, min(first + PER_UNIT, self.count))
-            for first in range(self.have, self.count, PER_UNIT)
-        ]
+        edges = [*range(self.have, self.count, PER_UNIT), self.count]
+        self._parts = [slice(*pair) for pair in pairwise(edges)]
 
     def units(self) -> int:
         return len(self._parts)

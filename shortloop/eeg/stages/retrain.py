@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.eeg.stages.permute import NullScores
 from shortloop.stages.stage import Index, Job
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.eeg.decoding.batched.machines import Labellings
+    from shortloop.eeg.decoding.batched.scores import Labellings
 
 
 class Retrain(NullScores):
@@ -35,18 +35,19 @@ class Retrain(NullScores):
         decoded = self.applied.facts["phase"] if self.applied else None
         self._train = load_features(self.features, phase).data
         self._test = load_features(self.features, decoded).data if decoded else None
-        self._within = decoded == phase
-        self._decoding = DecodingSettings.model_validate(self.models.facts["decoding"])
-        self._estimator = EstimatorSettings.model_validate(self.models.facts["estimator"])
-        self._at_once = can_be_batched(self._estimator, self._decoding)
+        decoding = DecodingSettings.model_validate(self.models.facts["decoding"])
+        estimator = EstimatorSettings.model_validate(self.models.facts["estimator"])
+        self._how: dict[str, Any] = {"decoding": decoding, "estimator": estimator, "score": self.score}
+        self._how["within"] = decoded == phase
+        self._at_once = can_be_batched(estimator, decoding)
         left = self.count - self.have
         parts = [slice(number, number + 1) for number in range(left)]
         warm_up_scaling(self._train)
         if self._at_once:
-            warm_up_batched(self._estimator)
+            warm_up_batched(estimator)
             parts = labelling_blocks(left, len(self._folds), self._n_classes) if left else []
         else:
-            warm_up(self._estimator)
+            warm_up(estimator)
         self._parts = [slice(self.have + each.start, self.have + each.stop) for each in parts]
         self._many: tuple[int, Labellings] | None = None
 
@@ -55,56 +56,38 @@ class Retrain(NullScores):
         return len(self._parts) * (len(self._train) if self._at_once else 1)
 
     def index(self, unit: int) -> Mapping[str, Index]:
-        found: dict[str, Index]
+        found: dict[str, Index] = {"curve_null": unit + self.have, "plane_null": unit + self.have}
         if self._at_once:
             block, train_bin = divmod(unit, len(self._train))
             part = self._parts[block]
             found = {"curve_null": (part, train_bin), "plane_null": (part, slice(None), train_bin)}
-        else:
-            found = {"curve_null": unit + self.have, "plane_null": unit + self.have}
         if self._test is None:
             del found["plane_null"]
         return found
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        curve, plane = self._of_block(unit) if self._at_once else self._of_one(unit)
-        return {"curve_null": curve} if plane is None else {"curve_null": curve, "plane_null": plane}
-
-    def _of_one(self, unit: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Everything trained again, on one labelling of the training trials."""
-        from shortloop.eeg.decoding.generalize import retrained_scores
-
-        return retrained_scores(
-            self._train,
-            self._shuffled["curve"][unit + self.have],
-            self._folds,
-            self._test,
-            self._truth.get("plane"),
-            within=self._within,
-            n_classes=self._n_classes,
-            decoding=self._decoding,
-            estimator=self._estimator,
-            score=self.score,
-        )
-
-    def _of_block(self, unit: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """One bin, trained on many labellings of the training trials at once."""
+        """Everything trained again on one labelling, or one bin trained on many at once."""
         import numpy as np
 
-        from shortloop.eeg.decoding.batched.machines import Labellings
         from shortloop.eeg.decoding.batched.scores import batched_scores
+        from shortloop.eeg.decoding.generalize import retrained_scores
 
-        block, train_bin = divmod(unit, len(self._train))
+        test = self._test, self._truth.get("plane")
+        if self._at_once:
+            block, train_bin = divmod(unit, len(self._train))
+            x = np.ascontiguousarray(self._train[train_bin])
+            curve, plane = batched_scores(x, self._labellings(block), *test, **self._how)
+        else:
+            given = self._train, self._shuffled["curve"][unit + self.have], self._folds
+            curve, plane = retrained_scores(*given, *test, n_classes=self._n_classes, **self._how)
+        return {"curve_null": curve} if plane is None else {"curve_null": curve, "plane_null": plane}
+
+    def _labellings(self, block: int) -> Labellings:
+        """Labellings of a block, which are kept, because the next unit is often of the same."""
+        from shortloop.eeg.decoding.batched.scores import Labellings
+
         if self._many is None or self._many[0] != block:
             labels = self._shuffled["curve"][self._parts[block]]
-            self._many = block, Labellings(labels, self._folds, self._n_classes, self._decoding.folds)
-        return batched_scores(
-            np.ascontiguousarray(self._train[train_bin]),
-            self._many[1],
-            self._test,
-            self._truth.get("plane"),
-            within=self._within,
-            decoding=self._decoding,
-            estimator=self._estimator,
-            score=self.score,
-        )
+            folds = self._how["decoding"].folds
+            self._many = block, Labellings(labels, self._folds, self._n_classes, folds)
+        return self._many[1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.plain import Plain
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.stages.feature_files import MAP_AXES
 from shortloop.stages.results import Result
 from shortloop.stages.stage import Values

@@ -114,6 +114,7 @@ class Train(Stage):
         import numpy as np
 
         from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
+        from shortloop.eeg.stages.feature_files import LABELS, bin_times
 
         votes = cross_validated_votes(out["predicted"], len(self._data.classes))
         by_run = {}
@@ -139,12 +140,8 @@ class Train(Stage):
                 ),
                 "features": Values(np.array(self._data.names, str), "features", "what each feature is"),
                 "folds": Values(self._folds, "trials", "fold that holds out each trial"),
-                "labels": Values(
-                    self._data.labels, "trials", "class of each trial, an index into the classes"
-                ),
-                "times": Values(
-                    self._data.times, "bins", "centre of each bin, 0 at the event", self._data.time_unit
-                ),
+                "labels": Values(self._data.labels, "trials", LABELS),
+                "times": bin_times(self._data.times, self._data.time_unit),
                 **by_run,
             },
             coordinates={

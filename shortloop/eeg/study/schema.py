@@ -131,20 +131,16 @@ class Study(StudySettings):
             return 0
         if asked.retrained is not None:
             return asked.retrained
-        decoding = self.decoding
-        sees_labels = decoding.select_alpha < 1 or decoding.class_weight is not None
-        at_once = tag_of(type(self.estimator)) in AT_ONCE and not sees_labels
+        at_once = tag_of(type(self.estimator)) in AT_ONCE and not self.decoding.sees_labels
         if alone:
             return asked.count if at_once or asked.null is None else 0
         return RETRAINED if at_once else 0
 
     def for_report(self) -> dict[str, Any]:
         """Settings as plain data, with `words` on the estimator for methods sections."""
-        words = {
-            "classifier": self.estimator.described(len(self.classes)),
-            "papers": dict(self.estimator.papers),
-            "libraries": dict(self.estimator.libraries),
-        }
+        made = self.estimator
+        papers, libraries = dict(made.papers), dict(made.libraries)
+        words = {"classifier": made.described(len(self.classes)), "papers": papers, "libraries": libraries}
         return {**self.model_dump(mode="json", exclude={"input": {"folder"}}), "words": words}
 
     def in_words(self) -> str:

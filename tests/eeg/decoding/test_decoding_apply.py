@@ -1,19 +1,16 @@
-"""Votes are the predictions of every classifier, made one by one and counted."""
+"""Votes are the predictions of every classifier, made one by one and counted, also where decisions tie."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
-from scipy import stats
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shortloop.eeg.decoding.apply import (
-    apply_weights,
-    apply_weights_within,
-    refit_and_apply,
-    stack_weights,
-)
+from shortloop.eeg.decoding.apply import apply_held_out, apply_weights, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
@@ -25,7 +22,6 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import fold_models, train_bin
 
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")
-BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
 FOLDS, CLASSES = 4, 3
 
 
@@ -68,15 +64,13 @@ def test_votes_on_another_phase(scaling: str, estimator: EstimatorSettings, seed
     expected = np.zeros((2, 3, test.shape[1], CLASSES), dtype=int)
     for train_bin_, x in enumerate(data):
         for _, model in fold_models(x, labels, folds, **kwargs):
-            if model is None:
-                continue
             for test_bin in range(2):
-                for trial, k in enumerate(model.predict(test[test_bin])):
+                for trial, k in enumerate(model.fitted.predict(model.scale(test[test_bin]))):
                     expected[test_bin, train_bin_, trial, k] += 1
     assert expected.sum() > 0
     np.testing.assert_array_equal(votes, expected)
-    again = np.stack([refit_and_apply(x, labels, folds, test, within=False, **kwargs) for x in data], axis=1)
-    np.testing.assert_array_equal(again, expected)
+    refit = [refit_and_apply(x, labels, folds, test, within=False, **kwargs)["votes"] for x in data]
+    np.testing.assert_array_equal(np.stack(refit, axis=1), expected)
 
 
 @pytest.mark.parametrize("scaling", ["separate", "training"])
@@ -86,18 +80,15 @@ def test_votes_within_one_phase_are_of_held_out_trials(scaling: str, estimator: 
     folds = stratified_folds(labels, FOLDS, 0)
     kwargs = settings(scaling, estimator)
     models = train_all(data, labels, folds, **kwargs)
-    weights, intercepts, has_model = stacked(models)
-    votes = np.stack(
-        [apply_weights_within(x, folds, weights, intercepts, has_model, scaling=scaling) for x in data]
-    )
+    given = folds, *stacked(models)
+    votes = np.stack([apply_held_out(apply_weights, x, *given, scaling=scaling) for x in data])
     expected = np.zeros_like(votes)
     for b, x in enumerate(data):
         for fold, model in fold_models(x, labels, folds, **kwargs):
-            if model is None:
-                continue
             held_out = np.flatnonzero(folds == fold)
-            for test_bin in range(len(data)):
-                expected[test_bin, b, held_out, model.predict(data[test_bin][held_out])] += 1
+            for test_bin, y in enumerate(data):
+                predicted = model.fitted.predict(model.scale(y[held_out]))
+                expected[test_bin, b, held_out, predicted] += 1
     np.testing.assert_array_equal(votes, expected)
     assert votes.sum(axis=-1).max() == 1
     # A bin's classifiers on their own bin are its cross-validation.
@@ -106,66 +97,76 @@ def test_votes_within_one_phase_are_of_held_out_trials(scaling: str, estimator: 
         np.testing.assert_array_equal(votes[b, b], own)
 
 
-@pytest.mark.parametrize("scaling", ["separate", "training"])
-def test_refitted_within_one_phase_has_the_cross_validation_on_its_diagonal(scaling: str) -> None:
-    data, labels = recordings(5)
-    folds = stratified_folds(labels, FOLDS, 0)
-    kwargs = settings(scaling, BAYES)
-    models = train_all(data, labels, folds, **kwargs)
-    for b, x in enumerate(data):
-        votes = refit_and_apply(x, labels, folds, data, within=True, **kwargs)
-        np.testing.assert_array_equal(votes[b], cross_validated_votes(models[b].predicted, CLASSES))
-
-
 def test_only_held_out_trials_reach_a_classifier() -> None:
     # Each fold's classifier says its own class of everything, so a vote tells whose it is.
     folds = np.array([0, 1, 2, 2, 1, 0])
     weights = np.zeros((1, 3, 3, 4))
     intercepts = np.eye(3)[np.newaxis]
-    votes = apply_weights_within(
-        np.ones((6, 4)), folds, weights, intercepts, np.array([[True, True, False]]), scaling="training"
-    )
+    given = folds, weights, intercepts, np.array([[True, True, False]])
+    votes = apply_held_out(apply_weights, np.ones((6, 4)), *given, scaling="training")
     np.testing.assert_array_equal(votes[0], np.eye(3)[folds] * (folds != 2)[:, np.newaxis])
 
 
-def test_folds_without_a_model_do_not_vote() -> None:
-    rng = np.random.default_rng(6)
-    x, weights = rng.standard_normal((9, 5)), rng.standard_normal((2, 4, 3, 5))
-    has_model = np.array([[True, False, True, True], [False, False, False, False]])
-    votes = apply_weights(x, stack_weights(weights), np.zeros((2, 4, 3)), has_model, scaling="training")
-    assert (votes[0].sum(axis=1) == 3).all()
-    assert (votes[1] == 0).all()
+BINS, VOTERS, TRIALS, FEATURES = 2, 3, 60, 300
 
 
-def test_separate_scaling_is_over_the_trials_that_are_predicted() -> None:
-    rng = np.random.default_rng(7)
-    x, weights = 40 + 9 * rng.standard_normal((30, 5)), rng.standard_normal((1, 1, 3, 5))
+def decided(x: np.ndarray, weights: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
+    """Decisions (bins, folds, classes, trials) in double precision."""
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    return np.einsum("bfkj,ij->bfki", weights, z) + intercepts[..., np.newaxis]
+
+
+def nearly_equal(seed: int, apart: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features, and weights of classes that differ by no more than a share of their size."""
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((BINS, VOTERS, 1, FEATURES))
+    weights = common + apart * rng.standard_normal((BINS, VOTERS, CLASSES, FEATURES))
+    return rng.standard_normal((TRIALS, FEATURES)), weights, np.zeros((BINS, VOTERS, CLASSES))
+
+
+# 1e-5: double precision tells. 1e-8: only with the features in double precision, too.
+@pytest.mark.parametrize("apart", [1.0, 1e-3, 1e-5, 1e-7, 1e-8, 1e-9])
+def test_near_ties(apart: float) -> None:
+    x, weights, intercepts = nearly_equal(0, apart)
     votes = apply_weights(
-        x, stack_weights(weights), np.zeros((1, 1, 3)), np.ones((1, 1), bool), scaling="separate"
+        x, stack_weights(weights), intercepts, np.ones((BINS, VOTERS), dtype=bool), scaling="separate"
     )
-    expected = (stats.zscore(x, axis=0) @ weights[0, 0].T).argmax(axis=1)
-    np.testing.assert_array_equal(votes[0].argmax(axis=1), expected)
-    unscaled = apply_weights(
-        x, stack_weights(weights), np.zeros((1, 1, 3)), np.ones((1, 1), bool), scaling="training"
+    decisions = decided(x, weights, intercepts)
+    called = decisions.argmax(axis=2)  # (bins, folds, trials)
+    np.testing.assert_array_equal(votes, (called[..., np.newaxis] == np.arange(CLASSES)).sum(axis=1))
+    single = decided(x.astype(np.float32), weights.astype(np.float32), intercepts.astype(np.float32))
+    if apart <= 1e-7:
+        assert (single.argmax(axis=2) != called).any()
+
+
+@pytest.mark.parametrize("scaling", ["separate", "training"])
+def test_ties_go_to_the_first_class(scaling: str) -> None:
+    x, weights, intercepts = nearly_equal(1, 0.0)
+    votes = apply_weights(
+        x, stack_weights(weights), intercepts, np.ones((BINS, VOTERS), dtype=bool), scaling=scaling
     )
-    np.testing.assert_array_equal(unscaled[0].argmax(axis=1), (x @ weights[0, 0].T).argmax(axis=1))
-    assert (votes != unscaled).any()
+    assert (votes[..., 0] == VOTERS).all()
 
 
-def test_stacking_keeps_bins_folds_and_classes_apart() -> None:
-    weights = np.random.default_rng(8).standard_normal((2, 3, 4, 5))
-    weights[0, :, :, 2] = 0  # a feature that no classifier of the first bin keeps
-    stacked = stack_weights(weights)
-    assert [features.tolist() for features in stacked.features] == [[0, 1, 3, 4], [0, 1, 2, 3, 4]]
-    for b, f, k in np.ndindex(2, 3, 4):
-        expected = weights[b, f, k][stacked.features[b]]
-        np.testing.assert_array_equal(stacked.weights[b][f * 4 + k], expected)
-
-
-def test_cross_validated_votes() -> None:
-    predicted = np.array([[0, 2, -1], [1, -1, 0]], dtype=np.int8)
-    votes = cross_validated_votes(predicted, 3)
-    assert votes.dtype == np.uint8
-    np.testing.assert_array_equal(
-        votes, [[[1, 0, 0], [0, 0, 1], [0, 0, 0]], [[0, 1, 0], [0, 0, 0], [1, 0, 0]]]
-    )
+@given(
+    st.integers(0, 2**31), st.integers(2, 5), st.integers(1, 40), st.sampled_from(["separate", "training"])
+)
+@hypothesis.settings(max_examples=40, deadline=None)
+def test_as_counted_one_by_one(seed: int, classes: int, features: int, scaling: str) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.choice([1e-6, 1.0, 1e6]) * rng.standard_normal((20, features)) + rng.choice([0.0, 3.0])
+    weights = rng.standard_normal((BINS, VOTERS, classes, features))
+    weights[..., rng.random(features) < 0.3] = 0.0
+    intercepts = rng.standard_normal((BINS, VOTERS, classes))
+    has_model = rng.random((BINS, VOTERS)) < 0.8
+    votes = apply_weights(x, stack_weights(weights), intercepts, has_model, scaling=scaling)
+    if scaling == "separate":
+        decisions = decided(x, weights, intercepts)
+    else:
+        decisions = np.einsum("bfkj,ij->bfki", weights, x) + intercepts[..., np.newaxis]
+    counted = np.zeros_like(votes)
+    for each in range(BINS):
+        for fold in np.flatnonzero(has_model[each]):
+            for trial, winner in enumerate(decisions[each, fold].argmax(axis=0)):
+                counted[each, trial, winner] += 1
+    np.testing.assert_array_equal(votes, counted)

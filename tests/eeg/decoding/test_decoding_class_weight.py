@@ -24,6 +24,7 @@ from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
+from shortloop.eeg.decoding.models import Fitted
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.common import class_weights
@@ -43,18 +44,11 @@ def uneven(seed: int, classes: int, features: int, most: int = 50) -> tuple[np.n
     return x, labels
 
 
-def assert_decides_alike(estimator: EstimatorSettings, reference: Any, seed: int, atol: float) -> None:
-    for classes in (2, 3):
-        for features in (12, 130):
-            x, labels = uneven(seed, classes, features)
-            new = uneven(seed + 100, classes, features)[0]
-            fitted = estimator.fit_balanced(x, labels)
-            assert fitted.weights is not None
-            assert fitted.intercepts is not None
-            ours = new @ fitted.weights.T + fitted.intercepts
-            if classes == 2:
-                ours = ours[:, 1]
-            np.testing.assert_allclose(ours, reference.fit(x, labels).decision_function(new), atol=atol)
+def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
+    assert fitted.weights is not None
+    assert fitted.intercepts is not None
+    found = np.asarray(x @ fitted.weights.T + fitted.intercepts)
+    return found[:, 1] if found.shape[1] == 2 else found
 
 
 @settings(max_examples=40, deadline=None)
@@ -66,11 +60,28 @@ def test_weights_are_those_of_scikit_learn(labels: list[int]) -> None:
     assert (np.delete(found, present) == 0).all()
 
 
+def hinge(C: float = 1.0) -> LinearSVC:
+    return LinearSVC(C=C, loss="hinge", class_weight="balanced", tol=1e-9, max_iter=10**6)
+
+
+PEERS: list[tuple[EstimatorSettings, Any, float]] = [
+    *((LinearSvmSettings(C=(C,), tol=1e-9), hinge(C), 2e-5) for C in (1e-3, 0.1)),
+    *((RidgeSettings(alpha=a), RidgeClassifier(a, class_weight="balanced"), 1e-8) for a in (1.0, 300.0)),
+    (LOGISTIC, LogisticRegression(class_weight="balanced", random_state=0), 1e-9),
+]
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_linear_svm(seed: int) -> None:
-    for C in (1e-3, 0.1):
-        machine = LinearSVC(C=C, loss="hinge", class_weight="balanced", tol=1e-9, max_iter=10**6)
-        assert_decides_alike(LinearSvmSettings(C=(C,), tol=1e-9), machine, seed, 2e-5)
+@pytest.mark.parametrize(("estimator", "peer", "atol"), PEERS)
+def test_decisions_are_those_of_scikit_learn(
+    estimator: EstimatorSettings, peer: Any, atol: float, seed: int
+) -> None:
+    for classes in (2, 3):
+        for features in (12, 130):
+            x, labels = uneven(seed, classes, features)
+            new = uneven(seed + 100, classes, features)[0]
+            found = decisions(estimator.fit(x, labels, balanced=True), new)
+            np.testing.assert_allclose(found, peer.fit(x, labels).decision_function(new), atol=atol)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -79,19 +90,11 @@ def test_the_grid_of_the_linear_svm(classes: int) -> None:
     chosen = set()
     for seed in range(4):
         x, labels = uneven(seed, classes, 60)
-        machine = LinearSVC(loss="hinge", class_weight="balanced", tol=1e-9, max_iter=10**6)
-        search = GridSearchCV(machine, {"C": grid}, cv=StratifiedKFold(5)).fit(x, labels)
-        found = LinearSvmSettings(C=grid, tol=1e-9).fit_balanced(x, labels)
+        search = GridSearchCV(hinge(), {"C": grid}, cv=StratifiedKFold(5)).fit(x, labels)
+        found = LinearSvmSettings(C=grid, tol=1e-9).fit(x, labels, balanced=True)
         assert search.best_params_["C"] == found.C
         chosen.add(found.C)
     assert len(chosen) > 1
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_ridge(seed: int) -> None:
-    for alpha in (1.0, 300.0):
-        reference = RidgeClassifier(alpha, class_weight="balanced")
-        assert_decides_alike(RidgeSettings(alpha=alpha), reference, seed, 1e-8)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -101,20 +104,15 @@ def test_matlab_svm(seed: int) -> None:
     for classes in (2, 3):
         x, labels = uneven(seed, classes, 40)
         new = uneven(seed + 100, classes, 40)[0]
-        fitted = estimator.fit_balanced(x, labels)
+        fitted = estimator.fit(x, labels, balanced=True)
         reference = OneVsRestClassifier(machine).fit(x / 10, labels).decision_function(new / 10)
-        assert fitted.weights is not None
-        assert fitted.intercepts is not None
-        ours = new @ fitted.weights.T + fitted.intercepts
-        np.testing.assert_allclose(ours[:, 1] if classes == 2 else ours, reference, atol=1e-5)
+        np.testing.assert_allclose(decisions(fitted, new), reference, atol=1e-5)
 
 
-def test_any_of_scikit_learn() -> None:
-    assert_decides_alike(LOGISTIC, LogisticRegression(class_weight="balanced", random_state=0), 0, 1e-9)
-    # What the study says of the parameter itself is the same.
+def test_the_parameter_itself_says_the_same() -> None:
     said = SklearnSettings(kind="sklearn", path=LOGISTIC.path, params={"class_weight": "balanced"})
     x, labels = uneven(0, 3, 20)
-    np.testing.assert_array_equal(said.fit(x, labels).weights, LOGISTIC.fit_balanced(x, labels).weights)
+    np.testing.assert_array_equal(said.fit(x, labels).weights, LOGISTIC.fit(x, labels, balanced=True).weights)
 
 
 def test_estimators_without_class_weights_say_so() -> None:
@@ -133,7 +131,7 @@ def test_classes_of_one_size_are_not_changed(estimator: EstimatorSettings) -> No
     classes = 2 if estimator.kind == "matlab-svm" else 3  # type: ignore[attr-defined]  # one against two others
     labels = np.arange(60) % classes
     x = np.random.default_rng(0).standard_normal((60, 25)) + labels[:, np.newaxis] * 0.3
-    plain, balanced = estimator.fit(x, labels), estimator.fit_balanced(x, labels)
+    plain, balanced = estimator.fit(x, labels), estimator.fit(x, labels, balanced=True)
     np.testing.assert_allclose(balanced.weights, plain.weights, atol=1e-9)  # type: ignore[arg-type]
 
 

@@ -7,14 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from shortloop.eeg.decoding.batched.machines import Labellings
-from shortloop.eeg.decoding.batched.scores import batched_scores
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.testing import ESTIMATOR_CHECKS, Check, problem
+from shortloop.eeg.testing import ESTIMATOR_CHECKS, Check
 from shortloop.keys.closure import closure
 from shortloop.keys.code import code_state
 from shortloop.settings.base import tag_of
@@ -63,14 +59,6 @@ def test_the_default_study_imports_nothing_heavy() -> None:
     code = "import sys, shortloop.eeg.study.schema; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {*done.stdout.split()} & {"mne", "numpy", "scipy", "sklearn", "numba"} == set()
-
-
-def test_labellings_are_refused_one_at_a_time() -> None:
-    x, labels, folds = problem()
-    decoding, estimator = DecodingSettings(folds=4, select_alpha=1.0), estimator_of({"kind": "matlab-svm"})
-    labellings = Labellings(labels[np.newaxis], folds, 3, 4)
-    with pytest.raises(TypeError, match="one labelling at a time"):
-        batched_scores(x, labellings, None, None, within=False, decoding=decoding, estimator=estimator)
 
 
 def test_the_page_on_decoding_names_every_estimator() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 
 from shortloop.base.errors import InputError, TransientError
-from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings, make_sklearn
+from shortloop.eeg.decoding.estimators.protocol import ClassifierSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 
 GOOD = '''\
 import numpy as np
@@ -49,11 +53,11 @@ def test_a_class_that_says_nothing_of_its_parameters(module: Path) -> None:
     labels = np.repeat([0, 1], 20)
     x = rng.standard_normal((40, 3)) + 9 * labels[:, np.newaxis]
     chosen = settings(module, shrink=0.5)
-    assert make_sklearn(chosen).shrink == 0.5
+    assert chosen.make().shrink == 0.5
     assert not chosen.is_linear
     np.testing.assert_array_equal(chosen.fit(x, labels).predict(x), labels)
     with pytest.raises(InputError, match=r"no such parameter(.|\n)*shrnk(.|\n)*expected: +shrink"):
-        make_sklearn(settings(module, shrnk=0.5))
+        settings(module, shrnk=0.5).make()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_code_that_fails(module: Path, old: str, new: str, line: int | None, wor
     assert old in GOOD
     module.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(TransientError) as caught:
-        make_sklearn(settings(module))
+        settings(module).make()
     error = caught.value
     assert words in str(error.found)
     assert module.stem in str(error.found)
@@ -88,14 +92,48 @@ def test_what_is_no_class_of_the_module(module: Path) -> None:
     module.write_text(GOOD, encoding="utf-8")
     for name, words in (("Nearst", "has no Nearst"), ("np", "not callable")):
         with pytest.raises(InputError, match=words) as caught:
-            make_sklearn(settings(module, name))
+            settings(module, name).make()
         assert not isinstance(caught.value, TransientError)
     with pytest.raises(InputError, match="No module named"):
-        make_sklearn(SklearnSettings(path=f"{module.stem}_other.Nearest"))
+        SklearnSettings(path=f"{module.stem}_other.Nearest").make()
 
 
 @pytest.mark.parametrize("error", [OSError(24, "Too many open files"), MemoryError()])
 def test_what_the_machine_lacks_is_not_the_fault_of_a_class(module: Path, error: Exception) -> None:
     module.write_text(f"raise {error!r}\n", encoding="utf-8")
     with pytest.raises(type(error)):
-        make_sklearn(settings(module))
+        settings(module).make()
+
+
+NEAREST, CURVED = KNeighborsClassifier(1), SVC()
+
+
+class Shared(ClassifierSettings):
+    kind: Literal["nearest"] = "nearest"
+
+    def make(self) -> Any:
+        return NEAREST
+
+    def described(self, n_classes: int) -> str:
+        return "nearest neighbours"
+
+
+class Curved(Shared):
+    def make(self) -> Any:
+        return CURVED
+
+
+def test_folds_share_no_classifier() -> None:
+    x, labels = np.array([[0.0], [1.0]]), np.array([0, 1])
+    first = Shared().fit(x, labels)
+    Shared().fit(x, labels[::-1])
+    np.testing.assert_array_equal(first.predict(x), labels)
+
+
+def test_weights_of_classes_are_of_one_fit() -> None:
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(40, 2)), np.repeat([0, 1], [34, 6])
+    plain = Curved().fit(x, labels).predict(x)
+    balanced = Curved().fit(x, labels, balanced=True).predict(x)
+    assert not np.array_equal(plain, balanced)
+    np.testing.assert_array_equal(Curved().fit(x, labels).predict(x), plain)

@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.apply import refit_and_apply
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
-from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings, make_sklearn
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
@@ -82,7 +82,7 @@ def test_refit_and_apply(path: str, params: dict[str, Any], within: bool) -> Non
     test = np.stack([x, x + rng.standard_normal(x.shape)]) if within else rng.standard_normal((2, 17, 20))
     decoding = DecodingSettings(folds=3, select_alpha=1.0, scaling="training")
     kwargs = {"n_classes": 3, "decoding": decoding, "estimator": settings(path, params)}
-    votes = refit_and_apply(x, labels, folds, test, within=within, **kwargs)  # type: ignore[arg-type]
+    votes = refit_and_apply(x, labels, folds, test, within=within, **kwargs)["votes"]  # type: ignore[arg-type]
     expected = np.zeros((2, test.shape[1], 3), dtype=int)
     for fold in range(3):
         scaler = StandardScaler().fit(x[folds != fold])
@@ -141,7 +141,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("path", "params", "field", "named"), WRONG)
 def test_wrong_estimators_are_refused(path: str, params: dict[str, Any], field: str, named: str) -> None:
-    for refuse in (make_sklearn, warm_up, lambda settings: settings.is_linear):
+    for refuse in (SklearnSettings.make, warm_up, lambda settings: settings.is_linear):
         with pytest.raises(InputError) as caught:
             refuse(settings(path, params))
         assert caught.value.field == field

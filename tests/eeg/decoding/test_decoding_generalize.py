@@ -14,7 +14,7 @@ from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.train import fold_models
+from shortloop.eeg.decoding.train import FoldModel, fold_models
 
 BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")
@@ -37,6 +37,10 @@ def settings(estimator: Any, scaling: str = "separate", alpha: float = 0.3) -> d
     return {"n_classes": 3, "decoding": decoding, "estimator": estimator}
 
 
+def predict(model: FoldModel, x: np.ndarray) -> np.ndarray:
+    return model.fitted.predict(model.scale(x))
+
+
 def one_by_one(
     data: np.ndarray,
     labels: np.ndarray,
@@ -49,14 +53,14 @@ def one_by_one(
     """Scores of predictions that are made and collected one classifier at a time."""
     curve, plane = np.empty(len(data)), np.empty((len(test), len(data)))
     for b, x in enumerate(data):
-        models = [(fold, model) for fold, model in fold_models(x, labels, folds, **kwargs) if model]
-        own = [(labels[folds == f], model.predict(x[folds == f])) for f, model in models]
+        models = [*fold_models(x, labels, folds, **kwargs)]
+        own = [(labels[folds == f], predict(model, x[folds == f])) for f, model in models]
         curve[b] = 100 * balanced_accuracy_score(*map(np.concatenate, zip(*own)))
         for t, y in enumerate(test):
             said = [
-                (labels[folds == f], model.predict(y[folds == f]))
+                (labels[folds == f], predict(model, y[folds == f]))
                 if within
-                else (test_labels, model.predict(y))
+                else (test_labels, predict(model, y))
                 for f, model in models
             ]
             plane[t, b] = 100 * balanced_accuracy_score(*map(np.concatenate, zip(*said)))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from shortloop.base.types import Span
-from shortloop.eeg.decoding.apply import apply_weights, apply_weights_within, refit_and_apply, stack_weights
+from shortloop.eeg.decoding.apply import apply_held_out, apply_weights, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
-from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
@@ -50,13 +50,6 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[np.ndarray, np
     return x, mapped
 
 
-def trained(x: np.ndarray, estimator: EstimatorSettings, decoding: DecodingSettings) -> list[BinModels]:
-    return [
-        train_bin(each, LABELS, IN_FOLDS, n_classes=CLASSES, decoding=decoding, estimator=estimator)
-        for each in x
-    ]
-
-
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
     return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
@@ -69,7 +62,8 @@ def test_training_and_applying(
 ) -> None:
     decoding = DecodingSettings(folds=FOLDS, select_alpha=alpha, scaling=scaling)
     settings = ESTIMATORS[estimator]
-    models = [trained(x, settings, decoding) for x in both]
+    how: dict[str, Any] = {"n_classes": CLASSES, "decoding": decoding, "estimator": settings}
+    models = [[train_bin(each, LABELS, IN_FOLDS, **how) for each in x] for x in both]
     for by_rows, by_columns in zip(*models, strict=True):
         assert by_rows.kept.any()
         for field in dataclasses.fields(by_rows):
@@ -82,25 +76,16 @@ def test_training_and_applying(
         if weights.shape[2] == 0:
             votes.append(
                 [
-                    refit_and_apply(
-                        x[0],
-                        LABELS,
-                        IN_FOLDS,
-                        x,
-                        within=within,
-                        n_classes=CLASSES,
-                        decoding=decoding,
-                        estimator=settings,
-                    )
+                    refit_and_apply(x[0], LABELS, IN_FOLDS, x, within=within, **how)["votes"]
                     for within in (False, True)
                 ]
             )
             continue
-        has_model = np.asarray(kept.any(axis=2))
+        given = intercepts, np.asarray(kept.any(axis=2))
         votes.append(
             [
-                apply_weights(x[1], stack_weights(weights), intercepts, has_model, scaling=scaling),
-                apply_weights_within(x[1], IN_FOLDS, weights, intercepts, has_model, scaling=scaling),
+                apply_weights(x[1], stack_weights(weights), *given, scaling=scaling),
+                apply_held_out(apply_weights, x[1], IN_FOLDS, weights, *given, scaling=scaling),
             ]
         )
     for by_rows, by_columns in zip(*votes, strict=True):

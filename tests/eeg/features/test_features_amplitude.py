@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
+from eeg_epochs import make_epochs
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.settings import AmplitudeSettings
-
-
-def make_epochs(
-    trials: int = 6,
-    channels: int = 3,
-    samples: int = 2048,
-    *,
-    sfreq: float = 512.0,
-    tmin: float = -1.5,
-    seed: int = 0,
-) -> Epochs:
-    rng = np.random.default_rng(seed)
-    drift = np.cumsum(rng.standard_normal((trials, channels, samples)), axis=2)
-    return Epochs(
-        data=1e-6 * (drift + 50 * rng.standard_normal((trials, channels, 1))),
-        labels=np.arange(trials) % 2,
-        classes=("face", "object"),
-        times=tmin + np.arange(samples) / sfreq,
-        sfreq=sfreq,
-        channels=tuple(f"E{number}" for number in range(channels)),
-    )
 
 
 def test_without_filter_it_is_the_signal_less_its_baseline_in_the_published_order() -> None:
@@ -102,46 +79,3 @@ def test_names_tell_features_apart_at_any_sampling_rate(sfreq: float) -> None:
     epochs = make_epochs(trials=1, samples=600, sfreq=sfreq, tmin=0.0)
     got = amplitude_features(epochs, AmplitudeSettings(baseline=None, start=0.0, bins=2, bin_samples=100))
     assert len(set(got.names)) == 300
-
-
-@pytest.mark.parametrize("cuts", [[0, 1, 6], [0, 3, 3, 6], [0, 1, 2, 3, 4, 5, 6]])
-def test_any_split_over_trials_gives_the_same_bits(cuts: list[int], tmp_path: object) -> None:
-    epochs = make_epochs()
-    np.save(f"{tmp_path}/data.npy", epochs.data.astype(np.float32))
-    mapped = Epochs(**{**vars(epochs), "data": np.load(f"{tmp_path}/data.npy", mmap_mode="r")})
-    asked = AmplitudeSettings(start=-0.0215)
-    whole = amplitude_features(mapped, asked)
-    out = np.full_like(whole.data, np.nan)
-    for begin, end in itertools.pairwise(cuts):
-        part = amplitude_features(mapped, asked, trials=slice(begin, end), out=out[:, begin:end])
-        assert np.array_equal(part.labels, epochs.labels[begin:end])
-        assert np.shares_memory(part.data, out) or begin == end
-    assert out.tobytes() == whole.data.tobytes()
-
-
-def test_an_empty_slice_describes_the_whole() -> None:
-    epochs = make_epochs()
-    asked = AmplitudeSettings(start=-0.0215)
-    whole, plan = amplitude_features(epochs, asked), amplitude_features(epochs, asked, trials=slice(0, 0))
-    assert plan.data.shape == (40, 0, 33)
-    assert plan.names == whole.names
-    assert np.array_equal(plan.times, whole.times)
-
-
-def test_a_bad_trial_does_not_touch_the_others() -> None:
-    epochs = make_epochs()
-    good = amplitude_features(epochs, AmplitudeSettings()).data
-    data = epochs.data.copy()
-    data[2] = np.nan
-    bad = amplitude_features(Epochs(**{**vars(epochs), "data": data}), AmplitudeSettings()).data
-    assert np.isnan(bad[:, 2]).all()
-    assert np.array_equal(np.delete(bad, 2, axis=1), np.delete(good, 2, axis=1))
-
-
-def test_what_cannot_be_is_refused() -> None:
-    epochs = make_epochs(samples=1000)  # ends at 0.45 s
-    with pytest.raises(InputError) as caught:
-        amplitude_features(epochs, AmplitudeSettings(), participant="s02")
-    assert (caught.value.where["participant"], caught.value.field) == ("s02", "features.amplitude.bins")
-    with pytest.raises(ValueError, match=r"out has shape .* the features need \(5, 6, 33\)"):
-        amplitude_features(epochs, AmplitudeSettings(bins=5), out=np.empty((5, 5, 33), dtype=np.float32))

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
+from eeg_epochs import make_epochs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortloop.base.errors import InputError
-from shortloop.eeg.data import Epochs
 from shortloop.eeg.features.power import _Bank, frequencies, power_features
 from shortloop.eeg.features.settings import PowerSettings
-
-
-def make_epochs(
-    trials: int = 4,
-    channels: int = 3,
-    samples: int = 2048,
-    *,
-    sfreq: float = 512.0,
-    tmin: float = -1.5,
-    seed: int = 0,
-) -> Epochs:
-    rng = np.random.default_rng(seed)
-    return Epochs(
-        data=1e-6 * np.cumsum(rng.standard_normal((trials, channels, samples)), axis=2),
-        labels=np.arange(trials) % 2,
-        classes=("face", "object"),
-        times=tmin + np.arange(samples) / sfreq,
-        sfreq=sfreq,
-        channels=tuple(f"E{number}" for number in range(channels)),
-    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -87,7 +64,7 @@ def test_agrees_with_convolution_by_hand() -> None:
 
 def power_of_trials(data: np.ndarray, sfreq: float, asked: PowerSettings, points: np.ndarray) -> np.ndarray:
     """Power (trials, channels, frequencies, points) before it is cut into bins."""
-    bank = _Bank.build(sfreq, asked, points)
+    bank = _Bank(sfreq, asked, points)
     return np.stack([bank.power(signal) for signal in data])
 
 
@@ -115,7 +92,7 @@ def test_a_constant_has_no_power_and_power_grows_with_the_square() -> None:
 def test_features_are_ordered_by_channel_frequency_and_point() -> None:
     from mne.time_frequency import tfr_array_morlet
 
-    epochs = make_epochs()
+    epochs = make_epochs(trials=4)
     asked = PowerSettings(fmin=5, fmax=20, fstep=2.5, every=4, start=0.1, bins=6, bin_points=3)
     got = power_features(epochs, asked)
     freqs = [5.0, 7.5, 10.0, 12.5, 15.0, 17.5, 20.0]
@@ -147,49 +124,6 @@ def test_the_published_size() -> None:
     assert got.times[1] - got.times[0] == pytest.approx(5 * 0.009765625)
 
 
-@settings(max_examples=15, deadline=None)
-@given(cuts=st.lists(st.integers(0, 7), max_size=6), channels=st.integers(1, 5), seed=st.integers(0, 99))
-def test_any_split_over_trials_gives_the_same_bits(cuts: list[int], channels: int, seed: int) -> None:
-    epochs = make_epochs(7, channels, 600, sfreq=128.0, seed=seed)
-    asked = PowerSettings(fmin=4, fmax=40, every=3, bins=9, bin_points=3)
-    whole = power_features(epochs, asked)
-    out = np.full_like(whole.data, np.nan)
-    edges = sorted({0, *cuts, 7})
-    for begin, end in itertools.pairwise(edges):
-        part = power_features(epochs, asked, trials=slice(begin, end), out=out[:, begin:end])
-        assert np.array_equal(part.labels, epochs.labels[begin:end])
-    assert out.tobytes() == whole.data.tobytes()
-
-
-def test_neither_where_the_signal_lies_in_memory_nor_its_order_changes_a_bit() -> None:
-    epochs = make_epochs()
-    whole = power_features(epochs, PowerSettings()).data
-    shifted = np.empty(epochs.data.size + 3)[3:].reshape(epochs.data.shape)
-    shifted[:] = epochs.data
-    for copy in (shifted, np.asfortranarray(epochs.data)):
-        again = power_features(Epochs(**{**vars(epochs), "data": copy}), PowerSettings()).data
-        assert again.tobytes() == whole.tobytes()
-
-
-def test_an_empty_slice_describes_the_whole() -> None:
-    epochs = make_epochs()
-    whole = power_features(epochs, PowerSettings())
-    plan = power_features(epochs, PowerSettings(), trials=slice(0, 0))
-    assert plan.data.shape == (20, 0, 3 * 42 * 5)
-    assert plan.names == whole.names
-    assert np.array_equal(plan.times, whole.times)
-
-
-def test_a_bad_trial_does_not_touch_the_others() -> None:
-    epochs = make_epochs()
-    data = epochs.data.copy()
-    data[1] = np.nan
-    good = power_features(epochs, PowerSettings()).data
-    bad = power_features(Epochs(**{**vars(epochs), "data": data}), PowerSettings()).data
-    assert np.isnan(bad[:, 1]).all()
-    assert np.array_equal(np.delete(bad, 1, axis=1), np.delete(good, 1, axis=1))
-
-
 @pytest.mark.parametrize(
     ("fmin", "fmax", "fstep", "expected"),
     [
@@ -203,12 +137,3 @@ def test_frequencies_include_the_last_that_a_step_reaches(
     fmin: float, fmax: float, fstep: float, expected: list[float]
 ) -> None:
     np.testing.assert_allclose(frequencies(PowerSettings(fmin=fmin, fmax=fmax, fstep=fstep)), expected)
-
-
-def test_what_cannot_be_is_refused() -> None:
-    epochs = make_epochs(samples=1100)  # ends at 0.65 s
-    with pytest.raises(InputError) as caught:
-        power_features(epochs, PowerSettings(), participant="s02")
-    assert (caught.value.where["participant"], caught.value.field) == ("s02", "features.power.bins")
-    with pytest.raises(ValueError, match=r"out has shape"):
-        power_features(epochs, PowerSettings(bins=5), out=np.empty((5, 4, 7), dtype=np.float32))

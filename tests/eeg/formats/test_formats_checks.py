@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.checks import check_epochs, check_features
+from shortloop.eeg.checks.recording import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.files.process import located
 

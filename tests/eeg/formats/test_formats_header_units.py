@@ -13,7 +13,7 @@ from edf_files import ANNOTATIONS, signal, write_edf
 from eeg_recordings import read
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.quality import refuse_other_units
+from shortloop.eeg.checks.recording import refuse_other_units
 from shortloop.eeg.data import Epochs
 
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3")

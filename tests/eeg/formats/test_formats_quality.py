@@ -12,7 +12,7 @@ import pytest
 from eeg_recordings import exported, make_raw, read
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.quality import typical_amplitude, warn_of_quality
+from shortloop.eeg.checks.recording import typical_amplitude, warn_of_quality
 from shortloop.eeg.data import Epochs
 
 

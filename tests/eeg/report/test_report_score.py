@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from report_synthetic import CHANCE, kind_result, report_content
 
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import SCORES, chance_text, score_label, score_text
 from shortloop.eeg.report.page import findings

@@ -16,7 +16,6 @@ from jobs_project import empty_project
 
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.stages.feature_files import (
-    describe_epochs,
     feature_values,
     finish_features,
     keep_epochs,
@@ -24,7 +23,6 @@ from shortloop.eeg.stages.feature_files import (
     load_features,
 )
 from shortloop.eeg.study.schema import Phases
-from shortloop.stages.results import open_result
 from shortloop.stages.stage import Finished, Outputs, Values
 
 project = pytest.fixture(empty_project)
@@ -85,8 +83,7 @@ def through_a_job(epochs: dict[str, Epochs]) -> dict[str, Epochs]:
         arrays: dict[str, Values] = {}
         facts = {}
         for phase, each in epochs.items():
-            keep_epochs(each, phase, out)
-            described, _, facts[phase] = describe_epochs(each, phase)
+            _, described, _, facts[phase] = keep_epochs(each, phase, out)
             arrays |= described
         return Finished({"phases": facts}, arrays)
 
@@ -118,13 +115,6 @@ def test_phases_whose_names_begin_alike_do_not_mix(project: Path, other: str) ->
     epochs = {"test": make_epochs(0, trial_info=info), other: make_epochs(1, trials=9, trial_info=more)}
     for phase, back in through_a_job(epochs).items():
         assert_same(epochs[phase], back)
-
-
-@pytest.mark.parametrize("name", ["rt/ms", "rt (ms)", "..", "/etc/x", "50 %", "a%2Fb", "ü,é", "x\ny", "a.b"])
-def test_columns_of_any_name(project: Path, name: str) -> None:
-    epochs = {"study": make_epochs(0, trial_info={name: np.arange(5), "event": np.arange(5)})}
-    assert_same(epochs["study"], through_a_job(epochs)["study"])
-    assert {file.parent.resolve() for file in project.rglob("*.npy")} == {project.resolve()}
 
 
 @SETTINGS
@@ -161,9 +151,3 @@ def test_features_of_two_phases(project: Path, changes: dict[str, Any]) -> None:
         assert isinstance(back.data, np.memmap)
         assert result.record["arrays"][f"times_{phase}"]["unit"] == each.time_unit
         assert result.record["arrays"][f"data_{phase}"]["unit"] == each.unit
-
-
-def test_a_phase_that_is_not_there_is_an_error(project: Path) -> None:
-    through_a_job({"study": make_epochs(0)})
-    with pytest.raises(KeyError):
-        load_epochs(open_result(Path()), "test")

@@ -11,7 +11,7 @@ from finished_stage import written
 from jobs_project import empty_project
 
 from shortloop.base.seeds import seed_for
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.stages.statistics_files import load_statistics, statistics_values
@@ -88,26 +88,10 @@ def test_scores_without_any_spread(project: Path) -> None:
     """All scores alike give a t that is not a number or infinite; it must not spoil the record."""
     scores = np.full((3, 4), 75.0)
     found = group_statistics(
-        scores,
-        [np.full((10, 4), 50.0)] * 3,
-        chance=50.0,
-        settings=GroupSettings(),
-        seed=seed_for(1, "group"),
+        scores, [np.full((10, 4), 50.0)] * 3, chance=50.0, settings=GroupSettings(), seed=seed_for(1, "group")
     )
     assert_same(found, through_a_job({"curve": found})["curve"])
 
 
 def test_a_shape_that_is_not_there_is_none(project: Path) -> None:
     assert through_a_job({"curve": statistics(3, (4,), 1)})["plane"] is None
-
-
-def test_every_array_is_described() -> None:
-    found = statistics(3, (4, 5), 1)
-    described, _ = statistics_values(found, "plane")
-    arrays = {f.name for f in dataclasses.fields(found) if isinstance(getattr(found, f.name), np.ndarray)}
-    assert {name.removeprefix("plane_") for name in described} == arrays
-    for array in described.values():
-        assert array.description
-        assert isinstance(array.values, np.ndarray)
-        assert len(array.axes.split(" × ")) == array.values.ndim
-    assert described["plane_scores"].unit == "%"

@@ -27,17 +27,6 @@ def test_it_is_listed_and_explains_itself(tmp_path: Path) -> None:
     assert "Parameters" not in done.stdout
 
 
-def test_it_lists_every_field(tmp_path: Path) -> None:
-    done = forked(tmp_path, "study")
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    fields = dict(documented_fields(Study))
-    assert {"name", "input[edf].tmin", "estimator[linear-svm].C", "features.power.cycles"} <= set(fields)
-    for field, description in fields.items():
-        (line,) = [line for line in lines if line.split()[0] == field]
-        assert description[:40] in line
-
-
 def test_it_lists_whole_fields_on_a_narrow_terminal(tmp_path: Path) -> None:
     code = f"import os, runpy, sys; os.chdir({str(tmp_path)!r}); sys.argv[1:] = ['study']"
     said = on_a_terminal(f"{code}; runpy.run_module('shortloop', run_name='__main__')", 80)
@@ -72,10 +61,6 @@ def test_it_explains_a_bad_file(tmp_path: Path, change: tuple[str, str], words: 
     assert change[0] in text
     (tmp_path / "study.toml").write_text(text.replace(*change), encoding="utf-8")
     assert_one_message(forked(tmp_path, "study", "study.toml"), *words)
-
-
-def test_it_explains_a_missing_file(tmp_path: Path) -> None:
-    assert_one_message(forked(tmp_path, "study", "no_such.toml"), "no_such.toml", "cannot be read")
 
 
 def test_the_name_of_a_study_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,18 +1,16 @@
-"""Study files that are no study at all: each is one message."""
+"""Study files that are no study at all are one message each; folders are relative to the file."""
 
 from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from without_root import shortloop
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
+from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 
 TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
 SEED = "seed = 2021"
@@ -54,24 +52,6 @@ def test_numbers_and_tables_beyond_measure(tmp_path: Path, new: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("digits", [30, 310, 1000])
-@pytest.mark.parametrize("field", ["lowpass", "folds", "C"])
-def test_large_numbers_of_every_type(tmp_path: Path, field: str, digits: int) -> None:
-    values = {"lowpass": f"[features.amplitude]\nlowpass = {'9' * digits}"}
-    values["folds"] = f"[decoding]\nfolds = {'9' * digits}"
-    values["C"] = f'[estimator]\nkind = "matlab-svm"\nC = {"9" * digits}'
-    head = 'name = "s"\nparticipants = ["P1"]\nclasses = ["a", "b"]\n[input]\nformat = "simulated"\n'
-    rest = "" if field == "lowpass" else "[features.amplitude]\n"
-    file = tmp_path / "study.toml"
-    file.write_text(f"{head}{rest}{values[field]}\n", encoding="utf-8")
-    if digits == 30 and field != "folds":  # which is a number of its type
-        read_study(file)
-    else:
-        with pytest.raises(InputError) as caught:
-            read_study(file)
-        assert caught.value.file == str(file)
-
-
 def special(file: Path, what: str) -> None:
     if what == "folder":
         file.mkdir()
@@ -105,25 +85,16 @@ def special(file: Path, what: str) -> None:
         ("UTF-16", "save it as UTF-8"),
     ],
 )
-@pytest.mark.parametrize("way", ["study", "variable"])
 def test_what_is_no_study_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, words: str, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the path of a socket must be short
     special(Path("x.toml"), what)
-    arguments = ["study", "x.toml"] if way == "study" else ["plan"]
-    done = subprocess.run(
-        [sys.executable, "-m", "shortloop", *arguments],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "STUDY": "x.toml"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert words in done.stderr
-    assert "x.toml" in done.stderr
-    assert "Traceback" not in done.stderr
+    with pytest.raises(InputError) as caught:
+        read_study("x.toml")
+    assert words in caught.value.message
+    assert caught.value.file == "x.toml"
+    assert caught.value.hint
 
 
 def test_one_that_may_not_be_read(tmp_path: Path) -> None:
@@ -134,3 +105,29 @@ def test_one_that_may_not_be_read(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "cannot be read (Permission denied)" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert data_folder("~/eeg", "/studies/s.toml") == tmp_path / "eeg"
+
+
+def test_folder_is_relative_to_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert data_folder(".", "/studies/s.toml") == Path("/studies")
+    assert data_folder("../eeg", "/studies/s.toml") == Path("/eeg")
+    assert data_folder("eeg", "s.toml") == tmp_path / "eeg"
+    assert data_folder("/eeg", "/studies/s.toml") == Path("/eeg")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_variable_without_value_or_default(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EEG_DATA", raising=False)
+    if value is not None:
+        monkeypatch.setenv("EEG_DATA", value)
+    with pytest.raises(InputError, match="EEG_DATA is not set") as caught:
+        data_folder("${EEG_DATA}/x", "/studies/s.toml")
+    assert caught.value.field == "input.folder"
+    assert caught.value.file == "/studies/s.toml"
+    assert caught.value.found == "${EEG_DATA}/x"
+    assert caught.value.hint

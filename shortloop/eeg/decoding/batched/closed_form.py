@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.machines import Labellings, Machines, block_size
+from shortloop.base.errors import InputError
+from shortloop.base.types import FloatArray
+from shortloop.eeg.decoding.batched.scores import Labellings, Machines, block_size
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.common import Basis, decompose
 
@@ -28,11 +29,23 @@ class ClosedForm(Protocol):
 
 def train_machines(x: FloatArray, labellings: Labellings, estimator: ClosedForm) -> Iterator[Machines]:
     """Train every fold of one bin (trials, features) on each of many label vectors."""
-    labellings.require_all_classes()
+    if (labellings.train_counts == 0).any():
+        raise InputError(
+            "this classifier needs training trials of every class in every fold",
+            field="labels",
+            expected=f"each of 0 … {labellings.n_classes - 1}",
+            hint="use fewer folds, or leave out rare classes",
+        )
     solve, n_machines = estimator.solver(labellings.n_classes)
     fewest = len(x) - max(map(len, labellings.held_out))
-    sums_of = _sums_by_folds(x, labellings) if x.shape[1] <= fewest else _sums_by_trials(labellings)
     contrasts, n_labels = labellings.n_classes - 1, len(labellings)
+    by_folds = x.shape[1] <= fewest
+    if by_folds:  # few features: sums over a fold's training trials are the total minus those of its own
+        origin = x.mean(axis=0, dtype=np.float64)
+        shifted = np.concatenate([x - origin, np.ones((len(x), 1))], axis=1)  # ones: counts of trials
+        own = [shifted[rows].T @ each for rows, each in zip(labellings.held_out, labellings.held_out_codes)]
+        total = np.add.reduce(own)
+    codes = labellings.codes.reshape(len(x), -1)
     for fold in range(labellings.n_folds):
         train = labellings.train[fold]
         chosen = x[train]
@@ -41,7 +54,16 @@ def train_machines(x: FloatArray, labellings: Labellings, estimator: ClosedForm)
         offset = scaled.mean(axis=0)
         basis = decompose(scaled - offset)
         rank = len(basis.values)
-        sums = sums_of(fold, train, basis, mean, std, offset).reshape(rank, contrasts, n_labels)
+        if by_folds:
+            turn = np.empty((rank, len(total)))
+            turn[:, :-1] = basis.vectors.T / std
+            turn[:, -1] = -(basis.vectors.T @ ((mean - origin) / std + offset))
+            sums = turn @ np.subtract(total, own[fold], out=own[fold])
+        else:  # held-out trials count nothing: this spares a copy of the labels for every fold
+            every = np.zeros((rank, len(x)))
+            every[:, train] = basis.sums.T
+            sums = every @ codes
+        sums = sums.reshape(rank, contrasts, n_labels)
         weights = np.empty((rank + 1, n_machines, n_labels))
         size = block_size(rank * contrasts)
         for start in range(0, n_labels, size):
@@ -65,34 +87,3 @@ def _project(
     scaled -= offset
     few = len(scaled) < len(basis.centred)
     return basis.project(scaled) if few else np.asarray(scaled @ directions())
-
-
-def _sums_by_trials(labellings: Labellings) -> Callable[..., FloatArray]:
-    """Coordinates of the classes' sums, by one product with all labels."""
-    codes = labellings.codes.reshape(len(labellings.codes), -1)
-
-    def sums_of(fold: int, train: IntArray, basis: Basis, *moments: FloatArray) -> FloatArray:
-        # Held-out trials count nothing: this spares a copy of the labels for every fold.
-        every = np.zeros((len(basis.values), len(codes)))
-        every[:, train] = basis.sums.T
-        return np.asarray(every @ codes)
-
-    return sums_of
-
-
-def _sums_by_folds(x: FloatArray, labellings: Labellings) -> Callable[..., FloatArray]:
-    """Coordinates of the classes' sums, for few features: those of a fold are the total minus its own."""
-    origin = x.mean(axis=0, dtype=np.float64)
-    shifted = np.concatenate([x - origin, np.ones((len(x), 1))], axis=1)  # ones: counts of trials
-    own = [shifted[rows].T @ codes for rows, codes in zip(labellings.held_out, labellings.held_out_codes)]
-    total = np.add.reduce(own)
-
-    def sums_of(
-        fold: int, train: IntArray, basis: Basis, mean: FloatArray, std: FloatArray, offset: FloatArray
-    ) -> FloatArray:
-        turn = np.empty((len(basis.values), len(total)))
-        turn[:, :-1] = basis.vectors.T / std
-        turn[:, -1] = -(basis.vectors.T @ ((mean - origin) / std + offset))
-        return np.asarray(turn @ np.subtract(total, own[fold], out=own[fold]))
-
-    return sums_of

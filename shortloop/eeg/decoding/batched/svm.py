@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.batched.machines import Labellings, Machines, winners
+from shortloop.eeg.decoding.batched.scores import Labellings, Machines, winners
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.selection.scaling import moments
 from shortloop.eeg.decoding.solvers.svm import solve

@@ -1,8 +1,5 @@
-"""Base class of estimators: their settings, properties and training.
-
-An estimator is a module beside this one with one record in it. The record is imported with every study, so
-that heavy libraries must be imported inside its functions.
-"""
+"""Base class of estimators. Each is a module with one record, which every study imports: it must import heavy
+libraries inside its functions."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ class EstimatorSettings(Tagged):
     papers: ClassVar[Mapping[str, str]] = {}
     """References that only `described` cites, in full, by their citation: ``"Ho, 1995"``."""
     weighs_classes: ClassVar[bool] = False
-    """True if it may have class weights, and then `fit_balanced`."""
+    """True if `fit` can be asked for a balanced fit."""
 
     @property
     def libraries(self) -> Mapping[str, str]:
@@ -60,10 +57,6 @@ class EstimatorSettings(Tagged):
     def check_decisions(self, n_classes: int) -> None:
         """Raise InputError unless it has a decision for each class, which the AUC needs."""
 
-    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
-        """Fit one classifier with trials weighted by the inverse size of their class."""
-        raise no_class_weights(str(getattr(self, self.tag)))
-
     def warm_up(self) -> None:
         """Import and compile the training, before processes are forked."""
         import numpy as np
@@ -76,17 +69,14 @@ class EstimatorSettings(Tagged):
         """Words for methods sections, to follow "The classifier was"."""
 
     @abstractmethod
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
-        """Fit one classifier to selected, scaled features (trials, features); every class is present."""
+    def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
+        """Fit one classifier to selected, scaled features (trials, features); every class is present.
+
+        Of a balanced fit, trials weigh more the smaller their class; asked for only if `weighs_classes`.
+        """
 
     def train_folds(
-        self,
-        x: FloatArray,
-        labels: IntArray,
-        folds: IntArray,
-        *,
-        n_classes: int,
-        decoding: DecodingSettings,
+        self, x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, decoding: DecodingSettings
     ) -> BinModels | None:
         """Train all folds of one bin together, if that is faster than one by one; None: it is not."""
         return None

@@ -39,7 +39,7 @@ class LdaSettings(EstimatorSettings):
             "towards its mean variance (Blankertz et al., 2011)"
         )
 
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+    def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted
         from shortloop.eeg.decoding.solvers.lda import lda_weights
 

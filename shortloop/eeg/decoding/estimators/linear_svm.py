@@ -19,18 +19,12 @@ if TYPE_CHECKING:
 @functools.cache
 def warm_up() -> None:
     """Import and compile the training once, before processes are forked."""
-    import numpy as np
-
-    from shortloop.eeg.decoding.selection.kernels import LAYOUTS
+    from shortloop.eeg.decoding.selection.scaling import examples
     from shortloop.eeg.decoding.settings import DecodingSettings
 
-    labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
-    labels.flags.writeable = False  # as maps of files are
     decoding, few = DecodingSettings(folds=2, select_alpha=0.5), LinearSvmSettings(inner_folds=2)
-    for dtype, order in LAYOUTS:
-        x = np.random.default_rng(0).standard_normal((len(labels), 4)) + labels[:, np.newaxis]
-        x = np.array(x, dtype=dtype, order=order)
-        few.train_folds(x, labels, folds, n_classes=3, decoding=decoding)
+    for x, labels, folds in examples():
+        few.train_folds(x, labels, folds, 3, decoding)
 
 
 class LinearSvmSettings(EstimatorSettings):
@@ -67,13 +61,7 @@ class LinearSvmSettings(EstimatorSettings):
     def warm_up(self) -> None:
         warm_up()
 
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
-        return self._fitted(x, labels, balanced=False)
-
-    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
-        return self._fitted(x, labels, balanced=True)
-
-    def _fitted(self, x: FloatArray, labels: IntArray, balanced: bool) -> Fitted:
+    def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted
         from shortloop.eeg.decoding.solvers.svm import solve
 
@@ -83,23 +71,10 @@ class LinearSvmSettings(EstimatorSettings):
         return Fitted(found.dual @ x, found.dual.sum(axis=1), self.C[found.best])
 
     def train_folds(
-        self,
-        x: FloatArray,
-        labels: IntArray,
-        folds: IntArray,
-        *,
-        n_classes: int,
-        decoding: DecodingSettings,
+        self, x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, decoding: DecodingSettings
     ) -> BinModels | None:
-        from shortloop.eeg.decoding.solvers.svm_folds import train_svm_folds
+        from shortloop.eeg.decoding.solvers.svm import train_svm_folds
 
         return train_svm_folds(
-            x,
-            labels,
-            folds,
-            n_classes=n_classes,
-            decoding=decoding,
-            grid=self.C,
-            inner_folds=self.inner_folds,
-            tol=self.tol,
+            x, labels, folds, n_classes, decoding, grid=self.C, inner_folds=self.inner_folds, tol=self.tol
         )

@@ -36,21 +36,15 @@ class MatlabSvmSettings(EstimatorSettings):
         return (
             f"a {one_versus_rest(n_classes)}linear support vector machine with hinge loss, L2 penalty and "
             "unpenalised intercept (LIBSVM by way of scikit-learn; Chang & Lin, 2011; Pedregosa et al., "
-            "2011), "
-            f"with box constraint C = {self.C:g}, features divided by {by} and a stopping tolerance of "
-            f"{self.tol:g}"
+            f"2011), with box constraint C = {self.C:g}, features divided by {by} and a stopping tolerance "
+            f"of {self.tol:g}"
         )
 
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
-        return self._fitted(x, labels, None)
+    def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
+        """Fit one-versus-all on one kernel; balanced as scikit-learn's OneVsRestClassifier is.
 
-    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
-        """As of scikit-learn's OneVsRestClassifier: weights are those of a class and all others together."""
-        return self._fitted(x, labels, "balanced")
-
-    def _fitted(self, x: FloatArray, labels: IntArray, weight: str | None) -> Fitted:
-        """One-versus-all on one kernel; the largest decision is also fitcecoc's smallest hinge loss, as
-        max(0, 1 − s) − max(0, 1 + s) falls with s."""
+        The largest decision is fitcecoc's smallest hinge loss, as max(0, 1 − s) − max(0, 1 + s) falls with s.
+        """
         import numpy as np
         from sklearn.svm import SVC
 
@@ -63,7 +57,7 @@ class MatlabSvmSettings(EstimatorSettings):
             # MATLAB's own heuristic is a random subsample and not published; this is its stated aim.
             scale = float(np.median(distance[labels[:, np.newaxis] != labels])) or 1.0
         gram /= scale**2
-        weights, intercepts = [], []
+        weights, intercepts, weight = [], [], "balanced" if balanced else None
         for k in range(int(labels.max()) + 1):
             machine = SVC(C=self.C, kernel="precomputed", tol=self.tol, class_weight=weight)
             machine.fit(gram, labels == k)

@@ -73,15 +73,6 @@ class ClassifierSettings(EstimatorSettings):
         self._made()
         from sklearn.linear_model._base import LinearClassifierMixin  # noqa: F401, as `fit` does
 
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
-        return self._fitted(self._made(), x, labels)
-
-    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
-        made = self._made()
-        if "class_weight" not in made.get_params(deep=False):
-            raise no_class_weights(self.called())
-        return self._fitted(made.set_params(class_weight="balanced"), x, labels)
-
     def _made(self) -> Any:
         """The classifier, its random state fixed: the same study gives the same bits.
 
@@ -92,12 +83,17 @@ class ClassifierSettings(EstimatorSettings):
             made.set_params(random_state=0)
         return made
 
-    def _fitted(self, estimator: Any, x: FloatArray, labels: IntArray) -> Fitted:
+    def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
         import numpy as np
         from sklearn.linear_model._base import LinearClassifierMixin
 
         from shortloop.eeg.decoding.models import Fitted
 
+        estimator = self._made()
+        if balanced:
+            if "class_weight" not in estimator.get_params(deep=False):
+                raise no_class_weights(self.called())
+            estimator.set_params(class_weight="balanced")
         try:
             estimator.fit(x, labels)
         except (ValueError, NotImplementedError) as error:  # e.g. parameters that exclude each other

@@ -27,18 +27,15 @@ class RidgeSettings(EstimatorSettings):
     def described(self, n_classes: int) -> str:
         return f"ridge regression on class labels with penalty α = {self.alpha:g} (Hoerl & Kennard, 1970)"
 
-    def fit(self, x: FloatArray, labels: IntArray) -> Fitted:
+    def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
         from shortloop.eeg.decoding.models import Fitted
-        from shortloop.eeg.decoding.solvers.ridge import ridge_weights
+        from shortloop.eeg.decoding.solvers.ridge import balanced_ridge_weights, ridge_weights
 
-        weights, intercepts = ridge_weights(x, labels[None], int(labels.max()) + 1, self.alpha)
+        n_classes = int(labels.max()) + 1
+        if balanced:
+            return Fitted(*balanced_ridge_weights(x, labels, n_classes, self.alpha))
+        weights, intercepts = ridge_weights(x, labels[None], n_classes, self.alpha)
         return Fitted(weights[0], intercepts[0])
-
-    def fit_balanced(self, x: FloatArray, labels: IntArray) -> Fitted:
-        from shortloop.eeg.decoding.models import Fitted
-        from shortloop.eeg.decoding.solvers.ridge import balanced_ridge_weights
-
-        return Fitted(*balanced_ridge_weights(x, labels, int(labels.max()) + 1, self.alpha))
 
     def solver(self, n_classes: int) -> tuple[Callable[..., Any], int]:
         """Solver of many labellings, and its number of machines."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from pydantic import Field
@@ -39,7 +40,52 @@ class SklearnSettings(ClassifierSettings):
         return f"{self.path}{library}, with {rest}"
 
     def make(self) -> Any:
-        return make_sklearn(self)
+        made = self._created()
+        with _own_code("the estimator cannot be inspected", self.path):
+            from sklearn.base import is_classifier
+
+            if not (hasattr(made, "get_params") and is_classifier(made)):
+                raise _wrong_path("the estimator is not a classifier", self.path)
+            known = made.get_params(deep=True)  # and those of its parts
+        if unknown := sorted(set(self.params) - set(known)):
+            raise InputError(
+                "the estimator has no such parameter",
+                field=f"estimator.params.{unknown[0]}",
+                found=unknown[0],
+                expected=", ".join(sorted(made.get_params(deep=False))) or "none",
+                hint="correct the name, or remove it",
+            )
+        with _own_code("the estimator does not take its parameters", self.path):
+            try:
+                made.set_params(**self.params)
+                if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have
+                    made._validate_params()  # noqa: SLF001  nothing public checks parameters before `fit`
+            except ValueError as error:
+                raise InputError(
+                    "the estimator does not take this value",
+                    field="estimator.params",
+                    found=str(error),
+                    hint="correct the value, or remove it for the estimator's default",
+                ) from None
+        return made
+
+    def _created(self) -> Any:
+        module, _, name = self.path.rpartition(".")
+        problem = "the estimator cannot be created"
+        with _own_code("the module of the estimator cannot be imported", self.path):
+            try:
+                found = getattr(importlib.import_module(module), name, None)
+            except ModuleNotFoundError as error:
+                if f"{module}.".startswith(f"{error.name}."):
+                    raise _wrong_path(problem, f"{self.path} ({error})") from None
+                raise
+        if found is None:
+            raise _wrong_path(problem, f"{self.path} ({module} has no {name})")
+        with _own_code(problem, self.path):
+            try:
+                return found()
+            except TypeError as error:
+                raise _wrong_path(problem, f"{self.path} ({error})") from None
 
     def called(self) -> str:
         return self.path
@@ -48,77 +94,21 @@ class SklearnSettings(ClassifierSettings):
         return self.path.startswith("sklearn.")
 
 
-def make_sklearn(settings: SklearnSettings) -> Any:
-    """An unfitted scikit-learn estimator."""
-    made = _make(settings.path)
-    known = _parameters(made, settings.path)
-    unknown = sorted(set(settings.params) - set(known))
-    if unknown:
-        raise InputError(
-            "the estimator has no such parameter",
-            field=f"estimator.params.{unknown[0]}",
-            found=unknown[0],
-            expected=", ".join(sorted(made.get_params(deep=False))) or "none",
-            hint="correct the name, or remove it",
-        )
+@contextmanager
+def _own_code(problem: str, path: str) -> Iterator[None]:
+    """Translate errors of a user's own code, but not those of the machine."""
     try:
-        made.set_params(**settings.params)
-        if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have
-            made._validate_params()  # noqa: SLF001  nothing public checks parameters before `fit`
-    except ValueError as error:
-        raise InputError(
-            "the estimator does not take this value",
-            field="estimator.params",
-            found=str(error),
-            hint="correct the value, or remove it for the estimator's default",
-        ) from None
-    except Exception as error:
-        raise _fails("the estimator does not take its parameters", settings.path, error) from error
-    return made
-
-
-def _make(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ModuleNotFoundError as error:
-        if f"{module}.".startswith(f"{error.name}."):
-            raise _wrong_path("the estimator cannot be created", f"{path} ({error})") from None
-        raise _fails("the module of the estimator cannot be imported", path, error) from error
+        yield
+    except (InputError, OSError, MemoryError):
+        raise
     except (Exception, SystemExit) as error:
-        raise _fails("the module of the estimator cannot be imported", path, error) from error
-    if found is None:
-        raise _wrong_path("the estimator cannot be created", f"{path} ({module} has no {name})")
-    try:
-        return found()
-    except TypeError as error:
-        raise _wrong_path("the estimator cannot be created", f"{path} ({error})") from None
-    except Exception as error:
-        raise _fails("the estimator cannot be created", path, error) from error
-
-
-def _parameters(made: Any, path: str) -> dict[str, Any]:
-    """Parameters of a classifier, and of its parts."""
-    from sklearn.base import is_classifier
-
-    try:
-        if hasattr(made, "get_params") and is_classifier(made):
-            return dict(made.get_params(deep=True))
-    except Exception as error:
-        raise _fails("the estimator cannot be inspected", path, error) from error
-    raise _wrong_path("the estimator is not a classifier", path)
-
-
-def _fails(problem: str, path: str, error: BaseException) -> Exception:
-    if isinstance(error, OSError | MemoryError):  # of the machine
-        return error
-    return TransientError(
-        problem,
-        field="estimator.path",
-        file=place_of(error),
-        found=f"{path} ({type(error).__name__}: {error})",
-        hint="correct it and run again",
-    )
+        raise TransientError(
+            problem,
+            field="estimator.path",
+            file=place_of(error),
+            found=f"{path} ({type(error).__name__}: {error})",
+            hint="correct it and run again",
+        ) from error
 
 
 def _wrong_path(problem: str, found: str) -> InputError:

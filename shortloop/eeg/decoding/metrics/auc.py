@@ -21,15 +21,13 @@ EXACT = 2**24
 def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None) -> FloatArray:
     """Area under the ROC curve, 0 to 1; of more than two classes the mean of each against the rest.
 
-    As scikit-learn's ``roc_auc_score`` has it, ``multi_class="ovr"`` and averaged without weights for more
-    than two classes; ties count one half. A group that no classifier decides on counts as guessed, 0.5. A
-    group has no area for a class of which it has all trials or none, and that class does not count there;
-    where no class has one, the score is 0.5.
+    As scikit-learn's ``roc_auc_score(multi_class="ovr")`` without weights; ties count one half. A group that
+    no classifier decides on counts as guessed, 0.5. A class of which a group has all trials or none does not
+    count there; where no class has an area, the score is 0.5.
 
-    Mann & Whitney 1947, On a test of whether one of two random variables is stochastically larger than the
-    other. Hand & Till 2001, A simple generalisation of the area under the ROC curve for multiple class
-    classification problems. Forman & Scholz 2010, Apples-to-apples in cross-validation studies, on
-    averaging over folds, as decisions of different classifiers are on scales of their own.
+    Hand & Till 2001, A simple generalisation of the area under the ROC curve for multiple class
+    classification problems. Forman & Scholz 2010, Apples-to-apples in cross-validation studies, on averaging
+    over folds, as decisions of different classifiers are on scales of their own.
 
     ranks: from `decision_ranks`, or the sum over several classifiers, whose mean area it then is
     labels: (labellings, trials)
@@ -104,24 +102,20 @@ def log_odds(decisions: FloatArray) -> FloatArray:
 
 def rank_rows(rows: FloatArray) -> IntArray:
     """Twice the rank of each number in its row, uint32, 2 for the smallest; ties share their mean; no NaN."""
+    n = rows.shape[1]
     ranks = np.empty(rows.shape, dtype=np.uint32)
-    step = max(1, BLOCK // max(1, rows.shape[1]))
+    step = max(1, BLOCK // max(1, n))
     for first in range(0, len(rows), step):
-        ranks[first : first + step] = _rank_block(rows[first : first + step])
-    return ranks
-
-
-def _rank_block(rows: FloatArray) -> IntArray:
-    order = np.argsort(rows, axis=1)
-    ascending = np.sort(rows, axis=1)
-    same = ascending[:, 1:] == ascending[:, :-1]
-    places = np.tile(np.arange(2, 2 * rows.shape[1] + 2, 2, dtype=np.uint32), (len(rows), 1))
-    tied = np.flatnonzero(same.any(axis=1))  # decisions of continuous data hardly ever do
-    if len(tied):
-        places[tied] = _shared_places(same[tied])
-    order += rows.shape[1] * np.arange(len(rows))[:, np.newaxis]
-    ranks = np.empty(rows.shape, dtype=np.uint32)
-    ranks.reshape(-1)[order] = places
+        block = rows[first : first + step]
+        order = np.argsort(block, axis=1)
+        ascending = np.sort(block, axis=1)
+        same = ascending[:, 1:] == ascending[:, :-1]
+        places = np.tile(np.arange(2, 2 * n + 2, 2, dtype=np.uint32), (len(block), 1))
+        tied = np.flatnonzero(same.any(axis=1))  # decisions of continuous data hardly ever do
+        if len(tied):
+            places[tied] = _shared_places(same[tied])
+        order += n * np.arange(len(block))[:, np.newaxis]
+        ranks[first : first + step].reshape(-1)[order] = places
     return ranks
 
 

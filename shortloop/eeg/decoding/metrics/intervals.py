@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
@@ -54,15 +52,10 @@ def drawn_again(
     for group in np.unique(apart):
         for label in np.unique(labels):
             trials = np.flatnonzero((labels == label) & (apart == group))
-            times[:, trials] = _counts(len(trials), draws, rng)
+            if n := len(trials):  # counts in n draws; faster than `rng.multinomial`
+                drawn = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, np.newaxis]
+                times[:, trials] = np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
     return times
-
-
-def _counts(n: int, draws: int, rng: np.random.Generator) -> IntArray:
-    """Counts (draws, n) in n draws with replacement; faster than ``rng.multinomial``."""
-    drawn = rng.integers(n, size=(draws, n)) if n else np.zeros((draws, 0), dtype=np.int64)
-    drawn += n * np.arange(draws)[:, np.newaxis]
-    return np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
 
 
 def scores_of_drawn(
@@ -71,7 +64,10 @@ def scores_of_drawn(
     """Scores (samples, cells) of samples of trials, by the counts of each trial (samples, trials)."""
     if score == "auc":
         return _areas(evidence, labels, times, groups)
-    right = _right(evidence, labels)
+    voters = evidence.sum(axis=2, dtype=np.float64)
+    mine = evidence[:, np.arange(len(labels)), labels].astype(np.float64)
+    right: FloatArray = np.full(voters.shape, 1 / evidence.shape[2])  # share of correct votes; a guess
+    np.divide(mine, voters, out=right, where=voters > 0)
     if score == "accuracy":
         shares: FloatArray = 100 * (times @ right.T) / times.sum(axis=1, keepdims=True)
         return shares
@@ -82,39 +78,24 @@ def scores_of_drawn(
     return np.asarray(100 * np.mean(recall, axis=0))
 
 
-def _right(votes: IntArray, labels: IntArray) -> FloatArray:
-    """Share of correct votes (cells, trials); 1 / classes where there are none."""
-    voters = votes.sum(axis=2, dtype=np.float64)
-    mine = votes[:, np.arange(len(labels)), labels].astype(np.float64)
-    share: FloatArray = np.divide(
-        mine, voters, out=np.full(voters.shape, 1 / votes.shape[2]), where=voters > 0
-    )
-    return share
-
-
 def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArray | None) -> FloatArray:
-    apart = np.zeros_like(labels) if groups is None else np.asarray(groups)
+    """Area (samples, cells) of each class against the rest, mean over classes and groups that have one."""
+    apart, columns = np.zeros_like(labels) if groups is None else np.asarray(groups), ranks.shape[2]
     found = []
     for group in np.unique(apart):
-        trials = np.flatnonzero(apart == group)
-        areas = list(_of_classes(ranks[:, trials], labels[trials], times[:, trials]))
+        trials, areas = np.flatnonzero(apart == group), []
+        for column, label in enumerate(range(columns) if columns > 1 else [1]):
+            member, drawn = labels[trials] == label, times[:, trials]
+            if member.all() or not member.any():
+                continue
+            pairs = drawn[:, member].sum(axis=1) * drawn[:, ~member].sum(axis=1)
+            # Wins are halves of whole numbers, which single precision holds exactly up to this.
+            counts = drawn.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
+            wins = [_wins(each, member, counts) for each in ranks[:, trials, column]]
+            areas.append(np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis])
         if areas:
             found.append(np.mean(areas, axis=0))
     return np.mean(found, axis=0) if found else np.full((len(times), len(ranks)), 0.5)
-
-
-def _of_classes(ranks: IntArray, labels: IntArray, times: FloatArray) -> Iterator[FloatArray]:
-    """Area (samples, cells) of each class against the rest, if it is defined."""
-    columns = ranks.shape[2]
-    for column, label in enumerate(range(columns) if columns > 1 else [1]):
-        member = labels == label
-        if member.all() or not member.any():
-            continue
-        pairs = times[:, member].sum(axis=1) * times[:, ~member].sum(axis=1)
-        # Wins are halves of whole numbers, which single precision holds exactly up to this.
-        drawn: FloatArray = times.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
-        wins = [_wins(each, member, drawn) for each in ranks[:, :, column]]
-        yield np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis]
 
 
 def _wins(ranks: IntArray, member: np.ndarray, drawn: FloatArray) -> FloatArray:

@@ -24,6 +24,25 @@ def held_out_evidence(score: Score, models: Mapping[str, np.ndarray], n_classes:
     return cross_validated_votes(models["predicted"], n_classes)
 
 
+def evidence_of_maps(
+    score: Score,
+    models: Mapping[str, np.ndarray],
+    applied: Mapping[str, np.ndarray] | None,
+    n_classes: int,
+    *,
+    within: bool,
+) -> dict[str, tuple[IntArray, IntArray, IntArray | None]]:
+    """Votes or ranks, true classes, and groups of trials by classifier, for ``"curve"`` and ``"plane"``."""
+    folds = np.asarray(models["folds"])
+    known = held_out_evidence(score, models, n_classes)
+    found: dict[str, tuple[IntArray, IntArray, IntArray | None]] = {}
+    found["curve"] = known, np.asarray(models["labels"]), folds
+    if applied is not None:
+        known = np.asarray(applied["ranks" if score == "auc" else "votes"])
+        found["plane"] = known, np.asarray(applied["labels"]), folds if within else None
+    return found
+
+
 def scores_of(
     score: Score, evidence: IntArray, labels: IntArray, groups: IntArray | None = None
 ) -> FloatArray:

@@ -7,13 +7,12 @@ its own, so that the ANOVAs, means and deviations of all folds follow from them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.selection.kernels import add_up, read_only
-from shortloop.eeg.decoding.selection.scaling import moments
+from shortloop.eeg.decoding.selection.scaling import FEW, moments, read_only
 
 DOUBTFUL = 1e-8
 """Differences of sums of squares are good to about 1e-16 of the sums. If they leave less than this share of
@@ -28,21 +27,9 @@ class FoldSums:
     sums: FloatArray  # (classes, folds, features)
     squares: FloatArray  # (folds, features), sums of squares
     counts: FloatArray  # (classes, folds), numbers of trials
-
-    @cached_property
-    def of_folds(self) -> FloatArray:
-        """Sums over the held-out trials of each fold, (folds, features)."""
-        return np.asarray(self.sums.sum(axis=0))
-
-    @cached_property
-    def total(self) -> FloatArray:
-        """Sums over all trials, (features,)."""
-        return np.asarray(self.of_folds.sum(axis=0))
-
-    @cached_property
-    def square(self) -> FloatArray:
-        """Sums of squares over all trials, (features,)."""
-        return np.asarray(self.squares.sum(axis=0))
+    of_folds: FloatArray  # (folds, features), sums over the trials of each fold
+    total: FloatArray  # (features,), sums over all trials
+    square: FloatArray  # (features,), sums of squares over all trials
 
 
 def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
@@ -52,9 +39,10 @@ def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, 
     sums = np.empty((n_classes, n_folds, x.shape[1]))
     squares = np.empty((n_folds, x.shape[1]))
     counts = np.zeros((n_classes, n_folds))
-    add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
+    _add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
     np.add.at(counts, (labels, folds), 1.0)
-    return FoldSums(offset, sums, squares, counts)
+    of_folds = sums.sum(axis=0)
+    return FoldSums(offset, sums, squares, counts, of_folds, of_folds.sum(axis=0), squares.sum(axis=0))
 
 
 def fold_moments(
@@ -117,7 +105,6 @@ def select_features(
     x: FloatArray,
     labels: IntArray,
     folds: IntArray,
-    *,
     n_classes: int,
     n_folds: int,
     alpha: float,
@@ -154,3 +141,70 @@ def _sums_of_squares(x: FloatArray, labels: IntArray) -> tuple[FloatArray, Float
     shifted = means - means[0]
     between = (sizes * (shifted - (sizes * shifted).sum(axis=0) / len(x)) ** 2).sum(axis=0)
     return between, np.asarray(within)
+
+
+@numba.njit(cache=True)
+def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
+    """Sum over the trials of each class and fold, about the mean of all trials.
+
+    Fills `offset` (features,), the means, `sums` (classes, folds, features) and `squares` (folds, features).
+    """
+    if x.strides[0] < x.strides[1]:
+        _add_up_columns(x, labels, folds, offset, sums, squares)
+    else:
+        _add_up_rows(x, labels, folds, offset, sums, squares)
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up_rows(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
+    n, m = x.shape
+    offset[:] = 0.0
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for i in range(n):
+        for j in range(m):
+            offset[j] += x[i, j]
+    for j in range(m):
+        offset[j] /= n
+    for i in range(n):
+        total, square = sums[labels[i], folds[i]], squares[folds[i]]
+        for j in range(m):
+            centred = x[i, j] - offset[j]
+            total[j] += centred
+            square[j] += centred * centred
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
+    n, (n_classes, n_folds, _) = x.shape[0], sums.shape
+    group = labels * n_folds + folds
+    # Small arrays of its own, all of the same width, let the compiler add up eight features at once.
+    some = np.zeros((n, FEW))
+    centre = np.empty(FEW)
+    of_group = np.empty((n_classes * n_folds, FEW))
+    of_fold = np.empty((n_folds, FEW))
+    for first in range(0, x.shape[1], FEW):
+        width = min(FEW, x.shape[1] - first)
+        for q in range(width):
+            for i in range(n):
+                some[i, q] = x[i, first + q]
+        centre[:] = 0.0
+        of_group[:] = 0.0
+        of_fold[:] = 0.0
+        for i in range(n):
+            for q in range(FEW):
+                centre[q] += some[i, q]
+        for q in range(FEW):
+            centre[q] /= n
+        for i in range(n):
+            total, square = of_group[group[i]], of_fold[folds[i]]
+            for q in range(FEW):
+                centred = some[i, q] - centre[q]
+                total[q] += centred
+                square[q] += centred * centred
+        for q in range(width):
+            offset[first + q] = centre[q]
+            for fold in range(n_folds):
+                squares[fold, first + q] = of_fold[fold, q]
+                for k in range(n_classes):
+                    sums[k, fold, first + q] = of_group[k * n_folds + fold, q]

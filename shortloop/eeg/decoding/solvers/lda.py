@@ -1,11 +1,7 @@
-"""Linear discriminant analysis with fixed shrinkage, in closed form, for many label vectors of the same
-trials at once.
+"""Linear discriminant analysis with fixed shrinkage, in closed form, for many label vectors at once.
 
 All that costs is done once for all labels, in coordinates in which the total covariance of the trials, which
-no label enters, is diagonal. Regression on class labels has the same structure (see `ridge`). Logistic
-regression has not, because labels enter its solution through the probabilities of every step of its solver,
-not linearly; nor has the SVM, whose steps can be taken for many labels together all the same (see
-`svm_interior`).
+no label enters, is diagonal.
 """
 
 from __future__ import annotations
@@ -29,19 +25,14 @@ def lda_weights(
 ) -> tuple[FloatArray, FloatArray]:
     """Weights (labellings, classes, features) and intercepts (labellings, classes) for many label vectors.
 
-    The same weights as scikit-learn's ``LinearDiscriminantAnalysis(solver="lsqr", shrinkage=λ)``:
-    covariances within classes are shrunk towards their mean variance and averaged by class frequencies,
-    which are also the priors. Where nothing varies within the classes, weights are 0.
-
-    Treder 2019, arXiv:1803.10016; see `solve`. On shrinkage, Blankertz et al. 2011, Single-trial analysis and
+    The same as scikit-learn's ``LinearDiscriminantAnalysis(solver="lsqr", shrinkage=λ)``; where nothing
+    varies within the classes, weights are 0. On shrinkage: Blankertz et al. 2011, Single-trial analysis and
     classification of ERP components.
 
     labels: int, (labellings, trials), every class present in each
     """
     codes = dummy_codes(np.asarray(labels), n_classes)
-    counts = np.empty((n_classes, len(labels)))
-    counts[1:] = codes.sum(axis=0)
-    counts[0] = (labels == 0).sum(axis=1)
+    counts = np.stack([(labels == k).sum(axis=1) for k in range(n_classes)]).astype(np.float64)
     if (counts == 0).any() or (counts.sum(axis=0) != len(x)).any():
         raise InputError(
             "LDA needs trials of every class",
@@ -117,9 +108,8 @@ def solve(
     deviations apart, and there are more than two of them or more features than trials, it is larger, by
     the ratio of between- to within-class variance.
 
-    Treder 2019, Direct calculation of out-of-sample predictions in multi-class kernel FDA, and its
-    Cross-validation in high-dimensional spaces: a lifeline for least-squares models and multi-class LDA,
-    arXiv:1803.10016.
+    Treder 2019, Cross-validation in high-dimensional spaces: a lifeline for least-squares models and
+    multi-class LDA, arXiv:1803.10016.
 
     codes: (trials, classes − 1, labellings), from `dummy_codes`; `rows` are the trials of `basis`
     counts: (classes, labellings), none 0
@@ -164,10 +154,13 @@ def _within_trace(
     basis: Basis, codes: FloatArray, counts: FloatArray, sums: FloatArray, rows: IntArray | slice
 ) -> FloatArray:
     """Trace of the within-class covariance under each label vector."""
-    n = len(basis.centred)
-    total = float((basis.values).sum())
-    squares = _weighted(sums * sums, basis.metric)
-    zeroth = squares if len(squares) == 1 else _weighted(sums.sum(axis=1, keepdims=True) ** 2, basis.metric)
+
+    def weighted(products: FloatArray) -> FloatArray:
+        return (basis.metric @ products.reshape(len(products), -1)).reshape(products.shape[1:])
+
+    n, total = len(basis.centred), float(basis.values.sum())
+    squares = weighted(sums * sums)
+    zeroth = squares if len(squares) == 1 else weighted(sums.sum(axis=1, keepdims=True) ** 2)
     within = total - (zeroth[0] / counts[0] + (squares / counts[1:]).sum(axis=0)) / n
     for i in np.flatnonzero(within < DOUBTFUL * total):
         of_class = codes[rows, :, i] @ np.arange(1, len(counts))
@@ -190,11 +183,6 @@ def _residual(
     return np.asarray(
         np.einsum("njl,nkl->jkl", left, left) + penalty * np.einsum("rjl,rkl->jkl", scaled, scaled)
     )
-
-
-def _weighted(products: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted sum over the first axis of (rank, classes − 1, labellings)."""
-    return (weights @ products.reshape(len(products), -1)).reshape(products.shape[1:])
 
 
 def _products(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ Labels enter linearly, and the trials' total covariance, which costs most, is th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.solvers.common import Basis, class_weights, decompose, dummy_codes
 
 
-@dataclass(frozen=True)
-class Solved:
+class Solved(NamedTuple):
     """Regression on each class, for two classes on the second only, for each label vector."""
 
     weights: FloatArray  # (rank, machines, labellings), of a trial's coordinates

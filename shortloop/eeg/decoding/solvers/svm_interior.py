@@ -20,9 +20,8 @@ SMALLEST_GAP = 1e-18  # of 1: rounding allows no smaller one
 def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> FloatArray:
     """Weights of one linear SVM for each label vector.
 
-    Steps end when the mean product of a dual variable and its multiplier is below ``C tol²``. It bounds the
-    duality gap, and that half the squared distance from the optimal weights, as the primal problem is
-    strongly convex.
+    Steps end when the mean product of a dual variable and its multiplier is below ``C tol²``, which bounds
+    the duality gap and so half the squared distance from the optimal weights.
 
     Mehrotra 1992, On the implementation of a primal-dual interior point method. Fine & Scheinberg 2001,
     Efficient SVM training using low-rank kernel representations.

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
-from shortloop.eeg.checks.quality import refuse_other_units, warn_of_codes
+from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
 from shortloop.eeg.formats.epochs.dropped import Log, dropped_trials, warn_of_dropped
 from shortloop.eeg.formats.epochs.event_columns import select_by_columns

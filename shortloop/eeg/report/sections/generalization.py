@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import letter_of, p_text, score_label, score_text
 from shortloop.eeg.report.panels import Limits, colour_bar_below, colour_limits, draw_map, map_shape

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import letter_of
 from shortloop.eeg.report.sections.section import Section, SectionFigure, fields_of, title_of

@@ -15,10 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.decoding.batched import machines
 from shortloop.eeg.decoding.batched import scores as batched_scores
-from shortloop.eeg.decoding.batched.machines import Labellings
-from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
+from shortloop.eeg.decoding.batched.scores import Labellings, can_be_batched, labelling_blocks
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
@@ -28,7 +26,6 @@ from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.solvers import svm_interior
 
 N_FOLDS = 4
 LDA = LdaSettings(shrinkage=0.05)
@@ -140,7 +137,7 @@ def test_any_size_of_blocks(n_classes: int, estimator: Any, monkeypatch: pytest.
     few = at_once(train, shuffled[37:49], folds, test, test_labels, **kwargs)
     for found, expected in zip(few, whole):
         np.testing.assert_array_equal(found, expected[37:49])
-    monkeypatch.setattr(machines, "IN_CACHE", 1)
+    monkeypatch.setattr(batched_scores, "IN_CACHE", 1)
     monkeypatch.setattr(batched_scores, "ROWS", 1)
     monkeypatch.setattr(batched_scores, "BYTE", 2)
     for found, expected in zip(at_once(train, shuffled, folds, test, test_labels, **kwargs), whole):
@@ -176,23 +173,17 @@ def test_class_that_is_missing(estimator: Any) -> None:
         batched_scores.batched_scores(
             train[0], labellings, None, None, within=True, decoding=settings(), estimator=estimator
         )
+    with pytest.raises(InputError, match="unknown class"):
+        Labellings(labels[np.newaxis] + 1, alone, 3, 2)
 
 
-def test_compiled_before_it_is_used() -> None:
-    warm_up_batched(LdaSettings())
-    warm_up_batched(LinearSvmSettings())
-    assert svm_interior._solve.signatures
-
-
-def test_more_trials_than_a_byte_counts() -> None:
-    rng = np.random.default_rng(5)
-    labels = np.repeat([0, 1], 700)
-    x = rng.standard_normal((1, 1400, 2)) + 3.0 * labels[:, np.newaxis]
-    folds = stratified_folds(labels, 4, 0)
-    kwargs = {"decoding": settings(), "estimator": LdaSettings()}
-    curve, plane = at_once(x, labels[np.newaxis], folds, x, labels, within=False, **kwargs)
-    assert curve.min() > 95
-    assert plane.min() > 95
+def test_winners_are_the_first_of_the_largest() -> None:
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3, 5):
+        contrasts = rng.integers(-2, 3, (40, n_classes - 1, 30)).astype(float)  # with ties
+        whole = np.concatenate([np.zeros((40, 1, 30)), contrasts], axis=1)
+        np.testing.assert_array_equal(batched_scores.winners(contrasts, n_classes), whole.argmax(axis=1))
+        np.testing.assert_array_equal(batched_scores.winners(whole, n_classes), whole.argmax(axis=1))
 
 
 @pytest.mark.parametrize("estimator", [LDA, RIDGE, SVM, GRID], ids=["lda", "ridge", "svm", "grid"])

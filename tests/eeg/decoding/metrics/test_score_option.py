@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.decoding.apply import refit_and_apply, stack_weights
+from shortloop.eeg.decoding.apply import apply_held_out, rank_weights, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
@@ -24,10 +24,7 @@ from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
-from shortloop.eeg.decoding.metrics.auc import rank_type
 from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
-from shortloop.eeg.decoding.permute import permuted_labels
-from shortloop.eeg.decoding.ranks import rank_weights, rank_weights_within, ranked_classes
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
@@ -156,36 +153,6 @@ def test_areas_equal_scikit_learns(
             assert plane[t, b] == pytest.approx(mean_of(models[b], decoded[t], truth, within), abs=1e-9)
 
 
-@pytest.mark.parametrize("score", SCORES[:2])
-def test_counted_scores_equal_scikit_learns(score: Score) -> None:
-    train, labels, test, test_labels = phases(3)
-    folds = stratified_folds(labels, FOLDS, 0)
-    settings, make = ESTIMATORS[3]
-    models = the_long_way(make, train, labels, folds)
-    curve, plane = retrained_scores(
-        train,
-        labels,
-        folds,
-        test,
-        test_labels,
-        within=False,
-        n_classes=3,
-        decoding=DECODING,
-        estimator=settings,
-        score=score,
-    )
-    assert plane is not None
-    for b, bin_models in enumerate(models):
-        said = np.empty_like(labels)
-        for rows, scaler, model in bin_models:
-            said[rows] = model.predict(scaler.transform(train[b][rows]))
-        scorer = balanced_accuracy_score if score == "balanced-accuracy" else accuracy_score
-        assert curve[b] == pytest.approx(100 * scorer(labels, said))
-        for t, x in enumerate(test):
-            each = [of_scikit_learn(m, s.transform(x), test_labels, score) for _, s, m in bin_models]
-            assert plane[t, b] == pytest.approx(np.mean(each))
-
-
 @pytest.mark.parametrize("scaling", ["separate", "training"])
 @pytest.mark.parametrize(
     "settings",
@@ -214,12 +181,13 @@ def test_ranks_that_are_kept_give_what_training_again_gives(
     for within in (False, True):
         decoded, known_labels = (train, labels) if within else (test, truth)
         if weights.shape[2] == 0:
-            ranks = np.zeros((2, 2, len(known_labels), ranked_classes(3)), dtype=rank_type(36, FOLDS))
-            for b, x in enumerate(train):
-                refit_and_apply(x, labels, folds, decoded, within=within, ranks=ranks[:, b], **known)
+            refit = [
+                refit_and_apply(x, labels, folds, decoded, within=within, ranked=True, **known) for x in train
+            ]
+            ranks = np.stack([each["ranks"] for each in refit], axis=1)
         elif within:
             ranks = np.stack(
-                [rank_weights_within(x, folds, weights, intercepts, has_model, **how) for x in train]
+                [apply_held_out(rank_weights, x, folds, weights, intercepts, has_model, **how) for x in train]
             )
         else:
             stacked = stack_weights(weights)
@@ -241,25 +209,6 @@ def test_votes_do_not_depend_on_whether_decisions_are_kept() -> None:
         if not isinstance(settings, SklearnSettings):
             decided = with_them.decisions.argmax(axis=1)
             np.testing.assert_array_equal(decided, with_them.predicted)
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_shuffled_labels_score_chance(score: Score) -> None:
-    rng = np.random.default_rng(5)
-    labels = rng.permutation(np.repeat([0, 1, 2], 20))
-    train = rng.standard_normal((1, 60, 6)) + np.eye(3, 6)[labels]
-    folds = stratified_folds(labels, FOLDS, 0)
-    known: dict[str, Any] = {"n_classes": 3, "decoding": DECODING, "estimator": LdaSettings()}
-    shuffled = permuted_labels(labels, 150, seed=5, names=("S01", "study"), folds=folds)
-    scores = [
-        retrained_scores(train, each, folds, None, None, within=False, score=score, **known)[0]
-        for each in shuffled
-    ]
-    chance = chance_level(score, labels, 3)
-    assert chance is not None
-    assert abs(np.mean(scores) - chance) < 3.5 * np.std(scores) / np.sqrt(150)
-    observed = retrained_scores(train, labels, folds, None, None, within=False, score=score, **known)[0]
-    assert observed[0] > max(scores)
 
 
 def test_chance_levels() -> None:

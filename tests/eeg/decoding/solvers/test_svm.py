@@ -73,24 +73,18 @@ def test_more_trials_than_features(C: float) -> None:
     check_decisions(x, labels, C)
 
 
-def test_duplicated_trials() -> None:
+@pytest.mark.parametrize("odd", ["duplicated", "contradicting", "zero", "two"])
+def test_odd_trials(odd: str) -> None:
     x, labels, _ = problem(2, 3, 30)
-    check_decisions(np.vstack([x, x, x[:7]]), np.r_[labels, labels, labels[:7]], 0.01)
-
-
-def test_contradicting_trials() -> None:
-    # The same features under different labels cannot be told apart.
-    x, labels, _ = problem(3, 3, 30)
-    check_decisions(np.vstack([x, x]), np.r_[labels, (labels + 1) % 3], 0.01)
-
-
-def test_all_zero_features() -> None:
-    _, labels, _ = problem(4, 3, 1)
-    check_decisions(np.zeros((len(labels), 5)), labels, 0.01)
-
-
-def test_two_trials() -> None:
-    check_decisions(np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([1, 0]), 0.5)
+    if odd == "duplicated":
+        x, labels = np.vstack([x, x, x[:7]]), np.r_[labels, labels, labels[:7]]
+    elif odd == "contradicting":  # the same features under different labels cannot be told apart
+        x, labels = np.vstack([x, x]), np.r_[labels, (labels + 1) % 3]
+    elif odd == "zero":
+        x[:] = 0
+    else:
+        x, labels = np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([1, 0])
+    check_decisions(x, labels, 0.01)
 
 
 @pytest.mark.parametrize("trials", [(1, 60), (60, 1)])

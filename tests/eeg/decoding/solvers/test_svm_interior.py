@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from shortloop.eeg.decoding.batched.machines import Labellings
+from shortloop.eeg.decoding.batched.scores import Labellings
 from shortloop.eeg.decoding.batched.svm import train_machines
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.solvers.svm_interior import LANES, solve_interior
@@ -53,34 +53,29 @@ def test_decisions(seed: int, n: int, r: int, C: float) -> None:
     check(*problems(seed, n, r, 3), C)
 
 
-def test_more_features_than_trials() -> None:
-    check(*problems(1, 12, 40, 3), 1.0)
-
-
-def test_large_c_of_classes_that_overlap() -> None:
-    x, sign = problems(2, 60, 6, 3)
-    check(x, sign, 20.0)
-
-
-def test_features_that_are_no_help() -> None:
-    x, sign = problems(3, 40, 6, 3)
-    x[:, 0] = 0.0
-    x[:, 1] = x[:, 2]
-    x[:, 3] *= 1e-9
-    check(x, sign, 0.5)
-
-
-def test_duplicated_and_contradicting_trials() -> None:
-    x, sign = problems(4, 25, 5, 3)
-    check(np.concatenate([x, x]), np.concatenate([sign, sign]), 0.5)
-    check(np.concatenate([x, x]), np.concatenate([sign, -sign]), 0.5)
-
-
-def test_features_of_very_different_sizes() -> None:
-    x, sign = problems(5, 40, 4, 2)
-    x[:, 0] *= 10.0
-    x[:, 1] /= 100.0
-    check(x, sign, 0.02)
+@pytest.mark.parametrize(
+    ("odd", "n", "r", "C"),
+    [
+        ("more features than trials", 12, 40, 1.0),
+        ("large C of classes that overlap", 60, 6, 20.0),
+        ("features of no help", 40, 6, 0.5),
+        ("duplicated", 25, 5, 0.5),
+        ("contradicting", 25, 5, 0.5),
+        ("sizes", 40, 4, 0.02),
+    ],
+)
+def test_odd_problems(odd: str, n: int, r: int, C: float) -> None:
+    x, sign = problems(len(odd), n, r, 3)
+    if odd == "features of no help":
+        x[:, 0] = 0.0
+        x[:, 1] = x[:, 2]
+        x[:, 3] *= 1e-9
+    elif odd in ("duplicated", "contradicting"):
+        x, sign = np.concatenate([x, x]), np.concatenate([sign, sign if odd == "duplicated" else -sign])
+    elif odd == "sizes":
+        x[:, 0] *= 10.0
+        x[:, 1] /= 100.0
+    check(x, sign, C)
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0])

@@ -1,9 +1,14 @@
-"""Suspicious recordings: channels that are flat, copied or no signal, and samples of implausible size."""
+"""Checks of one recording that later stages rely on, and warnings of what is suspicious in it.
+
+Who calls them adds participant and file to an `InputError` (`located` in `formats/files/process.py`).
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from blake3 import blake3
@@ -11,7 +16,8 @@ from blake3 import blake3
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.participants import few, key_of
-from shortloop.eeg.data import Epochs
+from shortloop.eeg.checks.same_trials import refuse_same_features
+from shortloop.eeg.data import Epochs, Features
 
 # A channel is flat if it varies by no more than rounding, relative to the usual span or to its own offset.
 ROUNDING = 1e-10
@@ -27,6 +33,120 @@ CODES = 6  # most values of a channel of codes in some trials; an amplifier give
 COUNTED = 0.9  # share of equal steps in a channel that counts
 
 
+def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
+    """Check one participant's epochs in one phase."""
+    data = np.asarray(epochs.data)
+    wanted = (len(epochs.labels), len(epochs.channels), len(epochs.times))
+    if data.shape != wanted:
+        expected = f"{wanted[0]} labels × {wanted[1]} channel names × {wanted[2]} times"
+        raise _do_not_fit(f"arrays of the {phase} phase", data.shape, expected)
+    _check_labels(epochs.labels, epochs.classes, phase)
+    twice = [name for name, count in Counter(epochs.channels).items() if count > 1]
+    if twice or not epochs.channels:
+        raise InputError(
+            "two channels have the same name" if twice else "there are no channels",
+            field="channels",
+            found=", ".join(twice) or "none",
+            hint="give each channel its own name" if twice else "do not drop all channels",
+        )
+    _check_times(np.asarray(epochs.times), epochs.sfreq)
+    finite = np.isfinite(data)
+    if not finite.all():
+        trial, channel = np.argwhere(~finite.all(axis=2))[0]
+        raise _not_finite(finite, f"first in trial {trial + 1}, channel {epochs.channels[channel]}", phase)
+    warn_of_quality(epochs, participant=participant, phase=phase)
+
+
+def check_features(features: Features, phase: str) -> None:
+    """Check one participant's features in one phase."""
+    wanted = (len(features.times), len(features.labels), len(features.names))
+    if features.data.shape != wanted or 0 in (wanted[0], wanted[2]):
+        expected = f"{wanted[0]} bins × {wanted[1]} labels × {wanted[2]} feature names, none of them 0"
+        raise _do_not_fit(f"features of the {phase} phase", features.data.shape, expected)
+    _check_labels(features.labels, features.classes, phase)
+    times = np.asarray(features.times)
+    if not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise InputError("times of the bins do not increase", field="times", found=_span(times))
+    for index, values in enumerate(features.data):
+        finite = np.isfinite(values)
+        if not finite.all():
+            trial, name = np.argwhere(~finite)[0]
+            raise _not_finite(
+                finite, f"first in bin {index + 1}, trial {trial + 1}, feature {features.names[name]}", phase
+            )
+    refuse_same_features(features.data, phase)
+
+
+def _do_not_fit(what: str, shape: tuple[int, ...], expected: str) -> InputError:
+    return InputError(
+        f"the {what} do not fit together",
+        field="data",
+        found=f"shape {shape}",
+        expected=expected,
+        hint="save the file again with arrays that belong together",
+    )
+
+
+def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
+    labels = np.asarray(labels)
+    if labels.size == 0:
+        raise InputError(f"there are no trials in the {phase} phase", hint="check the names of the events")
+    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= len(classes):
+        raise InputError(
+            f"labels of the {phase} phase are not indices of classes",
+            field="labels",
+            found=f"{labels.dtype} from {labels.min()} to {labels.max()}",
+            expected=f"integers from 0 to {len(classes) - 1}",
+        )
+    counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist()))
+    missing = [name for name, count in counts.items() if not count]
+    if missing:
+        only = len(missing) == len(counts) - 1
+        lacks = "trials of one class only" if only else f"no trials of {', '.join(missing)}"
+        raise InputError(
+            f"the {phase} phase has {lacks}",
+            field="classes",
+            found=", ".join(f"{count} {name}" for name, count in counts.items()),
+            expected="trials of every class",
+            hint="check the names of the classes and of their events in the study file",
+        )
+
+
+def _check_times(times: np.ndarray, sfreq: float) -> None:
+    if not (np.isfinite(sfreq) and sfreq > 0):
+        raise InputError("the sampling rate is not a positive number", field="sfreq", found=sfreq)
+    if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise InputError(
+            "times do not increase",
+            field="times",
+            found=_span(times),
+            expected="two samples or more, each later than the one before",
+        )
+    off = np.abs(times - times[0] - np.arange(len(times)) / sfreq).max() * sfreq
+    if off > 0.25:
+        raise InputError(
+            "times do not match the sampling rate",
+            field="times",
+            found=f"{_span(times)}, up to {off:.3g} samples off",
+            expected=f"steps of {1 / sfreq:.6g} s ({sfreq:g} Hz)",
+        )
+
+
+def _not_finite(finite: np.ndarray, first: str, phase: str) -> InputError:
+    count = finite.size - np.count_nonzero(finite)
+    return InputError(
+        f"values that are not finite numbers in the {phase} phase",
+        field="data",
+        found=f"{count} of {finite.size} values are NaN or infinite, {first}",
+        expected="finite numbers",
+        hint="repair or leave out these trials or channels",
+    )
+
+
+def _span(times: np.ndarray) -> str:
+    return f"{len(times)} times from {times[0]:g} to {times[-1]:g}" if len(times) else "no times"
+
+
 def typical_amplitude(data: FloatArray) -> float:
     """Return the median SD over samples of trials and channels; `data` are (trials, channels, samples)."""
     return float(np.median([trial.std(axis=1) for trial in data])) if data.size else 0.0
@@ -35,7 +155,9 @@ def typical_amplitude(data: FloatArray) -> float:
 def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
     """Warn of suspicious samples; refuse recordings that are flat."""
     data = np.asarray(epochs.data)
-    flat = _flat(data)
+    span = np.array([np.ptp(trial, axis=1) for trial in data], dtype=np.float64)
+    level = np.array([np.abs(trial[:, 0]) for trial in data], dtype=np.float64)
+    flat = np.asarray(span <= ROUNDING * np.maximum(np.median(span), level))  # trials × channels
     if flat.all():
         raise InputError(
             f"nothing was recorded in the {phase} phase: all channels are flat",
@@ -110,13 +232,6 @@ def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
         )
 
 
-def _flat(data: np.ndarray) -> np.ndarray:
-    """Find flat channels; trials × channels."""
-    span = np.array([np.ptp(trial, axis=1) for trial in data], dtype=np.float64)
-    level = np.array([np.abs(trial[:, 0]) for trial in data], dtype=np.float64)
-    return np.asarray(span <= ROUNDING * np.maximum(np.median(span), level))
-
-
 def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -> None:
     of = len(flat)
     empty = flat.all(axis=1)
@@ -132,20 +247,14 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
         f"leave out (input.drop), or mark as bad (input.preprocessing.bads.{key_of(participant)}) and "
         "interpolate (input.preprocessing.interpolate)"
     )
-    always = [name for name, each in zip(channels, share, strict=True) if each == 1]
-    if always:
-        _warn(
-            f"{_named(always)} flat in all {of} trials: a reference, or an electrode that was not connected; "
-            + remedy
-        )
-    mostly = {
-        name: int(count)
-        for name, each, count in zip(channels, share, flat.sum(axis=0), strict=True)
-        if MOST <= each < 1
-    }
-    if mostly:
-        most = max(mostly.values())
-        _warn(f"{_named(list(mostly))} flat in {most} of {of} trials: a loose electrode; {remedy}")
+    names = np.array(channels, object)
+    always, mostly = share == 1, (share >= MOST) & (share < 1)
+    if always.any():
+        cause = "a reference, or an electrode that was not connected"
+        _warn(f"{_named(names[always].tolist())} flat in all {of} trials: {cause}; {remedy}")
+    if mostly.any():
+        most = flat.sum(axis=0)[mostly].max()
+        _warn(f"{_named(names[mostly].tolist())} flat in {most} of {of} trials: a loose electrode; {remedy}")
 
 
 def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence[str]) -> None:

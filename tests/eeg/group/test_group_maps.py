@@ -1,0 +1,153 @@
+"""t and z equal SciPy's, smoothing a convolution written out, and sign flips are all or fair ones."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from shortloop.eeg.group.maps import leave_one_out_z, one_sample_t, sign_flips
+from shortloop.eeg.group.statistics import smooth_maps
+
+shapes = st.one_of(st.tuples(st.integers(1, 9)), st.tuples(st.integers(1, 5), st.integers(1, 5)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(participants=st.integers(2, 20), shape=shapes, seed=st.integers(0, 2**32 - 1))
+def test_t_equals_scipy(participants: int, shape: tuple[int, ...], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    deviations = rng.normal(rng.normal(0, 5, shape), 4, (participants, *shape))
+    expected = stats.ttest_1samp(deviations, 0.0, axis=0).statistic
+    varies = deviations.std(axis=0, ddof=1) > 1e-3
+    np.testing.assert_allclose(one_sample_t(deviations)[varies], expected[varies], rtol=1e-10)
+
+
+@pytest.mark.parametrize("participants", [2, 3, 7, 18])
+def test_cells_without_variance(participants: int) -> None:
+    # chance; chance but for rounding; a little above; far above; far below; about the same for everybody
+    levels = np.array([0.0, 7e-15, 2 / 3, 200 / 3, -100 / 3])
+    t = one_sample_t(np.repeat(levels[np.newaxis], participants, axis=0))
+    assert t[0] == t[1] == 0
+    assert np.isfinite(t).all()
+    assert t[4] < 0 < t[2] < t[3]
+    rounded = np.repeat(levels[np.newaxis], participants, axis=0)
+    rounded[::2] *= 1 + 1e-15
+    np.testing.assert_allclose(one_sample_t(rounded), t, rtol=1e-12, atol=1e-9)
+
+
+def test_agreement_beats_near_agreement() -> None:
+    agree = np.full(8, 20.0)
+    nearly = agree + np.array([1, -1] * 4) * 0.05
+    t = one_sample_t(np.stack([agree, nearly], axis=1))
+    assert t[0] > t[1] == pytest.approx(stats.ttest_1samp(nearly, 0.0).statistic)
+
+
+@settings(max_examples=30, deadline=None)
+@given(count=st.integers(3, 12), shape=shapes, seed=st.integers(0, 2**32 - 1))
+def test_z_leaves_one_out(count: int, shape: tuple[int, ...], seed: int) -> None:
+    maps = np.random.default_rng(seed).normal(33, 4, (count, *shape))
+    z = leave_one_out_z(maps)
+    for index in range(count):
+        others = np.delete(maps, index, axis=0)
+        sd = others.std(axis=0, ddof=1)
+        wide = sd > 0.01
+        expected = (maps[index] - others.mean(axis=0)) / sd
+        np.testing.assert_allclose(z[index][wide], expected[wide], rtol=1e-6)
+
+
+def test_z_of_cells_where_the_others_do_not_vary() -> None:
+    maps = np.full((5, 3), 100 / 3)
+    maps[0, 1] = 90.0  # only one map differs: the others give no scale to measure it with
+    maps[:2, 2] = [90.0, 60.0]
+    z = leave_one_out_z(maps)
+    np.testing.assert_array_equal(z[:, 0], 0)
+    assert z[0, 1] == 0
+    assert (z[1:, 1] < 0).all()
+    assert (z[:2, 2] > 0).all()
+
+
+def test_z_needs_two_others() -> None:
+    np.testing.assert_array_equal(leave_one_out_z(np.array([[1.0], [2.0]])), [[0], [0]])
+
+
+def written_out(curve: np.ndarray, sigma: float, truncate: float) -> np.ndarray:
+    radius = math.floor(truncate * sigma + 0.5)
+    weights = [math.exp(-0.5 * (k / sigma) ** 2) for k in range(-radius, radius + 1)]
+    out = []
+    for centre in range(len(curve)):
+        bins = [min(max(centre + k, 0), len(curve) - 1) for k in range(-radius, radius + 1)]
+        out.append(sum(w * curve[b] for w, b in zip(weights, bins)) / sum(weights))
+    return np.array(out)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    shape=st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
+    sigma=st.floats(0.05, 4),
+    truncate=st.floats(0.5, 4),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_planes_and_curves_equal_an_explicit_loop(
+    shape: tuple[int, int, int], sigma: float, truncate: float, seed: int
+) -> None:
+    maps = np.random.default_rng(seed).normal(33, 10, shape)
+    along_train = np.array([[written_out(row, sigma, truncate) for row in plane] for plane in maps])
+    curves = smooth_maps(maps, sigma=sigma, truncate=truncate, axes=(-1,))
+    np.testing.assert_allclose(curves, along_train, rtol=1e-12)
+    both = [[written_out(row, sigma, truncate) for row in plane.T] for plane in along_train]
+    planes = smooth_maps(maps, sigma=sigma, truncate=truncate)
+    np.testing.assert_allclose(planes, np.transpose(both, (0, 2, 1)), rtol=1e-12)
+
+
+def test_sigma_zero_copies() -> None:
+    maps = np.random.default_rng(2).normal(size=(2, 4, 4))
+    same = smooth_maps(maps, sigma=0.0, truncate=2.0)
+    np.testing.assert_array_equal(same, maps)
+    assert not np.shares_memory(same, maps)
+
+
+def test_whole_numbers_are_not_rounded() -> None:
+    counts = np.array([[0, 100, 0, 0]])
+    np.testing.assert_allclose(
+        smooth_maps(counts, sigma=1.0, truncate=1.0, axes=(-1,)),
+        smooth_maps(counts.astype(float), sigma=1.0, truncate=1.0, axes=(-1,)),
+    )
+
+
+@pytest.mark.parametrize(("participants", "count"), [(1, 1), (3, 7), (5, 1000), (10, 1023)])
+def test_all_patterns_once_observed_first(participants: int, count: int) -> None:
+    signs, exact = sign_flips(participants, count)
+    assert exact
+    assert signs.shape == (2**participants, participants)
+    assert (signs[0] == 1).all()
+    assert {tuple(row) for row in signs} == set(product([-1.0, 1.0], repeat=participants))
+
+
+@pytest.mark.parametrize(("participants", "count"), [(3, 6), (10, 1022), (62, 50), (200, 50)])
+def test_random_patterns_where_all_are_too_many(participants: int, count: int) -> None:
+    signs, exact = sign_flips(participants, count, np.random.SeedSequence(4))
+    assert not exact
+    assert signs.shape == (count, participants)
+    assert set(np.unique(signs)) == {-1.0, 1.0}
+    again, _ = sign_flips(participants, count, np.random.SeedSequence(4))
+    other, _ = sign_flips(participants, count, np.random.SeedSequence(5))
+    np.testing.assert_array_equal(signs, again)
+    assert (signs != other).any()
+
+
+def test_random_signs_are_fair_and_independent() -> None:
+    signs, _ = sign_flips(20, 5000, np.random.SeedSequence(6))
+    ups = int((signs == 1).sum())
+    assert stats.binomtest(ups, signs.size).pvalue > 1e-3
+    between = np.asarray(np.corrcoef(signs.T))[np.triu_indices(20, 1)]
+    assert np.abs(between).max() < 5 / np.sqrt(5000)
+
+
+def test_random_patterns_need_a_seed() -> None:
+    with pytest.raises(ValueError, match="seed"):
+        sign_flips(18, 1000)

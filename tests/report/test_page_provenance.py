@@ -9,7 +9,16 @@ import pytest
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.base.plain import Plain
-from shortloop.report.provenance import Source, flat, provenance_rows, shown, source_of, thread_note
+from shortloop.report.page import (
+    ProvenanceRow,
+    Source,
+    flat,
+    last_job,
+    provenance_rows,
+    shown,
+    source_of,
+    thread_note,
+)
 from shortloop.stages.results import upstream
 from shortloop.store.lookup import load
 
@@ -63,3 +72,15 @@ def test_settings_are_laid_flat() -> None:
         ("a.b.c", "1"), ("a.d", "none"), ("e", "yes"), ("f", "1, 2.5, x"), ("g", "none"), ("h", "none")
     ]  # fmt: skip
     assert shown(False) == "no"
+
+
+def row(*jobs: tuple[str, str]) -> ProvenanceRow:
+    return ProvenanceRow("stage", list(jobs), [], [])
+
+
+def test_it_is_the_last_that_is_for_all_of_the_data() -> None:
+    train, group = row(("a", "main-1"), ("b", "main-2")), row(("", "main-3"))
+    assert last_job([train, group]) == ("", "main-3")
+    assert last_job([train, group, row(("a", "main-4"))]) == ("", "main-3")
+    assert last_job([train, row(("a", "main-4"))]) == ("a", "main-4")
+    assert last_job([]) == ("", "")

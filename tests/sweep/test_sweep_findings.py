@@ -11,11 +11,10 @@ from shortloop.sweep.findings import Finding, differing, findings_of, leaves
 
 KEYS = st.text("abc", min_size=1, max_size=3)
 PLAIN = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**320), 10**320)
-    | st.floats(-1e300, 1e300)
-    | st.text(max_size=3),
+    st.one_of(
+        *(st.none(), st.booleans(), st.text(max_size=3)),
+        *(st.integers(-(10**320), 10**320), st.floats(-1e300, 1e300)),
+    ),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=10,
 )
@@ -59,14 +58,8 @@ def test_what_leaves_are_called() -> None:
 
 
 def test_what_the_run_did_is_no_finding() -> None:
-    summary: dict[str, Any] = {
-        "pipeline": "x",
-        "seconds": 3.2,
-        "built": 2,
-        "reused": 1,
-        "jobs": [{"seconds": 1}],
-        "facts": {"n": 3},
-    }
+    summary: dict[str, Any] = {"pipeline": "x", "seconds": 3.2, "built": 2, "jobs": [{"seconds": 1}]}
+    summary["facts"] = {"n": 3}
     assert {name: each.value for name, each in findings_of(summary, []).items()} == {"facts.n": 3}
 
 
@@ -82,22 +75,15 @@ def test_the_analysis_that_knows_a_summary_says_what_it_found() -> None:
 
 
 def test_what_differs_most_comes_first() -> None:
-    runs = [
-        {
-            "a": Finding(100.0),
-            "b": Finding(1.0),
-            "same": Finding(3.0),
-            "c": Finding(-1.0),
-            "gone": Finding(5.0),
-        },
-        {"a": Finding(101.0), "b": Finding(2.0), "same": Finding(3.0 + 1e-12), "c": Finding(1.0)},
-    ]
-    assert differing(runs) == ["c", "b", "a", "gone"]
-    assert differing([]) == []
-    assert differing([{"a": Finding(None)}, {"a": Finding(None)}]) == []
-    assert differing([{"a": Finding(0.0)}, {"a": Finding(0.0)}]) == []
-    assert differing([{"a": Finding(0.0)}, {"a": Finding(None)}]) == ["a"]
-    assert differing([{"a": Finding(1.0)}, {}]) == ["a"]
+    def names(*runs: dict[str, float | None]) -> list[str]:
+        return differing([{name: Finding(value) for name, value in run.items()} for run in runs])
+
+    first = {"a": 100.0, "b": 1.0, "same": 3.0, "c": -1.0, "gone": 5.0}
+    second = {"a": 101.0, "b": 2.0, "same": 3.0 + 1e-12, "c": 1.0}
+    assert names({**first}, {**second}) == ["c", "b", "a", "gone"]
+    for nothing in [(), ({"a": None}, {"a": None}), ({"a": 0.0}, {"a": 0.0})]:
+        assert names(*nothing) == []
+    assert names({"a": 0.0}, {"a": None}) == names({"a": 1.0}, {}) == ["a"]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=5))

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from shortloop.sweep.figure import draw
 from shortloop.sweep.findings import Finding, Outcome, csv_text, shown_number
 from shortloop.sweep.grid import Combination, Grid, parse_grid
-from shortloop.sweep.progress import Progress, first_line
+from shortloop.sweep.runs import Progress, first_line
 
 
 def outcome(combination: Combination, number: int, problem: str = "", **findings: Finding) -> Outcome:
@@ -23,14 +23,12 @@ def outcome(combination: Combination, number: int, problem: str = "", **findings
 
 def swept(grid: Grid, failed: int = -1) -> list[Outcome]:
     """`up` is the number of the combination, `flat` the same for all."""
-    return [
-        outcome(each, number, "a\nb")
-        if number == failed
-        else outcome(
-            each, number, up=Finding(float(number), "", number - 1, number + 1, "range"), flat=Finding(7)
-        )
-        for number, each in enumerate(grid.combinations())
-    ]
+    found = []
+    for number, each in enumerate(grid.combinations()):
+        up = Finding(float(number), "", number - 1, number + 1, "range")
+        bad = number == failed
+        found.append(outcome(each, number, "a\nb") if bad else outcome(each, number, up=up, flat=Finding(7)))
+    return found
 
 
 def test_the_table_has_a_row_for_each_combination() -> None:
@@ -52,20 +50,9 @@ def drawn(panel: Axes) -> list[np.ndarray]:
     return [np.asarray(line.get_xydata()) for line in panel.lines if line.get_marker() != "None"]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (3.0, "3"),
-        (0.123456, "0.1235"),
-        (-2.0, "-2"),
-        (1e300, "1e+300"),
-        (float("inf"), "inf"),
-        (0.0, "0"),
-    ],
-)
-def test_numbers_in_tables(value: float | None, text: str) -> None:
-    assert shown_number(value) == text
+def test_numbers_in_tables() -> None:
+    values = (None, 3.0, 0.123456, -2.0, 1e300, float("inf"), 0.0)
+    assert [*map(shown_number, values)] == ["–", "3", "0.1235", "-2", "1e+300", "inf", "0"]
 
 
 @pytest.mark.parametrize(
@@ -118,12 +105,10 @@ def test_points_lie_where_the_numbers_of_the_axis_are() -> None:
 
 def test_what_is_not_drawn_is_said() -> None:
     grid = parse_grid(["x=1,2,3"])
-    outcomes = [
-        outcome(
-            each, number, "no" if number == 2 else "", **{f"n{k:02d}": Finding(k + number) for k in range(15)}
-        )
-        for number, each in enumerate(grid.combinations())
-    ]
+    outcomes = []
+    for number, each in enumerate(grid.combinations()):
+        findings = {f"n{k:02d}": Finding(k + number) for k in range(15)}
+        outcomes.append(outcome(each, number, "no" if number == 2 else "", **findings))
     figure = draw("title", grid, outcomes)
     assert figure is not None
     assert len(figure.axes) == 12
@@ -137,19 +122,11 @@ def test_what_is_not_drawn_is_said() -> None:
 def test_the_lines_of_a_sweep() -> None:
     first, second, third = parse_grid(["folds=5,10,20"]).combinations()
     progress = Progress(3)
-    assert (
-        progress.done(outcome(first, 1)) == "1 of 3: folds=5: 3 jobs built, 4 reused, 2.0 s; about 4.0 s left"
-    )
-    assert progress.done(outcome(second, 2, "bad\n  file: x")) == (
-        "2 of 3: folds=10: failed after 2.0 s: bad; about 2.0 s left"
-    )
-    assert progress.done(outcome(third, 3)) == "3 of 3: folds=20: 3 jobs built, 4 reused, 2.0 s"
-
-
-def test_the_line_that_says_why() -> None:
-    assert first_line("a\n b") == "a"
-    assert (
-        first_line("\nFailed\nTraceback (most recent call last):\n  File x\nValueError: no\n")
-        == "ValueError: no"
-    )
-    assert first_line("") == ""
+    done = outcome(first, 1), outcome(second, 2, "bad\n  file: x"), outcome(third, 3)
+    assert [*map(progress.done, done)] == [
+        "1 of 3: folds=5: 3 jobs built, 4 reused, 2.0 s; about 4.0 s left",
+        "2 of 3: folds=10: failed after 2.0 s: bad; about 2.0 s left",
+        "3 of 3: folds=20: 3 jobs built, 4 reused, 2.0 s",
+    ]
+    traceback = "\nFailed\nTraceback (most recent call last):\n  File x\nValueError: no\n"
+    assert [*map(first_line, ("a\n b", traceback, ""))] == ["a", "ValueError: no", ""]

@@ -56,7 +56,7 @@ class _Scale:
         return values * np.exp(step) if self.logarithmic else values + step
 
 
-class _Looks:
+class _Encoding:
     """Axes of the grid shown by x axis, colours and markers; x has most steps, if possible of numbers."""
 
     def __init__(self, grid: Grid) -> None:
@@ -101,8 +101,8 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
     names = differing([outcome.findings for outcome in done])
     if not names:
         return None
-    looks = _Looks(grid)
-    across = grid.axes[looks.across]
+    encoding = _Encoding(grid)
+    across = grid.axes[encoding.across]
     scale, shown = _scale(across), names[:PANELS]
     columns = min(COLUMNS, len(shown))
     width = FRAME[columns]
@@ -110,14 +110,14 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
         figure = new_figure(width=WIDTH)
         panels = subplots(figure, len(shown), columns)
         for ax, name in zip(panels, shown, strict=True):
-            _draw_panel(ax, name, done, looks, scale)
+            _draw_panel(ax, name, done, encoding, scale)
         for place, (ax, name) in enumerate(zip(panels, shown, strict=True)):
             ax.set_title("\n".join(textwrap.wrap(one_line(name), int(width / LETTER))), fontsize=9)
             _label(ax, scale, width)
             if place >= len(shown) - columns:
                 short = grid.short()
                 ax.set_xlabel(one_line(", ".join(short[field] for field in across.fields)))
-        handles, labels = looks.legend("-" if scale.numeric else "none")
+        handles, labels = encoding.legend("-" if scale.numeric else "none")
         widest = max(map(len, labels), default=1)
         ncols = max(1, min(len(labels), int(WIDTH / (0.45 + 0.075 * widest))))
         below = -(-len(handles) // ncols) * LINE + 2 * PAD if handles else 0.0
@@ -148,18 +148,18 @@ def _scale(axis: Axis) -> _Scale:
     return _Scale(np.array(numbers), labels, True, logarithmic)
 
 
-def _draw_panel(ax: Axes, name: str, done: Sequence[Outcome], looks: _Looks, scale: _Scale) -> None:
+def _draw_panel(ax: Axes, name: str, done: Sequence[Outcome], encoding: _Encoding, scale: _Scale) -> None:
     from matplotlib.ticker import MaxNLocator
 
     series: dict[tuple[int, int], list[tuple[float, Finding]]] = {}
     for outcome in done:
         found, combination = outcome.finding(name), outcome.combination
         if found.value is not None:
-            place = float(scale.places[combination.places[looks.across]])
-            series.setdefault(looks.of(combination), []).append((place, found))
+            place = float(scale.places[combination.places[encoding.across]])
+            series.setdefault(encoding.of(combination), []).append((place, found))
     for (hue, form), points in series.items():
         points.sort(key=lambda point: point[0])
-        x = scale.moved(np.array([place for place, _ in points]), looks.shift(hue, form))
+        x = scale.moved(np.array([place for place, _ in points]), encoding.shift(hue, form))
         y = np.array([each.value for _, each in points], float)
         look: dict[str, Any] = {"color": COLOURS[hue % len(COLOURS)], "zorder": 3}
         if scale.numeric:

@@ -14,6 +14,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shortloop.base.errors import InputError, place_of
 from shortloop.base.text import counted, duration, one_line
 from shortloop.exax.forked import Forked, fork_ax
-from shortloop.exax.server import Server, running_server
+from shortloop.exax.server import running_server
 from shortloop.keys.code import code_state
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.methods import find_method, find_script, module_of
@@ -49,34 +50,27 @@ TAIL = 4096  # bytes at the end of a run's output that contain its last line
 DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)  # progress of a run without a terminal
 
 
+@dataclass
 class Runner:
-    """Runs combinations of a build script on a server; outputs and summaries go to `folder`."""
+    """Runs combinations of a build script on a server."""
 
-    def __init__(
-        self,
-        script: str,
-        environ: Mapping[str, str],
-        analyses: Sequence[FindingsOf],
-        server: Server,
-        folder: Path,
-    ) -> None:
-        self._output = folder / "output"
-        self._summary = folder / "summary.json"
-        self._script = script
-        self._environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(self._summary)}
-        self._analyses = analyses
-        # A server that was just started has just loaded the methods and listed the workdirs, and so has one
-        # that has run a combination.
-        self._quick = server.is_fresh
+    script: str
+    environ: Mapping[str, str]
+    analyses: Sequence[FindingsOf]
+    output: Path  # of the last run
+    summary: Path
+    # A server that was just started has just loaded the methods and listed the workdirs, and so has one that
+    # has run a combination.
+    quick: bool
 
     def run(self, combination: Combination, name: str, progress: Progress) -> Outcome:
-        for file in (self._output, self._summary):
+        for file in (self.output, self.summary):
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
-        code = _code_of_script(self._script)
+        code = _code_of_script(self.script)
         with _noted_interrupts() as interrupted:
             run = self._start(combination)
-            with progress.running(combination.label, self._output) as show, run.passing_signals_on():
+            with progress.running(combination.label, self.output) as show, run.passing_signals_on():
                 while not run.ends_within(SHOW_EVERY):
                     show()
                 status = run.wait()
@@ -92,32 +86,32 @@ class Runner:
         return Outcome(combination, name, seconds, problem, number, built, reused, findings, jobs, code)
 
     def _start(self, combination: Combination) -> Forked:
-        environ = dict(self._environ)
+        environ = dict(self.environ)
         combination.changes.into(environ)
-        quick, self._quick = ["--quick"] if self._quick else [], True
-        with self._output.open("wb") as stream:
+        quick, self.quick = ["--quick"] if self.quick else [], True
+        with self.output.open("wb") as stream:
             number = stream.fileno()
 
             def before() -> None:
                 os.dup2(number, 1)
                 os.dup2(number, 2)
 
-            command = ["--config", str(configuration_file()), "run", *quick, self._script]
+            command = ["--config", str(configuration_file()), "run", *quick, self.script]
             return fork_ax(command, environ, before, [number])
 
     def _problem(self, status: int, runs: Sequence[RunRecord]) -> str:
         if message := next((run.error for run in runs if run.error), ""):
             return message
-        lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = self.output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         ended = f"signal {-status} ended it" if status < 0 else f"it ended with status {status}"
         return "\n".join([ended, *lines[-OUTPUT_LINES:]])
 
     def _findings(self) -> dict[str, Finding]:
         try:
-            summary = json.loads(self._summary.read_text(encoding="utf-8"))
+            summary = json.loads(self.summary.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # a build script need not write a summary
             return {}
-        return findings_of(summary, self._analyses)
+        return findings_of(summary, self.analyses)
 
 
 @contextlib.contextmanager
@@ -125,7 +119,9 @@ def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsO
     """A runner with a running server. No other run of the project may be in progress."""
     with TemporaryDirectory(prefix="shortloop-") as folder, running_server() as server:
         server.wait()
-        yield Runner(script, environ, analyses, server, Path(folder))
+        summary = Path(folder, "summary.json")
+        environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(summary)}
+        yield Runner(script, environ, analyses, Path(folder, "output"), summary, server.is_fresh)
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ SECTIONS: tuple[Section[KindResult], ...] = (
     tables.EFFECTS,
     tables.BEST_SCORES,
 )
-APART = ("individual", "intervals", "patterns")  # stages whose results only some sections show
+OPTIONAL_STAGES = ("individual", "intervals", "patterns")  # stages whose results only some sections show
 SCORES = {
     "balanced-accuracy": "balanced accuracy, the mean over classes of recall, in percent",
     "accuracy": "accuracy, the share of trials that are called what they are, in percent",
@@ -64,7 +64,9 @@ class Panel:
 
     def figure(self, title: str, settings: dict[str, Any]) -> PageFigure:
         section, result = self.section, self.result
-        sources = (job for job in result.sources if job.stage not in APART or job.stage in section.stages)
+        sources = (
+            job for job in result.sources if job.stage not in OPTIONAL_STAGES or job.stage in section.stages
+        )
         return PageFigure(
             self.name,
             self.number,

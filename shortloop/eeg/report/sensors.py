@@ -126,12 +126,12 @@ def positions_of(
         known = zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True)
         places = dict(known)
         at = np.array([places.get(name, np.full(3, np.nan)) for name in channels])
-        if _is_a_head(at, sensors):
+        if _is_head_sized(at, sensors):
             heads.append(at)
     if not heads:
         return None
     names = known_names(tuple(channels))
-    kept = [each for each in heads if _agree(channels, each, names)]
+    kept = [each for each in heads if _agrees_with_names(channels, each, names)]
     recordings = [each for job in imported for each in job.facts["recordings"]]
     sources = {str(each.get("positions", "")) for known in recordings for each in known["accounts"]} - {""}
     source = sources.pop() if len(sources) == 1 else "file"
@@ -194,7 +194,7 @@ def _of_sensors(known: dict[str, FloatArray], sensors: str) -> Topography | None
     return Topography(tuple(names), info, said, pairs=sensors == "grad")
 
 
-def _is_a_head(at: FloatArray, sensors: str) -> bool:
+def _is_head_sized(at: FloatArray, sensors: str) -> bool:
     """True if positions are those of electrodes on a head, or sensors in a helmet, in metres."""
     known = at[np.isfinite(at).all(axis=1)]
     if len(known) < FEWEST or not NEAR < np.median(np.linalg.norm(known, axis=1)) < FAR:
@@ -205,7 +205,7 @@ def _is_a_head(at: FloatArray, sensors: str) -> bool:
     return bool((apart + np.eye(len(known)) > APART).all())
 
 
-def _agree(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:
+def _agrees_with_names(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:
     """True if positions agree with the names of channels; other axes would turn a topography."""
     if not names:
         return True

@@ -51,20 +51,9 @@ def job(kind: str) -> Result:
         arrays |= {"frequencies": np.array([8.0, 10.0]), "patterns_of_frequencies": power}
     means = np.tile(channel[:, np.newaxis], (2, 1, 5))
     arrays |= {"mean_study": means, "error_study": means, "times_study": np.arange(5.0)}
-    facts: dict[str, Any] = {
-        "kind": kind,
-        "phase": "study",
-        "phases": ["study"],
-        "features": 8,
-        "unit": "a.u.",
-    }
-    facts |= {
-        "unit": "a.u.",
-        "channels": list(NAMES),
-        "classes": ["a", "b"],
-        "shown": ["b"],
-        "trials": {"study": [4, 4]},
-    }
+    facts: dict[str, Any] = {"kind": kind, "phase": "study", "phases": ["study"], "features": 8}
+    facts |= {"unit": "a.u.", "channels": list(NAMES), "classes": ["a", "b"], "shown": ["b"]}
+    facts |= {"trials": {"study": [4, 4]}}
     known = {"facts": {**facts, "baseline": None}, "arrays": arrays, "partition": "s1"}
     return cast("Result", SimpleNamespace(**known))
 
@@ -171,14 +160,14 @@ def test_units_of_power_and_of_what_is_very_small() -> None:
     (one, _), (squares, unit) = readable("T/m"), readable(squared("T/m"))
     np.testing.assert_allclose(squares, one**2)
     assert unit == "fT²/cm²"
-    for unit, value, wanted in (
-        ("V", 3e-6, (3.0, "µV")),
-        ("T²", 1.5e-26, (15.0, "10³ fT²")),
-        ("a.u.", 4.2e-6, (4.2, "10⁻⁶ a.u.")),
-    ):
+    some = {
+        ("V", 3e-6): (3.0, "µV"),
+        ("T²", 1.5e-26): (15.0, "10³ fT²"),
+        ("a.u.", 4.2e-6): (4.2, "10⁻⁶ a.u."),
+    }
+    for (unit, value), wanted in some.items():
         factor, said = scaled(unit, value)
-        np.testing.assert_allclose(factor * value, wanted[0])
-        assert said == wanted[1]
+        assert (factor * value, said) == (pytest.approx(wanted[0]), wanted[1])
     assert scaled("a.u.", 0.0) == scaled("a.u.", float("inf")) == (1.0, "a.u.")
 
 
@@ -195,10 +184,8 @@ def positions(montage: str = "easycap-M1") -> np.ndarray:
 
 def located(at: np.ndarray | None, channels: tuple[str, ...] = ELECTRODES, source: str = "file") -> Result:
     """What an import leaves."""
-    facts = {
-        "phases": {"run": {"channels": list(channels)}},
-        "recordings": [{"accounts": [{"positions": "" if at is None else source}]}],
-    }
+    recording = {"accounts": [{"positions": "" if at is None else source}]}
+    facts = {"phases": {"run": {"channels": list(channels)}}, "recordings": [recording]}
     arrays = {} if at is None else {"positions_run": at}
     return cast("Result", SimpleNamespace(facts=facts, record={"facts": facts}, arrays=arrays))
 
@@ -219,10 +206,7 @@ def test_those_of_the_recordings_go_first() -> None:
     assert place.said == "at the positions in the recordings"
     assert drawn(located(one, source="easycap-M1")).said == "at the positions of easycap-M1"
     assert drawn(located(one, source="easycap-M1"), located(two)).said == "at the positions in the recordings"
-
-
-def test_channels_whose_names_say_nothing() -> None:
-    place = drawn(located(positions(), CODES), channels=CODES)
+    place = drawn(located(positions(), CODES), channels=CODES)  # whose names say nothing
     np.testing.assert_allclose(at_of(place), positions(), atol=1e-7)
     assert drawn(located(None, CODES), channels=CODES) is None
 
@@ -239,12 +223,6 @@ def test_names_where_recordings_say_nothing() -> None:
 def test_positions_in_other_units_are_not_used(scale: float) -> None:
     assert SYSTEM in drawn(located(scale * positions())).said
     assert drawn(located(scale * positions(), CODES), channels=CODES) is None
-
-
-def test_channels_at_one_place_are_not_used() -> None:
-    at = positions()
-    at[1] = at[0]
-    assert SYSTEM in drawn(located(at)).said
 
 
 TURNED = {
@@ -265,13 +243,16 @@ def test_positions_that_are_turned_against_the_names_are_not_used(how: str) -> N
     np.testing.assert_allclose(at_of(place), positions(), atol=1e-7)
 
 
-def test_too_few_are_not_used_and_those_without_are_named() -> None:
+def test_too_few_or_at_one_place_are_not_used_and_those_without_are_named() -> None:
     at = positions()
     at[7] = np.nan
     place = drawn(located(at))
     assert place.channels == ELECTRODES[:7]
     assert place.said == "at the positions in the recordings"
     at[5:] = np.nan
+    assert SYSTEM in drawn(located(at)).said
+    at = positions()
+    at[1] = at[0]  # two at one place
     assert SYSTEM in drawn(located(at)).said
 
 

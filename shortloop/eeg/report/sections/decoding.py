@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,39 +32,24 @@ NAMED = 16  # classes at most, for all to have their names at the axis
 LARGEST = 50.0  # t or z at the ends of a scale of colours: all larger ones say the same
 
 
-def over_time_finding(result: KindResult) -> str:
-    found, scale = group_findings(result)["curve"], time_scale(result)
+def finding(shape: str, result: KindResult) -> str:
+    """Say where the ``"curve"`` or the ``"generalization"`` map differs from chance, and where it is best."""
+    found, scale = group_findings(result)[shape], time_scale(result)
+    what, clusters = f"cross-validated within {result.train_phase}", found.get("clusters")
+    if shape == "generalization":
+        what, clusters = f"generalization {transfer(result)}", found["regions"]
 
-    def when(cluster: dict[str, Any]) -> str:
-        return scale.during(cluster["start"], cluster["end"])
+    def where(each: dict[str, Any]) -> str:
+        if "start" in each:
+            return scale.during(each["start"], each["end"])
+        return f"for training {scale.during(*each['train'])} and testing {scale.during(*each['test'])}"
 
-    start = f"cross-validated within {result.train_phase}"
-    return _finding(
-        result, start, found, found["clusters"], when, lambda each: f"at {scale.point(each['peak_time'])}"
-    )
-
-
-def generalization_finding(result: KindResult) -> str:
-    found, scale = group_findings(result)["generalization"], time_scale(result)
-
-    def where(region: dict[str, Any]) -> str:
-        return f"for training {scale.during(*region['train'])} and testing {scale.during(*region['test'])}"
-
-    def at(each: dict[str, Any]) -> str:
+    def peak_at(each: dict[str, Any]) -> str:
+        if "peak_time" in each:
+            return f"at {scale.point(each['peak_time'])}"
         trained, tested = scale.point(each["peak_train_time"]), scale.point(each["peak_test_time"])
         return f"for training at {trained} and testing at {tested}"
 
-    return _finding(result, f"generalization {transfer(result)}", found, found["regions"], where, at)
-
-
-def _finding(
-    result: KindResult,
-    what: str,
-    found: dict[str, Any],
-    clusters: list[dict[str, Any]],
-    where: Callable[[dict[str, Any]], str],
-    peak_at: Callable[[dict[str, Any]], str],
-) -> str:
     start = f"{result.kind.capitalize()}, {what}: decoding"
     caution = f" But {TOO_SMALL}." if found["too_small"] else ""
     p, p_max = p_text(found["p"]), p_text(found["p_max"])
@@ -336,8 +321,8 @@ OVER_TIME = Section(
     f"{TIMES} smoothed train_phase {fields_of('curve', CURVE)}",
     _over_time_caption,
     lambda result: statistics_csv(result, result.curve),
-    alt=over_time_finding,
-    finding=over_time_finding,
+    alt=partial(finding, "curve"),
+    finding=partial(finding, "curve"),
 )
 GENERALIZATION = Section(
     "generalization",
@@ -346,9 +331,9 @@ GENERALIZATION = Section(
     f"{TIMES} curve.level smoothed test_phase train_phase {fields_of('generalization', MAP)}",
     _generalization_caption,
     lambda result: statistics_csv(result, _plane(result)),
-    alt=generalization_finding,
+    alt=partial(finding, "generalization"),
     applies=lambda result: result.generalization is not None,
-    finding=generalization_finding,
+    finding=partial(finding, "generalization"),
 )
 CONFUSIONS = Section(
     "confusion",

@@ -89,7 +89,8 @@ class _Writer:
         self._decorator = ""  # of the stage
 
     def module(self, name: str, stage: object, kind: type[FunctionStage]) -> Module:
-        units, value = "", None
+        units = ""
+        value: object = None
         if issubclass(kind, UnitsStage):
             # By the name that the notebook has now, as for a helper.
             units, value = kind.units_of.__name__, self._notebook.space.get(kind.units_of.__name__)

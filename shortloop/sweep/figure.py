@@ -86,7 +86,7 @@ class _Encoding:
         handles: list[Any] = []
         labels: list[str] = []
         for number, hue in enumerate(self._hues if self._colour else ()):
-            style = {"color": COLOURS[number % len(COLOURS)], "linestyle": line}
+            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": line}
             handles.append(Line2D([], [], marker="o", markersize=4.5, **style))
             labels.append(self._grid.combination(dict(zip(self._colour, hue))).label)
         for number, form in enumerate(self._forms if self._marker else ()):

@@ -92,7 +92,7 @@ def evoked_figure(evoked: Evoked) -> Figure:
 def _csv(evoked: Evoked) -> str:
     factor, unit = readable(evoked.unit)
     columns = ["channel", "class", "time (s)", f"mean ({unit})", f"low ({unit})", f"high ({unit})"]
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for course in courses(evoked):
         for label, name in enumerate(evoked.classes):
             for index, time in enumerate(evoked.times.tolist()):

@@ -238,8 +238,9 @@ def confusion_matrices(result: KindResult) -> Figure:
             _ticks(axes, result.classes)
             for row, column in np.ndindex(share.shape) if len(share) <= NUMBERED else ():
                 if np.isfinite(share[row, column]):
-                    style = {"color": "white" if share[row, column] > 0.6 * top else "black", "ha": "center"}
-                    axes.text(column, row, f"{share[row, column]:.0f}", va="center_baseline", **style)
+                    colour = "white" if share[row, column] > 0.6 * top else "black"
+                    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": colour}
+                    axes.text(column, row, f"{share[row, column]:.0f}", **style)
         panels[0].set_ylabel("True class")
         for axes in panels[1:]:
             axes.tick_params(labelleft=False)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shortloop.base.errors import InputError
-from shortloop.base.plain import Plain
 from shortloop.settings.changes import Changes, field_keys, toml_key, toml_value, value_of
 
 LONGEST = 80  # characters of the suffix of a settings name
@@ -147,7 +146,7 @@ def _split(text: str, field: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _value(text: str) -> Plain:
+def _value(text: str) -> object:
     """Return the TOML value, the text itself if it is a string without quotes, or None if it is no value."""
     try:
         return value_of(text)

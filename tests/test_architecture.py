@@ -194,7 +194,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/exax/libraries.py",
         "shortloop/exax/patches/preload.py",
         "shortloop/exax/patches/watch.py",
-        "shortloop/notebook/building.py",
+        "shortloop/notebook/driver.py",
         "shortloop/plan/signature.py",
         "shortloop/panel/models/statsmodels.py",
         "shortloop/settings/base.py",

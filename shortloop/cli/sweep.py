@@ -20,11 +20,19 @@ from shortloop.run.progress import terminal_width
 from shortloop.run.termination import check_disk_space, print_error
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.workdir import only_run
-from shortloop.sweep.checks import Checked, check_combinations, refusal
 from shortloop.sweep.findings import Outcome, csv_text, differing, shown_number
 from shortloop.sweep.grid import Combination, Grid, parse_grid
-from shortloop.sweep.progress import Progress, first_line
-from shortloop.sweep.runs import INTERRUPTED, Runner, edited_since, runner
+from shortloop.sweep.runs import (
+    INTERRUPTED,
+    Checked,
+    Progress,
+    Runner,
+    check_combinations,
+    edited_since,
+    first_line,
+    refusal,
+    runner,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -214,7 +214,7 @@ def _check_warming_up(settings: Mapping[str, Any]) -> None:
 
 def _check_words(settings: Mapping[str, Any]) -> None:
     """Check its words for methods sections, and the references that they cite."""
-    from shortloop.eeg.report.methods.references import REFERENCES
+    from shortloop.eeg.report.methods import REFERENCES
 
     estimator = EstimatorSettings.model_validate(dict(settings))
     for n_classes in (2, 3):

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 from shortloop.base.plain import Plain
 from shortloop.frames.work import BYTES, COPIES, GUIDE, LIBRARIES, TRANSFORMATIONS, TRAP, TRAP_NAME, Library
 from shortloop.report.layout import arrange
-from shortloop.report.page import Drawing, Page, PageSection, PageTable, TableRow
-from shortloop.report.provenance import Source, provenance_rows, source_of
+from shortloop.report.page import (
+    Drawing,
+    Page,
+    PageSection,
+    PageTable,
+    Source,
+    TableRow,
+    provenance_rows,
+    source_of,
+)
 from shortloop.report.style import BLUE, DARK, GREY, new_figure, styled
 from shortloop.stages.results import Result, upstream
 

@@ -13,33 +13,28 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from shortloop.exax.client import user
 
 REPLY = b"\x1e"  # before a reply; all other output of the process is for the user
+# Variables set by a kernel that would change what jobs print and draw:
 OF_THE_KERNEL = ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "MPLBACKEND", "PYTHON_COLORS")
-"""Variables set by a kernel that would change what jobs print and draw."""
 MODULE = "shortloop.notebook.driver"
 
 
 @dataclass(frozen=True)
 class GivenJob:
-    """Id of a job, as an argument."""
-
     job: str
 
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A file, as an argument."""
-
     path: Path
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request for a job."""
+    """Request for a job, sent as one line: base64 of its pickle."""
 
     notebook: str  # name of the notebook
     cell: str  # distinguishes jobs of one stage and partition, whatever their inputs
@@ -51,8 +46,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """Outcome of a request."""
-
     job: str = ""  # its id
     fresh: bool = False  # True if it was built now
     wrong: str = ""  # error message for the user
@@ -60,20 +53,7 @@ class Reply:
     interrupted: bool = False  # by the user
 
     def line(self) -> bytes:
-        """Encode the reply."""
         return REPLY + json.dumps(vars(self)).encode() + b"\n"
-
-
-def _packed(request: Request) -> bytes:
-    """Encode a request as one line."""
-    return base64.b64encode(pickle.dumps(request)) + b"\n"
-
-
-def unpacked(line: bytes) -> Request:
-    """Decode a request."""
-    loaded: Any = pickle.loads(base64.b64decode(line))
-    assert isinstance(loaded, Request)
-    return loaded
 
 
 class Driver:
@@ -89,7 +69,8 @@ class Driver:
         with self._lock:
             reply = None
             try:
-                reply, interrupted = self._exchange(self._running(), _packed(request))
+                line = base64.b64encode(pickle.dumps(request)) + b"\n"
+                reply, interrupted = self._exchange(self._running(), line)
             finally:
                 if reply is None:  # the state of the process is unknown
                     self._disconnect()
@@ -129,7 +110,6 @@ class Driver:
                 process.stdin.close()
 
     def close(self) -> None:
-        """End the process, and the server that it started."""
         process = self._process
         self._disconnect()
         if process is not None:

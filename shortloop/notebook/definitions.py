@@ -1,25 +1,37 @@
-"""Source of notebook definitions, even if the cell was edited since, and edits that keep line numbers."""
+"""Definitions and plain values of a notebook as source text, even if a cell was edited since."""
 
 from __future__ import annotations
 
 import ast
 import linecache
+import math
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
 
-from shortloop.notebook.values import literal
+from shortloop.base.errors import InputError
+from shortloop.stages.results import Result
 
 DEEPEST = 50  # decorators
 Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
+NOTHING = object()
+GIVE = "give it as an input (`name: Job`, a file with `ax.file`) or as an option of the stage"
+LONGEST = 10_000  # characters; longer values are data
+SINGLE = (type(None), bool, int, str, bytes, type(...))
+
+
+class Notebook(NamedTuple):
+    space: Mapping[str, object]  # its global names
+    cells: Sequence[tuple[str, str]] = ()  # name and text of each, in the order of execution
+    is_session: Callable[[object], bool] = lambda value: False
+
 
 class Definition(NamedTuple):
-    """A definition of a function or class."""
-
     file: str  # Python's name for the cell
     lines: list[str]  # of the cell
     node: Defined
@@ -28,13 +40,6 @@ class Definition(NamedTuple):
     def first(self) -> int:
         """Its first line, from 1, including decorators."""
         return _line_of(self.node)
-
-
-class Imported(NamedTuple):
-    """An imported name; both empty for a name that is assigned."""
-
-    module: str
-    name: str
 
 
 def _line_of(node: ast.stmt | ast.expr) -> int:
@@ -59,30 +64,26 @@ def function_definition(function: types.FunctionType) -> Definition | None:
     """Definition of a function or lambda; None if it is not unique or not available."""
     code = function.__code__
     text = "".join(linecache.getlines(code.co_filename))
-    lines, tree = _lines(text), _tree(text)
-    if tree is None:
-        return None
-    found: list[Definition] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda):
-            fits = code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            fits = node.name == code.co_name
-        else:
-            continue
-        made = Definition(code.co_filename, lines, node)
-        if fits and made.first == code.co_firstlineno:
-            found.append(made)
-    return found[0] if len(found) == 1 else None
+    tree = tree_of(text)
+    found = [
+        node
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        and getattr(node, "name", "<lambda>") == code.co_name
+        and _line_of(node) == code.co_firstlineno
+    ]
+    return Definition(code.co_filename, _lines(text), found[0]) if len(found) == 1 else None
 
 
 def class_definition(kind: type, cells: Sequence[tuple[str, str]]) -> Definition | None:
     """Cell of a class: that of its methods; without methods, the last cell that fits."""
+    inside = [
+        getattr(value, "__func__", getattr(value, "fget", None)) or value for value in vars(kind).values()
+    ]
     functions = [
         each
-        for value in vars(kind).values()
-        if (each := unwrapped(getattr(value, "__func__", getattr(value, "fget", None)) or value)[0])
-        is not None
+        for value in inside
+        if (each := unwrapped(value)[0]) is not None
         and each.__module__ == kind.__module__
         and linecache.getlines(each.__code__.co_filename)
     ]
@@ -91,29 +92,23 @@ def class_definition(kind: type, cells: Sequence[tuple[str, str]]) -> Definition
         return None  # a method was added afterwards
     places = [(code.co_filename, "".join(linecache.getlines(code.co_filename))) for code in own]
     for file, text in places or reversed(cells):
-        tree = _tree(text)
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in ast.walk(tree) if (tree := tree_of(text)) is not None else ():
             if isinstance(node, ast.ClassDef) and node.name == kind.__name__ and _fits(node, kind, own):
                 return Definition(file, _lines(text), node)
     return None
 
 
-def imports_in(cells: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Imported]]:
-    """Names that cells import with ``from … import`` or assign, the last first."""
-    for _, text in reversed(cells):
-        yield from _bound(text)
-
-
 @lru_cache(maxsize=512)
-def _bound(text: str) -> list[tuple[str, Imported]]:
-    found: list[tuple[str, Imported]] = []
-    waiting: list[ast.AST] = [*reversed(tree.body)] if (tree := _tree(text)) is not None else []
+def imports_in(text: str) -> list[tuple[str, str, str]]:
+    """Names that a cell assigns or takes ``from`` a module, with module and name there; the last first."""
+    found: list[tuple[str, str, str]] = []
+    waiting: list[ast.AST] = [*reversed(tree.body)] if (tree := tree_of(text)) is not None else []
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [(each.asname or each.name, Imported(node.module, each.name)) for each in node.names]
+            found += [(each.asname or each.name, node.module, each.name) for each in node.names]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.append((node.id, Imported("", "")))
+            found.append((node.id, "", ""))
         elif not isinstance(node, Defined):  # their assignments are local
             waiting += reversed([*ast.iter_child_nodes(node)])
     return found[::-1]
@@ -124,25 +119,19 @@ def _fits(node: ast.ClassDef, kind: type, codes: Sequence[types.CodeType]) -> bo
     last = node.end_lineno or node.lineno
     if any(not node.lineno <= code.co_firstlineno <= last for code in codes):
         return False
-    assigned, plain = {"__module__", "__qualname__", "__doc__"}, dict[str, object]()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            assigned.add(each.id)
+    names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+    assigned = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    plain, annotated = dict[str, object](), set[str]()
     for statement in node.body:
         value = getattr(statement, "value", None)
         for target in getattr(statement, "targets", None) or [getattr(statement, "target", None)]:
             if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
                 plain[target.id] = value.value
+            if isinstance(target, ast.Name) and isinstance(statement, ast.AnnAssign):
+                annotated.add(target.id)
     current = {name: literal(value) for name, value in vars(kind).items()}
     same = all(current.get(name) in (None, literal(value)) for name, value in plain.items())
-    added = [
-        name for name, value in current.items() if value and name not in assigned and not name.startswith("_")
-    ]
-    annotated = {
-        each.target.id
-        for each in node.body
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-    }
+    added = {name for name, value in current.items() if value and not name.startswith("_")} - assigned
     return same and not added and annotated == {*vars(kind).get("__annotations__", annotated)}
 
 
@@ -152,7 +141,7 @@ def _lines(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=512)
-def _tree(text: str) -> ast.Module | None:
+def tree_of(text: str) -> ast.Module | None:
     try:
         return ast.parse(text) if text else None
     except SyntaxError:
@@ -160,8 +149,6 @@ def _tree(text: str) -> ast.Module | None:
 
 
 class Edit(NamedTuple):
-    """Replacement of a part of some lines."""
-
     line: int  # first line, from 1
     column: int  # in bytes
     last: int  # last line
@@ -211,16 +198,109 @@ def first_line(found: Definition) -> int | None:
     return line if not before.strip() and not continued else None
 
 
-class Replace(ast.NodeTransformer):
-    """Replaces expressions by texts, given by the ``id`` of the node."""
+def defaults_of(
+    notebook: Notebook, function: types.FunctionType, node: ast.AST, above: str
+) -> Iterator[tuple[ast.expr, str]]:
+    """Each default of a function, with its value as text; empty if its source says it."""
+    arguments = node.args  # type: ignore[attr-defined]
+    positional = [*arguments.posonlyargs, *arguments.args]
+    last = positional[len(positional) - len(arguments.defaults) :]
+    values = dict(zip([each.arg for each in last], function.__defaults__ or ()))
+    values |= function.__kwdefaults__ or {}
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    for parameter, default in (*zip(last, arguments.defaults, strict=True), *keywords):
+        if default is None:
+            continue
+        value, written = values.get(parameter.arg, NOTHING), ast.unparse(default)
+        text = literal(value)
+        if isinstance(default, ast.List | ast.Dict | ast.Set) and _is_literal(default):
+            yield default, ""  # as written, even if calls have changed it
+        elif text is not None:
+            yield default, "" if text == written else text
+        elif re.fullmatch(r"[\w.]+", written) and evaluated(written, notebook.space) is value:
+            yield default, ""
+        else:
+            name = f"{function.__name__}({parameter.arg}=…)"
+            raise refused(above, name, f"a default that is {sort_of(notebook, value)}", GIVE)
 
-    def __init__(self, texts: Mapping[int, str]) -> None:
-        self._texts = texts
 
-    def visit(self, node: ast.AST) -> ast.AST:
-        """The node, or its replacement."""
-        text = self._texts.get(id(node))
-        if text is not None:
-            return ast.parse(text, mode="eval").body
-        visited: ast.AST = self.generic_visit(node)
-        return visited
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
+def evaluated(text: str, space: Mapping[str, object]) -> object:
+    """Value of an expression in the notebook, or `NOTHING`."""
+    try:
+        return eval(text, {**vars(typing), **space})
+    except Exception:
+        return NOTHING
+
+
+def decorated(above: str, name: str) -> InputError:
+    """The error for a function that its source does not describe."""
+    return InputError(
+        "a function of the notebook differs from its source",
+        field=above,
+        found=f"{name}, which was changed after it was defined, or by a decorator that hides it",
+        hint="write what it does into the function, or put it into a module of the project and import it",
+    )
+
+
+def sort_of(notebook: Notebook, value: object) -> str:
+    if notebook.is_session(value):
+        return "the session, which builds jobs"
+    kind = type(value)
+    above = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
+    return f"a {above}{kind.__qualname__}"
+
+
+def hint_for(notebook: Notebook, value: object) -> str:
+    """Advice for a value that cannot be used."""
+    if notebook.is_session(value):
+        return "build jobs in cells, and give them to the stage"
+    return "give it as an input: `name: Job`" if isinstance(value, Result) else GIVE
+
+
+def refused(above: str, name: str, found: str, hint: str) -> InputError:
+    """The error for a name that a stage may not use."""
+    return InputError(
+        "a stage uses a value of the notebook that is no plain constant",
+        field=above,
+        found=f"{name}, {found}",
+        expected="imports, functions, classes, and constants: numbers, texts, and short lists of these",
+        hint=hint,
+    )
+
+
+def literal(value: object) -> str | None:
+    """Source text of a plain value, equal in every process; None for other values."""
+    try:
+        text = _text(value)
+    except RecursionError:
+        return None
+    return text if text is not None and len(text) <= LONGEST else None
+
+
+def _text(value: typing.Any) -> str | None:
+    kind = type(value)  # a subclass may hold more
+    if isinstance(value, float) and kind is float:
+        return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+    if kind in SINGLE:
+        return repr(value)
+    if kind not in (dict, tuple, list, set, frozenset) or len(value) > LONGEST:
+        return None
+    texts = [text for each in value if (text := _text(each)) is not None]
+    named = [text for each in value.values() if (text := _text(each)) is not None] if kind is dict else texts
+    if min(len(texts), len(named)) < len(value):
+        return None
+    if kind is dict:
+        return "{" + ", ".join(f"{key}: {text}" for key, text in zip(texts, named)) + "}"
+    if kind in (set, frozenset):
+        return f"{kind.__name__}([{', '.join(sorted(texts))}])"
+    if kind is tuple:
+        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+    return f"[{', '.join(texts)}]"

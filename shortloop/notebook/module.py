@@ -7,35 +7,34 @@ import ast
 import builtins
 import re
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.exax.declare import stage as stage_decorator
 from shortloop.notebook.definitions import (
+    NOTHING,
     Definition,
     Edit,
-    Replace,
-    class_definition,
-    edited,
-    first_line,
-    function_definition,
-    renaming,
-    replacing,
-    unwrapped,
-)
-from shortloop.notebook.names import dotted_names, imports_of, used_names
-from shortloop.notebook.values import (
-    NOTHING,
     Notebook,
+    class_definition,
     decorated,
     defaults_of,
+    edited,
     evaluated,
+    first_line,
+    function_definition,
     hint_for,
     literal,
     refused,
+    renaming,
+    replacing,
     sort_of,
+    tree_of,
+    unwrapped,
 )
+from shortloop.notebook.names import dotted_names, imports_of, used_names
 from shortloop.stages.function import FunctionStage, UnitsStage
 from shortloop.stages.needs import Needs, needs_of
 from shortloop.stages.stage import STAGE_OF
@@ -51,15 +50,12 @@ Line = tuple[str, int]  # name of a cell, and a line in it
 
 
 class Module(NamedTuple):
-    """A module written for a stage."""
-
     name: str  # of the stage
     text: str
     lines: dict[int, Line]  # origin of its lines, which are numbered from 1
 
 
 def module_of_stage(stage: object, notebook: Notebook) -> Module:
-    """Write the module of a stage."""
     function, _ = unwrapped(stage)
     kind: type[FunctionStage] | None = getattr(stage, STAGE_OF, None)
     if function is None or kind is None or kind.function is not stage:
@@ -75,8 +71,9 @@ def module_of_stage(stage: object, notebook: Notebook) -> Module:
             expected="ASCII letters, digits and _, and a letter first",
         )
     if function.__code__.co_flags & 0x380:  # a coroutine or an asynchronous generator
-        found, expected = function.__name__, "`def` without async"
-        raise InputError("a stage cannot be an async function", found=found, expected=expected)
+        raise InputError(
+            "a stage cannot be an async function", found=function.__name__, expected="`def` without async"
+        )
     return _Writer(notebook).module(function.__name__, stage, kind)
 
 
@@ -89,37 +86,34 @@ class _Writer:
         self._seen: set[str] = set()
         self._future = False
         self._stage: tuple[str, str] = ("", "")  # its name, and that of its units
-        self._more: list[str] = []  # further arguments of its decorator
+        self._decorator = ""  # of the stage
 
     def module(self, name: str, stage: object, kind: type[FunctionStage]) -> Module:
-        units, value = self._units(kind.units_of, name) if issubclass(kind, UnitsStage) else ("", None)
-        self._stage = (name, units)
-        self._more = ["allow_empty=True"] if issubclass(kind, UnitsStage) and kind.allow_empty else []
+        units = ""
+        value: object = None
+        if issubclass(kind, UnitsStage):
+            # By the name that the notebook has now, as for a helper.
+            units, value = kind.units_of.__name__, self._notebook.space.get(kind.units_of.__name__)
+            if not isinstance(value, types.FunctionType):
+                units, value = f"units_of_{name}", kind.units_of
+        given = [f"units={units}"] if units else []
+        given += ["allow_empty=True"] if issubclass(kind, UnitsStage) and kind.allow_empty else []
         defaults = vars(Needs())
         settings = vars(needs_of(kind)).items()
-        self._more += [f"{name}={value!r}" for name, value in settings if value != defaults[name]]
+        given += [f"{field}={value!r}" for field, value in settings if value != defaults[field]]
+        self._stage, self._decorator = (name, units), f"@{DECORATOR}" + f"({', '.join(given)})" * bool(given)
         self._seen |= {name, units}
         if units:
             self._name(units, value, frozenset(), name)
         self._function(name, stage, name)
-        head = [HEADING]
-        head += [FUTURE] * self._future
-        head += [f"from shortloop import stage as {DECORATOR}\n"]
-        head += [f"{line}\n" for line in sorted(self._imports)]
-        head += [f"{each} = {self._constants[each]}\n" for each in sorted(self._constants)]
-        lines = head
-        places: list[Line | None] = [None] * len(head)
+        lines = [HEADING, *[FUTURE] * self._future, f"from shortloop import stage as {DECORATOR}\n"]
+        lines += [f"{line}\n" for line in sorted(self._imports)]
+        lines += [f"{each} = {text}\n" for each, text in sorted(self._constants.items())]
+        places: list[Line | None] = [None] * len(lines)
         for piece, origins in self._pieces:
             lines += ["\n", "\n", *piece]
             places += [None, None, *origins]
         return Module(name, "".join(lines), {number: each for number, each in enumerate(places, 1) if each})
-
-    def _units(self, captured: Callable[..., object], stage: str) -> tuple[str, object]:
-        """Name and function of the units: by the name that the notebook has now, as for a helper."""
-        now = self._notebook.space.get(captured.__name__)
-        if isinstance(now, types.FunctionType):
-            return captured.__name__, now
-        return f"units_of_{stage}", captured
 
     def _reach(self, names: Collection[str], known: frozenset[str], above: str) -> set[str]:
         """Write all names, and return the imports among them."""
@@ -200,17 +194,21 @@ class _Writer:
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         of_session = [each for each in node.decorator_list if self._is_stage(each)]
         kept = [each for each in node.decorator_list if each not in of_session]
-        if layers != len(kept) or hasattr(value, "registry") or _attributes(value):
+        added = {*vars(value)} - {"__wrapped__", STAGE_OF} if isinstance(value, types.FunctionType) else None
+        if layers != len(kept) or hasattr(value, "registry") or added:
             raise decorated(above, name)
         self._check_decorators(kept, value, name, above)
         edits = [replacing(each, text) for each, text in defaults if text]
-        edits += [replacing(each, self._decorator(name), at_sign=found.lines) for each in of_session]
+        decorator = self._decorator if name == self._stage[0] else ""
+        edits += [replacing(each, decorator, at_sign=found.lines) for each in of_session]
         edits += renaming(found, name)
         self._place(name, found, edits, above, can_import=not kept, constants=not kept)
 
     def _class(self, name: str, kind: type, above: str) -> None:
         found = class_definition(kind, self._notebook.cells)
-        if found is None or "." in kind.__qualname__ or not self._has_bases(kind):
+        bases = [each for each in kind.__bases__ if each.__module__ == kind.__module__]
+        current = all(self._notebook.space.get(each.__name__) is each for each in bases)
+        if found is None or "." in kind.__qualname__ or not current:
             raise InputError(
                 "the source of a notebook class is not available",
                 field=above,
@@ -219,21 +217,19 @@ class _Writer:
             )
         self._place(name, found, renaming(found, name), above, can_import=False, constants=False)
 
-    def _has_bases(self, kind: type) -> bool:
-        """True if its base classes are those that the notebook has now."""
-        own = [each for each in kind.__bases__ if each.__module__ == kind.__module__]
-        return all(self._notebook.space.get(each.__name__) is each for each in own)
-
     def _lambda(self, name: str, found: Definition, defaults: list[tuple[ast.expr, str]], above: str) -> None:
         node = found.node
         assert isinstance(node, ast.Lambda)
-        texts = {id(each): text for each, text in defaults if text}
-        text = ast.unparse(Replace(texts).visit(ast.parse(ast.unparse(node)) if not texts else node))
+        now = {default: ast.parse(text, mode="eval").body for default, text in defaults if text}
+        given = copy(node.args)
+        given.defaults = [now.get(each, each) for each in given.defaults]
+        given.kw_defaults = [each and now.get(each, each) for each in given.kw_defaults]
+        text = ast.unparse(ast.Lambda(given, node.body))
         self._write(f"{name} = {text}\n", (found.file, node.lineno), above)
 
     def _alias(self, name: str, value: object, above: str) -> None:
         for file, text in reversed(self._notebook.cells):
-            for node in reversed(_statements(text)):
+            for node in reversed(tree.body if (tree := tree_of(text)) else []):
                 targets = node.targets if isinstance(node, ast.Assign) else []
                 if [target.id for target in targets if isinstance(target, ast.Name)] == [name]:
                     expression = ast.unparse(node.value)  # type: ignore[attr-defined]
@@ -263,8 +259,14 @@ class _Writer:
         for each in sorted(names.assigned):
             raise refused(above, each, f"to which {name} assigns with `global`", "have it return the value")
         outer = names.defining - {name, DECORATOR}
-        if not constants:
-            self._refuse_constants(outer, name, above)
+        for each in sorted(() if constants else outer):
+            value = self._notebook.space.get(each, NOTHING)
+            is_constant = value is not NOTHING and literal(value) is not None
+            if is_constant and self._imports_of(each, value, frozenset()) is None:
+                found_value = (
+                    f"a value that was used when {name} was defined, and may have been different then"
+                )
+                raise refused(above, each, found_value, "write the value itself there")
         known = frozenset(dotted_names(text))
         self._imports |= self._reach(outer, known, name)
         inside = self._reach(names.calling - {DECORATOR}, known, name)
@@ -280,28 +282,12 @@ class _Writer:
             origins[place:place] = [None] * len(needed)
         self._pieces.append((lines, origins))
 
-    def _refuse_constants(self, names: Collection[str], name: str, above: str) -> None:
-        """Refuse constants used by a definition: they may have had other values at that time."""
-        for each in sorted(names):
-            value = self._notebook.space.get(each, NOTHING)
-            is_constant = value is not NOTHING and literal(value) is not None
-            if is_constant and self._imports_of(each, value, frozenset()) is None:
-                found = f"a value that was used when {name} was defined, and may have been different then"
-                raise refused(above, each, found, "write the value itself there")
-
     def _is_stage(self, decorator: ast.expr) -> bool:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
         if re.fullmatch(r"[\w.]+", text := ast.unparse(target)) is None:
             return False
         value = evaluated(text, self._notebook.space)
         return value is stage_decorator or self._notebook.is_session(getattr(value, "__self__", value))
-
-    def _decorator(self, name: str) -> str:
-        stage, units = self._stage
-        if name != stage:
-            return ""
-        given = [*([f"units={units}"] if units else []), *self._more]
-        return f"@{DECORATOR}({', '.join(given)})" if given else f"@{DECORATOR}"
 
     def _check_decorators(self, kept: Sequence[ast.expr], value: object, name: str, above: str) -> None:
         """Refuse a function that was decorated before its decorator was edited."""
@@ -321,21 +307,8 @@ class _Writer:
             )
 
 
-def _statements(text: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(text).body
-    except SyntaxError:
-        return []
-
-
 def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
             yield each
             yield from _codes_in(each)
-
-
-def _attributes(value: object) -> set[str]:
-    """Attributes added to a function, which its source does not show."""
-    known = {"__wrapped__", STAGE_OF}
-    return {*vars(value)} - known if isinstance(value, types.FunctionType) else set()

@@ -14,33 +14,27 @@ from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.keys.own_code import is_own
-from shortloop.notebook.definitions import imports_in
-from shortloop.notebook.values import NOTHING, literal
+from shortloop.notebook.definitions import NOTHING, imports_in, literal
 from shortloop.project.project import project_directory
 
 IDENTITY = ("__module__", "__qualname__")
-AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr")
-"""Scopes that run immediately."""
+AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr")  # scopes that run immediately
 
 
 class UsedNames(NamedTuple):
-    """Names of the notebook that a statement uses."""
-
-    defining: frozenset[str]  # looked up when the statement runs, e.g. decorators, base classes, types
-    calling: frozenset[str]  # looked up when what it defines is called
-    assigned: frozenset[str]  # global names that it assigns when it is called
+    defining: set[str]  # looked up when the statement runs, e.g. decorators, base classes, types
+    calling: set[str]  # looked up when what it defines is called
+    assigned: set[str]  # global names that it assigns when it is called
 
 
 def used_names(text: str, types: bool = False) -> UsedNames:
     """Names that a statement uses without defining them; with `types`, those of parameter annotations."""
-    defining: set[str] = set()
-    calling: set[str] = set()
-    assigned: set[str] = set()
-    _walk(symtable.symtable(text, "<notebook>", "exec"), True, defining, calling, assigned)
+    found = UsedNames(set(), set(), set())
+    _walk(symtable.symtable(text, "<notebook>", "exec"), True, found)
     outer = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)][:1]
     for node in outer if types else []:
-        defining |= {*_in_annotations(node.args)}
-    return UsedNames(frozenset(defining), frozenset(calling), frozenset(assigned))
+        found.defining.update(_in_annotations(node.args))
+    return found
 
 
 def dotted_names(text: str) -> set[str]:
@@ -48,20 +42,18 @@ def dotted_names(text: str) -> set[str]:
     return {name for node in ast.walk(ast.parse(text)) if (name := _dotted(node))}
 
 
-def _walk(
-    table: symtable.SymbolTable, at_once: bool, defining: set[str], calling: set[str], assigned: set[str]
-) -> None:
+def _walk(table: symtable.SymbolTable, at_once: bool, found: UsedNames) -> None:
     kind = str(table.get_type())
     for symbol in table.get_symbols():
         # A class may read a name before it assigns it.
         outside = symbol.is_global() or kind == "module" or (kind == "class" and not symbol.is_free())
         if symbol.is_referenced() and outside:
-            (defining if at_once else calling).add(symbol.get_name())
+            (found.defining if at_once else found.calling).add(symbol.get_name())
         if symbol.is_declared_global() and symbol.is_assigned():
-            assigned.add(symbol.get_name())
+            found.assigned.add(symbol.get_name())
     for child in table.get_children():
         inside = str(child.get_type()) == "class" or child.get_name() in AT_ONCE
-        _walk(child, at_once and inside, defining, calling, assigned)
+        _walk(child, at_once and inside, found)
 
 
 def _in_annotations(arguments: ast.arguments) -> Iterator[str]:
@@ -98,7 +90,7 @@ def imports_of(
         _check_place(value)
         renamed = "" if value.__name__ == name else f" as {name}"
         return {f"import {value.__name__}{renamed}", *_submodules(name, value, dotted_names)}
-    for given, (module, taken) in imports_in(cells):
+    for given, module, taken in (each for _, text in reversed(cells) for each in imports_in(text)):
         if given == name and not module:
             break
         if given not in (name, "*") or module not in sys.modules:

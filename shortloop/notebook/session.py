@@ -17,8 +17,8 @@ from shortloop.base.text import one_line
 from shortloop.exax.declare import stage as declared
 from shortloop.keys.options import plain
 from shortloop.notebook.client import Driver, GivenFile, GivenJob, Request
+from shortloop.notebook.definitions import Notebook
 from shortloop.notebook.module import Module, module_of_stage
-from shortloop.notebook.values import Notebook
 from shortloop.project.project import project_directory
 from shortloop.stages.needs import STOP
 from shortloop.stages.results import Result
@@ -27,7 +27,6 @@ from shortloop.store.loaded import LoadedJob, look_up
 F = TypeVar("F", bound=Callable[..., object])
 FRAME = re.compile(r'File "[^"\n]*/notebook_cells/a_(\w+)\.py", line (\d+)(?:, in (\S+))?')
 SINGLE = (type(None), bool, int, float, str, bytes, date, datetime, time, timedelta, GivenFile)
-SEVERAL = (list, tuple, set, frozenset)
 
 
 class StageFailed(Exception):
@@ -241,7 +240,8 @@ def _from_cell(text: str) -> str:
     kept: list[str] = []
     waiting: list[str] = []  # lines of a traceback before the first cell
     for line in text.splitlines():
-        if waiting and (FRAME.search(line) or not line.startswith(_margin(waiting[0]) + " ")):
+        margin = waiting[0][: len(waiting[0]) - len(waiting[0].lstrip())] if waiting else ""
+        if waiting and (FRAME.search(line) or not line.startswith(margin + " ")):
             kept += [waiting[0]] if FRAME.search(line) else waiting
             waiting = []
         if waiting or line.lstrip().startswith("Traceback (most recent call last)"):
@@ -251,29 +251,21 @@ def _from_cell(text: str) -> str:
     return "\n".join([*kept, *waiting]).strip()
 
 
-def _margin(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _given(name: str, value: object) -> object:
+def _given(name: str, value: Any) -> object:
     if isinstance(value, Result):
         return GivenJob(value.job)
-    if isinstance(value, dict) and type(value) is dict:
+    if type(value) is dict:
         return {key: _given(name, each) for key, each in value.items()}
-    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+    if type(value) in (list, tuple):
         return [_given(name, each) for each in value]
     made = value if isinstance(value, GivenFile) else plain(value)
     _check_plain(name, made)
     return made
 
 
-def _check_plain(name: str, value: object) -> None:
-    if isinstance(value, dict) and type(value) is dict:
-        for key, each in value.items():
-            _check_plain(name, key)
-            _check_plain(name, each)
-    elif isinstance(value, SEVERAL) and type(value) in SEVERAL:
-        for each in value:
+def _check_plain(name: str, value: Any) -> None:
+    if type(value) in (dict, list, tuple, set, frozenset):
+        for each in (*value, *value.values()) if type(value) is dict else value:
             _check_plain(name, each)
     elif type(value) not in SINGLE:
         raise InputError(
@@ -301,7 +293,6 @@ def _cells() -> list[tuple[str, str]]:
 
 
 def _label(file: str) -> str:
-    """Name a cell as IPython does."""
     named = getattr(getattr(_shell(), "compile", None), "format_code_name", lambda name: None)(file)
     if named is not None:
         return " ".join(named)

@@ -16,12 +16,10 @@ from shortloop.project.project import configuration, write_atomically
 from shortloop.report.files import FIGURES, REPORT, TABLES
 
 SUMMARY = "summary.json"
-SUMMARY_VARIABLE = "SHORTLOOP_SUMMARY"
-"""Environment variable with the path of a second copy of the summary, as a sweep sets it for its runs."""
+SUMMARY_VARIABLE = "SHORTLOOP_SUMMARY"  # path of a second copy of the summary: a sweep sets it for its runs
 
 
 def results_folder(name: str) -> Path:
-    """Return the folder of a run's results; create it if needed."""
     folder = Path(configuration().result_directory) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -57,7 +55,6 @@ def run_summary(
     files: Sequence[str],
     partition: str = "partition",
 ) -> dict[str, Plain]:
-    """Summarize a run as plain data."""
     return {
         "seconds": round(seconds, 3),
         "built": sum(job.fresh for job in jobs),
@@ -80,10 +77,11 @@ def run_summary(
 def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
     """Write ``summary.json``, and delete files that only the former one lists."""
     try:
-        former = _files_of(json.loads((folder / SUMMARY).read_text(encoding="utf-8")))
+        former = {*map(str, json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         former = set()  # there is none, or somebody else wrote it
-    for stale in former - _files_of(summary):
+    current: Any = summary["files"]
+    for stale in former - {*current}:
         _delete(folder, stale)
     text = json.dumps(summary, indent=1, allow_nan=False) + "\n"
     write_atomically(folder / SUMMARY, text)
@@ -92,13 +90,8 @@ def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:
 
 
 def print_place(folder: Path) -> None:
-    """Print the path of the report."""
     where = os.path.relpath(folder / REPORT, configuration().project_directory)
     print(f"report: {one_line(where)}")
-
-
-def _files_of(summary: Mapping[str, Any]) -> set[str]:
-    return {str(name) for name in summary["files"]}
 
 
 def _delete(folder: Path, name: str) -> None:

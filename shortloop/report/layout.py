@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
     from numpy.typing import ArrayLike
 
-
 PAD = 0.06  # inches, at the edges and between panels
 LINE = 0.18  # inches, a line of text of 9 to 11 points
 # Of small multiples, in inches:
@@ -53,9 +52,13 @@ def arrange(
     from matplotlib.transforms import Bbox
 
     rows = -(-len(panels) // columns)
+    # How far labels reach beyond the frame: left, below, right, above, in inches.
     beyond = np.zeros((rows, columns, 4))
     for index, axes in enumerate(panels):
-        beyond[divmod(index, columns)] = _beyond_frame(axes)
+        inside, outside = axes.bbox, axes.get_tightbbox()
+        assert outside is not None  # panels are visible
+        reach = [*(inside.min - outside.min), *(outside.max - inside.max)]
+        beyond[divmod(index, columns)] = np.maximum(reach, 0) / figure.dpi
     before, after = beyond[..., 0].max(axis=0), beyond[..., 2].max(axis=0)  # of each column
     under, over = beyond[..., 1].max(axis=1), beyond[..., 3].max(axis=1)  # of each row
 
@@ -85,7 +88,6 @@ def arrange(
 
 
 def subplots(figure: Figure, count: int, columns: int) -> list[Axes]:
-    """Create panels of a figure, row by row."""
     grid = list(figure.subplots(-(-count // columns), columns, squeeze=False).flat)
     for extra in grid[count:]:
         extra.remove()
@@ -110,17 +112,6 @@ def short(name: str, width: int) -> str:
     return f"{name[: width - 1 - tail]}…{name[-tail:]}"
 
 
-def _beyond_frame(axes: Axes) -> FloatArray:
-    # How far labels reach beyond the frame: left, below, right, above, in inches.
-    figure = axes.get_figure(root=True)
-    assert figure is not None  # panels are drawn in one
-    outside = axes.get_tightbbox()
-    assert outside is not None  # panels are visible
-    inside = axes.bbox
-    reach = [inside.x0 - outside.x0, inside.y0 - outside.y0, outside.x1 - inside.x1, outside.y1 - inside.y1]
-    return np.maximum(reach, 0) / figure.dpi
-
-
 @dataclass(frozen=True)
 class Scale:
     """Limits of one axis of every panel, and its ticks with their labels."""
@@ -131,7 +122,6 @@ class Scale:
     labels: tuple[str, ...]
 
     def along(self, values: ArrayLike, length: float) -> FloatArray:
-        """Return the positions of values on an axis of some length."""
         return (np.asarray(values, dtype=float) - self.low) / (self.high - self.low) * length
 
     def spans(self, length: float) -> FloatArray:

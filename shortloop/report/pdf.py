@@ -26,12 +26,10 @@ from shortloop.base.text import one_line
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-
 COMPRESSION = 1  # the best one takes seven times as long for a tenth less
 FONT = "mpl-data/fonts/ttf/DejaVuSans.ttf"
 OPACITIES = " ".join(f"/A{tenth} << /CA {tenth / 10:g} /ca {tenth / 10:g} >>" for tenth in range(1, 11))
-TENTHS = 10
-"""Dots lie at tenths of a point, 0.04 mm, which no printer tells apart."""
+TENTHS = 10  # dots lie at tenths of a point, 0.04 mm, which no printer tells apart
 DOT = "%d %d m %d %d l S\n"  # a very short line with round ends: some viewers do not draw one without length
 
 
@@ -42,9 +40,7 @@ class Font:
         need("report", REPORT_LIBRARIES)
         from fontTools.ttLib import TTFont
 
-        spec = importlib.util.find_spec("matplotlib")  # which takes long to import
-        assert spec is not None
-        assert spec.submodule_search_locations is not None
+        spec: Any = importlib.util.find_spec("matplotlib")  # which takes long to import
         self._file = Path(spec.submodule_search_locations[0]) / FONT
         read: Any = TTFont(self._file, lazy=True)
         metrics, glyphs = read["hmtx"].metrics, read.getReverseGlyphMap()
@@ -53,8 +49,8 @@ class Font:
         self.missing = 0, metrics[".notdef"][0]
         self._lines = read["hhea"].ascent, read["hhea"].descent
 
-    def objects(self, characters: str, number: int) -> list[tuple[str, bytes | None]]:
-        """Return the objects of a PDF for the font, reduced to some characters."""
+    def objects(self, characters: str, number: int) -> list[bytes]:
+        """Return the objects of a PDF, from this number on, for the font reduced to some characters."""
         codes = sorted(ord(each) for each in set(characters) if ord(each) in self.cmap)
         widths = dict([self.missing, *map(self.cmap.__getitem__, codes)])
         scale = 1000.0 / self.unit
@@ -62,35 +58,25 @@ class Font:
         ascent, descent = (round(scale * each) for each in self._lines)
         name = "/BaseFont /SHRTLP+DejaVuSans"
         data = self._cut(codes)
-        return [
-            (
-                f"<< /Type /Font /Subtype /Type0 {name} /Encoding /Identity-H "
-                f"/DescendantFonts [{number + 1} 0 R] /ToUnicode {number + 4} 0 R >>",
-                None,
-            ),
-            (
-                f"<< /Type /Font /Subtype /CIDFontType2 {name} /CIDToGIDMap /Identity "
-                "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> "
-                f"/FontDescriptor {number + 2} 0 R /W [{listed}] >>",
-                None,
-            ),
-            (
-                "<< /Type /FontDescriptor /FontName /SHRTLP+DejaVuSans /Flags 4 /ItalicAngle 0 /StemV 80 "
-                f"/FontBBox [-1021 -463 1793 1232] /Ascent {ascent} /Descent {descent} /CapHeight 729 "
-                f"/FontFile2 {number + 3} 0 R >>",
-                None,
-            ),
-            (f"/Filter /FlateDecode /Length1 {len(data)}", zlib.compress(data, COMPRESSION)),
-            ("", self._unicode(codes)),
-        ]
+        heads = (
+            f"<< /Type /Font /Subtype /Type0 {name} /Encoding /Identity-H "
+            f"/DescendantFonts [{number + 1} 0 R] /ToUnicode {number + 4} 0 R >>",
+            f"<< /Type /Font /Subtype /CIDFontType2 {name} /CIDToGIDMap /Identity "
+            "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> "
+            f"/FontDescriptor {number + 2} 0 R /W [{listed}] >>",
+            "<< /Type /FontDescriptor /FontName /SHRTLP+DejaVuSans /Flags 4 /ItalicAngle 0 /StemV 80 "
+            f"/FontBBox [-1021 -463 1793 1232] /Ascent {ascent} /Descent {descent} /CapHeight 729 "
+            f"/FontFile2 {number + 3} 0 R >>",
+        )
+        outlines = _stream(f"/Filter /FlateDecode /Length1 {len(data)}", zlib.compress(data, COMPRESSION))
+        return [*(head.encode("ascii") for head in heads), outlines, _stream("", self._unicode(codes))]
 
     def _cut(self, codes: Sequence[int]) -> bytes:
         """Return the outlines of some characters, each under its number in the whole font."""
         from fontTools import subset
 
-        options = subset.Options(
-            retain_gids=True, hinting=False, notdef_outline=True, layout_features=[], glyph_names=False
-        )
+        kept = {"retain_gids": True, "hinting": False, "notdef_outline": True, "glyph_names": False}
+        options = subset.Options(layout_features=[], **kept)
         options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB", "MATH", "OS/2", "kern", "name", "post"]
         options.recalc_timestamp = False
         small = subset.load_font(self._file, options)
@@ -116,7 +102,6 @@ class Font:
 
 @lru_cache(maxsize=1)
 def font() -> Font:
-    """Read the font, once per process."""
     return Font()
 
 
@@ -128,7 +113,6 @@ def width_of(text: str, size: float) -> float:
 
 
 def fitting(text: str, size: float, length: float) -> str:
-    """Cut a line of text to a length in points."""
     text = one_line(text)
     if width_of(text, size) <= length:
         return text
@@ -139,8 +123,6 @@ def fitting(text: str, size: float, length: float) -> str:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A drawn page."""
-
     title: str  # of its bookmark
     size: tuple[float, float]  # width and height in points, 1/72 inch
     characters: str  # that occur on it
@@ -164,8 +146,6 @@ class Sheet:
 
 
 class Canvas:
-    """A page to draw on, in points from its lower left corner."""
-
     def __init__(self, width: float, height: float) -> None:
         self._size = width, height
         self._parts: list[str] = []
@@ -182,7 +162,6 @@ class Canvas:
         color: str = "#000000",
         upward: bool = False,
     ) -> None:
-        """Write a line."""
         glyphs = font().cmap
         text = one_line(text)
         self._characters.update(text)
@@ -224,68 +203,54 @@ class Canvas:
 
     @contextmanager
     def clipped(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
-        """Clip what is drawn in this context to a rectangle."""
         self._parts.append(f"q {x:.2f} {y:.2f} {width:.2f} {height:.2f} re W n\n")
         yield
         self._parts.append("Q\n")
 
     def sheet(self, title: str) -> Sheet:
-        """Return the page as drawn so far."""
         content = zlib.compress("".join(self._parts).encode("ascii"), COMPRESSION)
         return Sheet(one_line(title), self._size, "".join(sorted(self._characters)), content)
 
 
 def document(sheets: Sequence[Sheet], title: str) -> bytes:
-    """Join pages into a PDF file."""
-    objects: list[bytes] = []
-
-    def add(body: str | bytes, stream: bytes | None = None) -> int:
-        data = body.encode("ascii") if isinstance(body, str) else body
-        if stream is not None:
-            data = b"<< %s /Length %d >>\nstream\n%s\nendstream" % (data, len(stream), stream)
-        objects.append(data)
-        return len(objects)
-
     count = len(sheets)
     first, marks = 4, 4 + 2 * count  # after catalog, tree and outline; each page is followed by its content
     fonts = marks + count
-    for head in (
+    kids = " ".join(f"{first + 2 * i} 0 R" for i in range(count))
+    resources = f"<< /Font << /F {fonts} 0 R >> /ExtGState << {OPACITIES} >> >>"
+    objects: list[str | bytes] = [
         "<< /Type /Catalog /Pages 2 0 R /Outlines 3 0 R /PageMode /UseOutlines >>",
-        f"<< /Type /Pages /Count {count} /Kids [{' '.join(f'{first + 2 * i} 0 R' for i in range(count))}] "
-        f"/Resources << /Font << /F {fonts} 0 R >> /ExtGState << {OPACITIES} >> >> >>",
+        f"<< /Type /Pages /Count {count} /Kids [{kids}] /Resources {resources} >>",
         f"<< /Type /Outlines /Count {count} /First {marks} 0 R /Last {marks + count - 1} 0 R >>",
-    ):
-        add(head)
+    ]
     for i, sheet in enumerate(sheets):
-        width, height = sheet.size
-        box = f"/MediaBox [0 0 {width:g} {height:g}]"
-        add(f"<< /Type /Page /Parent 2 0 R {box} /Contents {first + 2 * i + 1} 0 R >>")
-        add("/Filter /FlateDecode", sheet.content)
+        box = "/MediaBox [0 0 {:g} {:g}]".format(*sheet.size)
+        objects.append(f"<< /Type /Page /Parent 2 0 R {box} /Contents {first + 2 * i + 1} 0 R >>")
+        objects.append(_stream("/Filter /FlateDecode", sheet.content))
     for i, sheet in enumerate(sheets):
-        beside = (f" /Prev {marks + i - 1} 0 R" if i else "") + (
-            f" /Next {marks + i + 1} 0 R" if i < count - 1 else ""
-        )
-        add(f"<< /Title {_string(sheet.title)} /Parent 3 0 R /Dest [{first + 2 * i} 0 R /Fit]{beside} >>")
-    for body, stream in font().objects("".join(sheet.characters for sheet in sheets), fonts):
-        add(body, stream)
-    info = add(f"<< /Title {_string(one_line(title))} >>")
-    return _file(objects, info)
+        beside = f" /Prev {marks + i - 1} 0 R" if i else ""
+        beside += f" /Next {marks + i + 1} 0 R" if i < count - 1 else ""
+        place = f"/Dest [{first + 2 * i} 0 R /Fit]"
+        objects.append(f"<< /Title {_string(sheet.title)} /Parent 3 0 R {place}{beside} >>")
+    objects += font().objects("".join(sheet.characters for sheet in sheets), fonts)
+    objects.append(f"<< /Title {_string(one_line(title))} >>")
 
-
-def _file(objects: Sequence[bytes], info: int) -> bytes:
-    """Write objects and the table of their offsets."""
-    found = io.BytesIO()
-    found.write(b"%PDF-1.5\n%\xe2\xe3\xcf\xd3\n")
-    places = []
+    file, places = io.BytesIO(), []
+    file.write(b"%PDF-1.5\n%\xe2\xe3\xcf\xd3\n")
     for number, body in enumerate(objects, 1):
-        places.append(found.tell())
-        found.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
-    table = found.tell()
-    found.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
-    found.writelines(b"%010d 00000 n \n" % place for place in places)
-    found.write(b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\n" % (len(objects) + 1, info))
-    found.write(b"startxref\n%d\n%%%%EOF\n" % table)
-    return found.getvalue()
+        places.append(file.tell())
+        data = body.encode("ascii") if isinstance(body, str) else body
+        file.write(b"%d 0 obj\n%s\nendobj\n" % (number, data))
+    table, size = file.tell(), len(objects) + 1
+    file.write(b"xref\n0 %d\n0000000000 65535 f \n" % size)
+    file.writelines(b"%010d 00000 n \n" % place for place in places)
+    file.write(b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\n" % (size, size - 1))
+    file.write(b"startxref\n%d\n%%%%EOF\n" % table)
+    return file.getvalue()
+
+
+def _stream(head: str, data: bytes) -> bytes:
+    return b"<< %s /Length %d >>\nstream\n%s\nendstream" % (head.encode("ascii"), len(data), data)
 
 
 @lru_cache(maxsize=64)

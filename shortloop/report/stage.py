@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from shortloop.report.files import FIGURES, REPORT, FigureFormat
 from shortloop.stages.stage import CollectingStage, Outputs
@@ -24,19 +24,6 @@ def warm_up() -> None:
     import_matplotlib(("png",))
 
 
-class _Drawn(Protocol):
-    """A figure of a report, as `Drawing`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shown(self) -> Any: ...
-    @property
-    def draw(self) -> Any: ...
-    @property
-    def cost(self) -> float: ...
-
-
 class ReportStage(CollectingStage):
     """A page and its figures; a figure is a unit, known by its name and by what it shows."""
 
@@ -48,11 +35,10 @@ class ReportStage(CollectingStage):
         return "png", *self.formats
 
     @abstractmethod
-    def drawings(self) -> Sequence[_Drawn]:
-        """Collect the figures; called once in each process that opens the stage."""
+    def drawings(self) -> Sequence[Any]:
+        """Collect the figures, each as a `Drawing`; called once in each process that opens the stage."""
 
     def open(self) -> None:
-        """Collect the figures, and import once what the forks that draw them share."""
         from shortloop.report.style import import_matplotlib
         from shortloop.stages.content import content_of
 
@@ -70,7 +56,6 @@ class ReportStage(CollectingStage):
         return f"figure {self._drawings[unit].name}"
 
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
-        """Draw one figure, in each format."""
         import numpy as np
 
         from shortloop.report.style import encoded
@@ -80,7 +65,6 @@ class ReportStage(CollectingStage):
         return {ending: np.frombuffer(data, np.uint8) for ending, data in files.items()}
 
     def report_files(self, out: Outputs, page: Page) -> dict[str, bytes]:
-        """Return the page, its figures and the tables beside it, by path."""
         import numpy as np
 
         from shortloop.report.page import files_beside, html_of

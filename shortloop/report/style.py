@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.typing import RcKeyType
 
-
 # Okabe & Ito (2008), told apart with any colour vision.
 BLACK, BLUE, VERMILION = "#000000", "#0072B2", "#D55E00"
 GREY, DARK = "#8A8A8A", "#404040"
@@ -103,8 +102,7 @@ def new_figure(height: float = 4.0, title: str = "", note: str = "", width: floa
     from matplotlib.figure import Figure
 
     lines = textwrap.wrap(printable(note), int(14.5 * width))
-    size = width, height + 0.18 * len(lines)
-    figure = Figure(figsize=size, layout="constrained" if title else None)
+    figure = Figure((width, height + 0.18 * len(lines)), layout="constrained" if title else None)
     FigureCanvasAgg(figure)
     if title:
         figure.suptitle(one_line(title), x=0.01, ha="left")
@@ -115,10 +113,11 @@ def new_figure(height: float = 4.0, title: str = "", note: str = "", width: floa
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[FigureFormat] = FORMATS) -> list[Path]:
     """Write a figure to a folder, as NAME.png and so on; the same figure gives the same bytes."""
-    files = {folder / f"{name}.{ending}": data for ending, data in encoded(figure, formats).items()}
-    for file, data in files.items():
-        file.write_bytes(data)
-    return [*files]
+    files = []
+    for ending, data in encoded(figure, formats).items():
+        files.append(folder / f"{name}.{ending}")
+        files[-1].write_bytes(data)
+    return files
 
 
 def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[FigureFormat, bytes]:

@@ -177,9 +177,10 @@ PAGE = (
 </tbody>
 </table>
 {%- endcall %}
-{% if boards[figure.name] %}{% set board = boards[figure.name] -%}
-<p class="where">{% if board.partition %}{{ board.partition }}: {% endif -%}
-<a href="{{ board.address }}">{{ board.job }}</a>, {{ board.text }}.</p>
+{% set partition, job = last_job(figure.provenance) -%}
+{% if job -%}
+<p class="where">{% if partition %}{{ partition }}: {% endif -%}
+<a href="{{ board }}{{ job }}">{{ job }}</a>, {{ board_note }}.</p>
 {% endif -%}
 </details>
 </div>

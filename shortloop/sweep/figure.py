@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortloop.base.text import one_line
-from shortloop.report.layout import LINE, PAD, arrange, fractions
+from shortloop.report.layout import LINE, PAD, arrange, fractions, subplots
 from shortloop.report.style import GREY, WIDTH, new_figure, styled
 from shortloop.settings.changes import value_of
 from shortloop.sweep.findings import Finding, Outcome, differing
-from shortloop.sweep.grid import Axis, Grid, shown_value
+from shortloop.sweep.grid import Axis, Combination, Grid, shown_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
-
 
 PANELS, COLUMNS = 12, 3
 HEIGHT = 1.45  # inches, of a panel
@@ -46,7 +46,6 @@ class _Scale:
     logarithmic: bool
 
     def along(self, values: ArrayLike) -> np.ndarray:
-        """Values on a linear scale."""
         return np.log(np.asarray(values, float)) if self.logarithmic else np.asarray(values, float)
 
     def moved(self, values: np.ndarray, shift: float) -> np.ndarray:
@@ -57,51 +56,78 @@ class _Scale:
         return values * np.exp(step) if self.logarithmic else values + step
 
 
+class _Encoding:
+    """Axes of the grid shown by x axis, colours and markers; x has most steps, if possible of numbers."""
+
+    def __init__(self, grid: Grid) -> None:
+        steps = [len(axis.points) for axis in grid.axes]
+        numbers = [_numbers(axis) is not None and steps[i] > 2 for i, axis in enumerate(grid.axes)]
+        order = sorted(range(len(steps)), key=lambda i: (not numbers[i], -steps[i]))
+        self._grid, self.across = grid, order[0]
+        varying = [i for i in order[1:] if steps[i] > 1]
+        self._colour, self._marker = varying[:1], sorted(varying[1:])
+        self._hues = [*itertools.product(*(range(steps[i]) for i in self._colour))]
+        self._forms = [*itertools.product(*(range(steps[i]) for i in self._marker))]
+        self.number = len(self._hues) * len(self._forms)
+
+    def of(self, combination: Combination) -> tuple[int, int]:
+        """Numbers of the colour and of the marker of a combination."""
+        places = combination.places
+        hue, form = (tuple(places[i] for i in axes) for axes in (self._colour, self._marker))
+        return self._hues.index(hue), self._forms.index(form)
+
+    def shift(self, hue: int, form: int) -> float:
+        """Shift of a series among all, from −½ to ½."""
+        return 0.0 if self.number < 2 else (hue * len(self._forms) + form) / (self.number - 1) - 0.5
+
+    def legend(self, line: str) -> tuple[list[Any], list[str]]:
+        from matplotlib.lines import Line2D
+
+        handles: list[Any] = []
+        labels: list[str] = []
+        for number, hue in enumerate(self._hues if self._colour else ()):
+            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": line}
+            handles.append(Line2D([], [], marker="o", markersize=4.5, **style))
+            labels.append(self._grid.combination(dict(zip(self._colour, hue))).label)
+        for number, form in enumerate(self._forms if self._marker else ()):
+            shape = MARKERS[number % len(MARKERS)]
+            handles.append(Line2D([], [], color=GREY, linestyle="none", marker=shape, markersize=4.5))
+            labels.append(self._grid.combination(dict(zip(self._marker, form))).label)
+        return handles, [_cut(label) for label in labels]
+
+
 def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
-    """Draw the findings that differ; None if none does."""
     done = [outcome for outcome in outcomes if not outcome.problem]
     names = differing([outcome.findings for outcome in done])
     if not names:
         return None
-    across, colour, marker = _roles(grid)
-    scale = _scale(grid.axes[across])
-    shown = names[:PANELS]
+    encoding = _Encoding(grid)
+    across = grid.axes[encoding.across]
+    scale, shown = _scale(across), names[:PANELS]
     columns = min(COLUMNS, len(shown))
+    width = FRAME[columns]
     with styled():
         figure = new_figure(width=WIDTH)
-        panels = []
-        for place, name in enumerate(shown):
-            ax = figure.add_subplot(-(-len(shown) // columns), columns, place + 1)
-            _draw_panel(ax, name, grid, done, (across, colour, marker), scale)
-            panels.append(ax)
-        for place, ax in enumerate(panels):
-            ax.set_title(
-                "\n".join(textwrap.wrap(one_line(shown[place]), int(FRAME[columns] / LETTER))), fontsize=9
-            )
-            _label(ax, scale, FRAME[columns])
+        panels = subplots(figure, len(shown), columns)
+        for ax, name in zip(panels, shown, strict=True):
+            _draw_panel(ax, name, done, encoding, scale)
+        for place, (ax, name) in enumerate(zip(panels, shown, strict=True)):
+            ax.set_title("\n".join(textwrap.wrap(one_line(name), int(width / LETTER))), fontsize=9)
+            _label(ax, scale, width)
             if place >= len(shown) - columns:
-                ax.set_xlabel(_axis_name(grid, grid.axes[across]))
-        handles, labels = _legend(grid, colour, marker, "-" if scale.numeric else "none")
-        rows = -(-len(handles) // _legend_columns(labels)) if handles else 0
-        box = arrange(
-            figure, panels, columns, title, _note(done, outcomes, names), height=HEIGHT,
-            below=rows * LINE + 2 * PAD if rows else 0.0,
-        )  # fmt: skip
+                short = grid.short()
+                ax.set_xlabel(one_line(", ".join(short[field] for field in across.fields)))
+        handles, labels = encoding.legend("-" if scale.numeric else "none")
+        widest = max(map(len, labels), default=1)
+        ncols = max(1, min(len(labels), int(WIDTH / (0.45 + 0.075 * widest))))
+        below = -(-len(handles) // ncols) * LINE + 2 * PAD if handles else 0.0
+        note = _note(done, outcomes, names)
+        box = arrange(figure, panels, columns, title, note, height=HEIGHT, below=below)
         if handles:
-            figure.legend(
-                handles, labels, ncols=_legend_columns(labels), loc="upper left",
-                bbox_to_anchor=fractions(figure, box.x0, box.y0 - PAD, 0, 0)[:2], borderaxespad=0,
-            )  # fmt: skip
+            anchor = fractions(figure, box.x0, box.y0 - PAD, 0, 0)[:2]
+            place_at: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": anchor, "borderaxespad": 0}
+            figure.legend(handles, labels, ncols=ncols, **place_at)
     return figure
-
-
-def _roles(grid: Grid) -> tuple[int, int | None, tuple[int, ...]]:
-    """Axes of the grid shown by x axis, colours and markers; x has most steps, if possible of numbers."""
-    steps = [len(axis.points) for axis in grid.axes]
-    numbers = [_numbers(axis) is not None and steps[i] > 2 for i, axis in enumerate(grid.axes)]
-    order = sorted(range(len(steps)), key=lambda i: (not numbers[i], -steps[i]))
-    varying = [i for i in order[1:] if steps[i] > 1]
-    return order[0], (varying[0] if varying else None), tuple(sorted(varying[1:]))
 
 
 def _numbers(axis: Axis) -> list[float] | None:
@@ -122,30 +148,18 @@ def _scale(axis: Axis) -> _Scale:
     return _Scale(np.array(numbers), labels, True, logarithmic)
 
 
-def _draw_panel(
-    ax: Axes,
-    name: str,
-    grid: Grid,
-    done: Sequence[Outcome],
-    roles: tuple[int, int | None, tuple[int, ...]],
-    scale: _Scale,
-) -> None:
+def _draw_panel(ax: Axes, name: str, done: Sequence[Outcome], encoding: _Encoding, scale: _Scale) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    across, colour, marker = roles
-    series: dict[tuple[int, int], list[tuple[int, Finding]]] = {}
+    series: dict[tuple[int, int], list[tuple[float, Finding]]] = {}
     for outcome in done:
-        found = outcome.findings.get(name)
-        if found is None or found.value is None:
-            continue
-        places = outcome.combination.places
-        which = 0 if colour is None else places[colour], _index(grid, marker, places)
-        series.setdefault(which, []).append((places[across], found))
-    number = _count(grid, () if colour is None else (colour,)) * _count(grid, marker)
+        found, combination = outcome.finding(name), outcome.combination
+        if found.value is not None:
+            place = float(scale.places[combination.places[encoding.across]])
+            series.setdefault(encoding.of(combination), []).append((place, found))
     for (hue, form), points in series.items():
-        points.sort(key=lambda point: scale.places[point[0]])
-        x = np.array([scale.places[step] for step, _ in points])
-        x = scale.moved(x, _shift(hue * _count(grid, marker) + form, number))
+        points.sort(key=lambda point: point[0])
+        x = scale.moved(np.array([place for place, _ in points]), encoding.shift(hue, form))
         y = np.array([each.value for _, each in points], float)
         look: dict[str, Any] = {"color": COLOURS[hue % len(COLOURS)], "zorder": 3}
         if scale.numeric:
@@ -165,8 +179,9 @@ def _label(ax: Axes, scale: _Scale, width: float) -> None:
         ax.set_xscale("log")
     if not scale.numeric:
         ax.set_xlim(-0.6, len(scale.labels) - 0.4)
-    inches = (scale.along(scale.places) - scale.along(ax.get_xlim())[0]) / np.ptp(scale.along(ax.get_xlim()))
-    inches, labels = inches * width, [_cut(label) for label in scale.labels]
+    ends = scale.along(ax.get_xlim())
+    inches = (scale.along(scale.places) - ends[0]) / np.ptp(ends) * width
+    labels = [_cut(label) for label in scale.labels]
     order = np.argsort(inches, kind="stable")
     halves = LETTER / 2 * np.array([len(label) + 1 for label in labels])
     turned = bool((np.diff(inches[order]) < (halves[order][1:] + halves[order][:-1])).any())
@@ -176,71 +191,15 @@ def _label(ax: Axes, scale: _Scale, width: float) -> None:
             kept.append(int(step))
     ax.set_xticks(scale.places[kept])
     ax.minorticks_off()
-    ax.set_xticklabels(
-        [labels[step] for step in kept], rotation=35 if turned else 0, ha="right" if turned else "center",
-        rotation_mode="anchor" if turned else "default",
-    )  # fmt: skip
+    style: dict[str, Any] = {"rotation": 0, "ha": "center", "rotation_mode": "default"}
+    if turned:
+        style = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticklabels([labels[step] for step in kept], **style)
 
 
 def _cut(label: str) -> str:
     text = one_line(label)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-def _legend(
-    grid: Grid, colour: int | None, marker: tuple[int, ...], line: Literal["-", "none"]
-) -> tuple[list[Any], list[str]]:
-    """Handles and labels of the colours, then of the markers."""
-    from matplotlib.lines import Line2D
-
-    handles: list[Any] = []
-    labels: list[str] = []
-    for hue in range(_count(grid, () if colour is None else (colour,))):
-        if colour is not None:
-            color = COLOURS[hue % len(COLOURS)]
-            handles.append(Line2D([], [], color=color, marker="o", markersize=4.5, linestyle=line))
-            labels.append(_step_name(grid, grid.axes[colour], hue))
-    for form in range(_count(grid, marker) if marker else 0):
-        shape = MARKERS[form % len(MARKERS)]
-        handles.append(Line2D([], [], color=GREY, linestyle="none", marker=shape, markersize=4.5))
-        places, rest = [], form
-        for axis in reversed(marker):
-            places.append((axis, rest % len(grid.axes[axis].points)))
-            rest //= len(grid.axes[axis].points)
-        labels.append(", ".join(_step_name(grid, grid.axes[a], step) for a, step in reversed(places)))
-    return handles, [_cut(label) for label in labels]
-
-
-def _legend_columns(labels: Sequence[str]) -> int:
-    widest = max(map(len, labels), default=1)
-    return max(1, min(len(labels), int(WIDTH / (0.45 + 0.075 * widest))))
-
-
-def _step_name(grid: Grid, axis: Axis, step: int) -> str:
-    short = grid.short()
-    pairs = zip(axis.fields, axis.points[step], strict=True)
-    return ", ".join(f"{short[field]}={shown_value(text)}" for field, text in pairs)
-
-
-def _axis_name(grid: Grid, axis: Axis) -> str:
-    short = grid.short()
-    return one_line(", ".join(short[field] for field in axis.fields))
-
-
-def _index(grid: Grid, axes: tuple[int, ...], places: Mapping[int, int]) -> int:
-    index = 0
-    for axis in axes:
-        index = index * len(grid.axes[axis].points) + places[axis]
-    return index
-
-
-def _count(grid: Grid, axes: tuple[int, ...]) -> int:
-    return math.prod(len(grid.axes[axis].points) for axis in axes)
-
-
-def _shift(place: int, number: int) -> float:
-    """Shift of one of several series, from −½ to ½."""
-    return 0.0 if number < 2 else place / (number - 1) - 0.5
 
 
 def _note(done: Sequence[Outcome], outcomes: Sequence[Outcome], names: Sequence[str]) -> str:

@@ -21,8 +21,6 @@ SAME = 1e-9  # relative difference below which numbers are equal
 
 @dataclass(frozen=True)
 class Finding:
-    """A number that a run found, e.g. a score."""
-
     value: float | None  # None: e.g. no group was fitted
     unit: str = ""  # e.g. "ms", "%"
     lower: float | None = None  # bounds of an interval
@@ -89,8 +87,6 @@ def _called(value: Plain) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a combination."""
-
     combination: Combination
     name: str  # of its settings
     seconds: float
@@ -103,7 +99,6 @@ class Outcome:
     code: Mapping[str, str] = field(default_factory=dict)  # of the build script, before it ran
 
     def finding(self, name: str) -> Finding:
-        """The finding with this name, without a value if there is none."""
         return self.findings.get(name, Finding(None))
 
 
@@ -111,17 +106,21 @@ def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
     """CSV table of settings, outcomes and findings, the most different findings first."""
     found = [outcome.findings for outcome in outcomes if not outcome.problem]
     names = dict.fromkeys([*differing(found), *(name for each in found for name in each)])
-    columns: dict[str, list[Plain]] = {name: [] for name in grid.fields}
-    for outcome in outcomes:
-        for name, value in zip(grid.fields, outcome.combination.values(), strict=True):
-            columns[name].append(value)
+    rows = [outcome.combination.values() for outcome in outcomes]
+    columns: dict[str, list[Plain]] = {}
+    for place, name in enumerate(grid.fields):
+        columns[name] = [row[place] for row in rows]
     columns["settings"] = [outcome.name for outcome in outcomes]
-    for attribute in ("run", "built", "reused"):
-        columns[attribute] = [getattr(outcome, attribute) for outcome in outcomes]
+    for field_name in ("run", "built", "reused"):
+        columns[field_name] = [getattr(outcome, field_name) for outcome in outcomes]
     columns["seconds"] = [round(outcome.seconds, 3) for outcome in outcomes]
     columns["problem"] = [outcome.problem for outcome in outcomes]
     for name in names:
-        columns |= dict(_columns(name, [outcome.finding(name) for outcome in outcomes]))
+        every = [outcome.finding(name) for outcome in outcomes]
+        columns[name] = [each.value for each in every]
+        if kind := next((each.interval or "interval" for each in every if each.lower is not None), ""):
+            columns[f"{name}: {kind}, lower"] = [each.lower for each in every]
+            columns[f"{name}: {kind}, upper"] = [each.upper for each in every]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -134,11 +133,3 @@ def shown_number(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "–" if value is None else str(value)
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
-
-
-def _columns(name: str, of_runs: Sequence[Finding]) -> Iterator[tuple[str, list[Plain]]]:
-    yield name, [each.value for each in of_runs]
-    interval = next((each.interval or "interval" for each in of_runs if each.lower is not None), "")
-    if interval:
-        yield f"{name}: {interval}, lower", [each.lower for each in of_runs]
-        yield f"{name}: {interval}, upper", [each.upper for each in of_runs]

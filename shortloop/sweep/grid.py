@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,31 +27,24 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """One combination of values."""
-
     fields: tuple[tuple[str, str], ...]  # dotted names with TOML values, in the order of the grid
     places: Mapping[int, int]  # step of each axis, by the number of the axis
     label: str  # e.g. "folds=5, kind=lda"
 
     @property
     def changes(self) -> Changes:
-        """Changes of the settings file."""
         return Changes(_suffix(self.fields), self.fields)
 
     def values(self) -> tuple[str, ...]:
-        """Values of its fields, for tables."""
         return tuple(shown_value(text) for _, text in self.fields)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of settings."""
-
     axes: tuple[Axis, ...]
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Dotted names of all fields."""
         return tuple(field for axis in self.axes for field in axis.fields)
 
     def short(self) -> dict[str, str]:
@@ -67,17 +61,15 @@ class Grid:
     def combinations(self) -> list[Combination]:
         """All combinations; the last axis changes fastest."""
         steps = (range(len(axis.points)) for axis in self.axes)
-        return [self._combination(dict(enumerate(places))) for places in itertools.product(*steps)]
+        return [self.combination(dict(enumerate(places))) for places in itertools.product(*steps)]
 
     def steps(self) -> list[Combination]:
         """Each step of each axis alone, with all other fields as in the file."""
-        return [
-            self._combination({number: place})
-            for number, axis in enumerate(self.axes)
-            for place in range(len(axis.points))
-        ]
+        axes = enumerate(self.axes)
+        return [self.combination({number: i}) for number, axis in axes for i in range(len(axis.points))]
 
-    def _combination(self, places: Mapping[int, int]) -> Combination:
+    def combination(self, places: Mapping[int, int]) -> Combination:
+        """Steps of some axes, by the numbers of these."""
         fields = tuple(
             pair
             for number, place in places.items()
@@ -91,20 +83,17 @@ class Grid:
 def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
     """Parse the options --set and --zip."""
     axes = []
-    for text in each:
-        field, values = _parse(text)
-        axes.append(Axis((field,), tuple((value,) for value in values)))
-    if together:
-        pairs = [_parse(text) for text in together]
-        lengths = {field: len(values) for field, values in pairs}
-        if len(set(lengths.values())) > 1:
+    for texts in [*([text] for text in each), together]:
+        pairs = [_parse(text) for text in texts]
+        if len({len(values) for _, values in pairs}) > 1:
             raise InputError(
                 "fields of --zip have different numbers of values",
-                found=", ".join(f"{field}: {number}" for field, number in lengths.items()),
+                found=", ".join(f"{field}: {len(values)}" for field, values in pairs),
                 hint="give each the same number of values, or use --set for independent fields",
             )
-        fields, values_of = zip(*pairs, strict=True)
-        axes.append(Axis(fields, tuple(zip(*values_of, strict=True))))
+        if pairs:
+            fields, values_of = zip(*pairs, strict=True)
+            axes.append(Axis(fields, tuple(zip(*values_of, strict=True))))
     if not axes:
         raise InputError(
             "no field varies", hint="add a field and its values, e.g. --set decoding.folds=5,10; repeatable"
@@ -142,7 +131,7 @@ def _split(text: str, field: str) -> tuple[str, ...]:
     while pieces:
         for length in range(1, len(pieces) + 1):
             value = ",".join(pieces[:length]).strip()
-            if _is_toml(value):
+            if _value(value) not in (None, value):
                 break
         else:
             length, value = 1, pieces[0].strip()
@@ -157,47 +146,34 @@ def _split(text: str, field: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _needs_no_quotes(text: str) -> bool:
+def _value(text: str) -> object:
+    """Return the TOML value, the text itself if it is a string without quotes, or None if it is no value."""
     try:
-        return value_of(text) == text
+        return value_of(text)
     except InputError:
-        return False
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        return not isinstance(found := value_of(text), str) or found != text
-    except InputError:
-        return False
+        return None
 
 
 def _check(grid: Grid) -> None:
-    fields = grid.fields
-    for place, field in enumerate(fields):
-        if field in fields[:place]:
-            raise InputError("a field is given twice", found=field, hint="give all its values at once")
-        if field == "name":
-            raise InputError(
-                "the name of the settings cannot vary", found=field, hint="each run of a sweep gets its own"
-            )
+    if "name" in grid.fields:
+        hint = "each run of a sweep gets its own"
+        raise InputError("the name of the settings cannot vary", found="name", hint=hint)
+    if twice := [field for field, count in Counter(grid.fields).items() if count > 1]:
+        raise InputError("a field is given twice", found=twice[0], hint="give all its values at once")
     for axis in grid.axes:
-        seen = [tuple(toml_value(value_of(text)) for text in point) for point in axis.points]
-        for place, point in enumerate(seen):
-            if point in seen[:place]:
-                raise InputError(
-                    "a value is given twice", field=", ".join(axis.fields), found=", ".join(point)
-                )
+        points = Counter(tuple(toml_value(value_of(text)) for text in point) for point in axis.points)
+        if again := [", ".join(point) for point, count in points.items() if count > 1]:
+            raise InputError("a value is given twice", field=", ".join(axis.fields), found=again[0])
 
 
 def _suffix(fields: Sequence[tuple[str, str]]) -> str:
     """Suffix of the settings name: different for different values, whatever else is in the grid."""
     parts, exact = [], True
     for field, text in sorted(fields):
-        value = value_of(text)
-        word = shown_value(text)
+        value, word = value_of(text), shown_value(text)
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", word)
         exact &= plain == word and bool(re.fullmatch(r"[A-Za-z0-9_.]+", field))
-        exact &= not isinstance(value, str) or _needs_no_quotes(word)  # "5" is not 5
+        exact &= not isinstance(value, str) or _value(word) == word  # "5" is not 5
         parts.append(f"{re.sub(r'[^A-Za-z0-9_.]+', '_', field)}-{plain}")
     suffix = "+".join(parts)
     if exact and len(suffix) <= LONGEST:

@@ -1,24 +1,34 @@
-"""Execute the runs of a sweep, all with the same code."""
+"""Check and execute the runs of a sweep, all with the same code, and show their progress.
+
+No thread draws the progress: a run is a fork, which could deadlock if a thread held a lock at that moment.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, place_of
+from shortloop.base.text import counted, duration, one_line
 from shortloop.exax.forked import Forked, fork_ax
-from shortloop.exax.server import Server, running_server
+from shortloop.exax.server import running_server
 from shortloop.keys.code import code_state
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.methods import find_method, find_script, module_of
 from shortloop.plan.planner import DECLARED
 from shortloop.plan.request import MODULES
+from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration_file, job_directory
 from shortloop.report.deliver import SUMMARY_VARIABLE
 from shortloop.run.runs import JobOfRun, RunRecord, read_runs, run_numbers
@@ -26,43 +36,44 @@ from shortloop.store.manifest import read_manifest
 from shortloop.store.workdir import HELD
 from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
-from shortloop.sweep.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 INTERRUPTED = 130
+SHOWN = 3  # combinations listed for each error
+PREFIX = "shortloop: "
 SHOW_EVERY = 0.25  # s
 OUTPUT_LINES = 20  # of a run that failed without an error message
+TAIL = 4096  # bytes at the end of a run's output that contain its last line
+DONE = re.compile(rb"^\[(\d+)/(\d+)\] ", re.M)  # progress of a run without a terminal
 
 
+@dataclass
 class Runner:
-    """Runs combinations of a build script on a server; outputs and summaries go to `folder`."""
+    """Runs combinations of a build script on a server."""
 
-    def __init__(
-        self,
-        script: str,
-        environ: Mapping[str, str],
-        analyses: Sequence[FindingsOf],
-        server: Server,
-        folder: Path,
-    ) -> None:
-        self._output = folder / "output"
-        self._summary = folder / "summary.json"
-        self._script = script
-        self._environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(self._summary)}
-        self._analyses = analyses
-        # A server that was just started has just loaded the methods and listed the workdirs, and so has one
-        # that has run a combination.
-        self._quick = server.is_fresh
+    script: str
+    environ: Mapping[str, str]
+    analyses: Sequence[FindingsOf]
+    output: Path  # of the last run
+    summary: Path
+    # A server that was just started has just loaded the methods and listed the workdirs, and so has one that
+    # has run a combination.
+    quick: bool
 
     def run(self, combination: Combination, name: str, progress: Progress) -> Outcome:
-        """Run one combination."""
-        for file in (self._output, self._summary):
+        for file in (self.output, self.summary):
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
-        code = _code_of_script(self._script)
+        code = _code_of_script(self.script)
         with _noted_interrupts() as interrupted:
             run = self._start(combination)
-            with progress.running(combination.label, self._output) as show:
-                status = _wait(run, show)
+            with progress.running(combination.label, self.output) as show, run.passing_signals_on():
+                while not run.ends_within(SHOW_EVERY):
+                    show()
+                status = run.wait()
         if interrupted or status == INTERRUPTED:
             raise KeyboardInterrupt
         seconds = time.monotonic() - began
@@ -75,44 +86,45 @@ class Runner:
         return Outcome(combination, name, seconds, problem, number, built, reused, findings, jobs, code)
 
     def _start(self, combination: Combination) -> Forked:
-        environ = dict(self._environ)
+        environ = dict(self.environ)
         combination.changes.into(environ)
-        quick, self._quick = ["--quick"] if self._quick else [], True
-        with self._output.open("wb") as stream:
+        quick, self.quick = ["--quick"] if self.quick else [], True
+        with self.output.open("wb") as stream:
             number = stream.fileno()
 
             def before() -> None:
                 os.dup2(number, 1)
                 os.dup2(number, 2)
 
-            command = ["--config", str(configuration_file()), "run", *quick, self._script]
+            command = ["--config", str(configuration_file()), "run", *quick, self.script]
             return fork_ax(command, environ, before, [number])
 
     def _problem(self, status: int, runs: Sequence[RunRecord]) -> str:
-        message = next((run.error for run in runs if run.error), "")
-        if message:
+        if message := next((run.error for run in runs if run.error), ""):
             return message
-        lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = self.output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         ended = f"signal {-status} ended it" if status < 0 else f"it ended with status {status}"
         return "\n".join([ended, *lines[-OUTPUT_LINES:]])
 
     def _findings(self) -> dict[str, Finding]:
         try:
-            summary = json.loads(self._summary.read_text(encoding="utf-8"))
+            summary = json.loads(self.summary.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # a build script need not write a summary
             return {}
-        return findings_of(summary, self._analyses)
+        return findings_of(summary, self.analyses)
 
 
-@contextmanager
+@contextlib.contextmanager
 def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsOf]) -> Iterator[Runner]:
     """A runner with a running server. No other run of the project may be in progress."""
     with TemporaryDirectory(prefix="shortloop-") as folder, running_server() as server:
         server.wait()
-        yield Runner(script, environ, analyses, server, Path(folder))
+        summary = Path(folder, "summary.json")
+        environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(summary)}
+        yield Runner(script, environ, analyses, Path(folder, "output"), summary, server.is_fresh)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _noted_interrupts() -> Iterator[list[int]]:
     """Ctrl-C also reaches the run, which ends its job and itself; the sweep waits for that."""
     noted: list[int] = []
@@ -123,15 +135,7 @@ def _noted_interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _wait(run: Forked, show: Callable[[], None]) -> int:
-    with run.passing_signals_on():
-        while not run.ends_within(SHOW_EVERY):
-            show()
-        return run.wait()
-
-
 def _code_of_script(script: str) -> Mapping[str, str]:
-    """Code of a build script, by module."""
     file = find_script(script)
     if file is None:
         return {}
@@ -169,3 +173,178 @@ def _edited(job: JobOfRun) -> set[str]:
 
 def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
     return {name for name in {*then, *now} if then.get(name) != now.get(name)}
+
+
+class Progress:
+    """Progress of a sweep of `total` combinations, in a terminal if there is one."""
+
+    def __init__(self, total: int, console: Console | None = None) -> None:
+        self._total = total
+        self._console = console
+        self._seconds: list[float] = []
+
+    @contextlib.contextmanager
+    def checking(self) -> Iterator[Callable[[], None]]:
+        count = itertools.count(1)
+        with self._shown(lambda: f"checking combinations: {next(count)} of {self._total}") as show:
+            yield show
+
+    @contextlib.contextmanager
+    def running(self, label: str, output: Path) -> Iterator[Callable[[], None]]:
+        began, place = time.monotonic(), len(self._seconds) + 1
+
+        def line() -> str:
+            jobs, seconds = _jobs(output), time.monotonic() - began
+            parts = [f"{place} of {self._total}: {label}", jobs, duration(seconds), self.left(seconds)]
+            return "  ".join(filter(None, parts))
+
+        with self._shown(line) as show:
+            yield show
+
+    def done(self, outcome: Outcome) -> str:
+        self._seconds.append(outcome.seconds)
+        what = f"{counted(outcome.built, 'job')} built, {outcome.reused} reused, {duration(outcome.seconds)}"
+        if outcome.problem:
+            what = f"failed after {duration(outcome.seconds)}: {first_line(outcome.problem)}"
+        line = f"{len(self._seconds)} of {self._total}: {outcome.combination.label}: {what}"
+        return one_line("; ".join(filter(None, (line, self.left()))))
+
+    def left(self, running: float = 0.0) -> str:
+        """Estimated remaining time, from finished runs without the first, which builds what all share."""
+        known = self._seconds[1:] or self._seconds
+        number = self._total - len(self._seconds)
+        if not known or not number:
+            return ""
+        mean = sum(known) / len(known)
+        seconds = max(0.0, mean - running) + mean * (number - 1)
+        return f"about {duration(seconds)} left" if seconds >= 1 else ""
+
+    @contextlib.contextmanager
+    def _shown(self, line: Callable[[], str]) -> Iterator[Callable[[], None]]:
+        if self._console is None:
+            yield lambda: None
+            return
+        from rich.live import Live
+        from rich.text import Text
+
+        def text() -> Text:
+            return Text(one_line(line()), no_wrap=True, overflow="ellipsis")
+
+        with Live(console=self._console, transient=True, auto_refresh=False) as live:
+            yield lambda: live.update(text(), refresh=True)
+
+
+def first_line(problem: str) -> str:
+    """One line of an error: its first, or the last of a traceback."""
+    lines = [*filter(None, map(str.strip, problem.splitlines()))] or [""]
+    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+
+
+def _jobs(output: Path) -> str:
+    try:
+        with output.open("rb") as stream:
+            stream.seek(max(0, output.stat().st_size - TAIL))
+            found = DONE.findall(stream.read())
+    except OSError:
+        return ""
+    return f"{int(found[-1][0])} of {int(found[-1][1])} jobs" if found else ""
+
+
+class Checked(NamedTuple):
+    name: str  # of the settings of a combination
+    problem: str  # why it cannot run
+
+
+def check_combinations(
+    script: str,
+    combinations: Sequence[Combination],
+    environ: Mapping[str, str],
+    progress: Progress,
+) -> list[Checked]:
+    """Plan every combination before any runs, to report all errors at once.
+
+    A fork does it, because imported build scripts stay loaded: a run must import them as they are then.
+    """
+    reading, writing = os.pipe()
+
+    def work() -> None:
+        os.environ.update(environ)
+        with open(writing, "w", encoding="utf-8") as stream:
+            for combination in combinations:
+                combination.changes.into(os.environ)
+                json.dump(_check(script, combination), stream)
+                stream.write("\n")
+                stream.flush()
+
+    fork = Forked(work, [writing])
+    os.close(writing)
+    found = []
+    with open(reading, encoding="utf-8") as stream, progress.checking() as show:
+        for line in stream:
+            found.append(Checked(*json.loads(line)))
+            show()
+    status = fork.wait()
+    if status or len(found) < len(combinations):
+        raise SystemExit(status if status > 0 else 128 - status)
+    return found
+
+
+def refusal(
+    combinations: Sequence[Combination],
+    checked: Sequence[Checked],
+    steps: Sequence[Combination],
+    checked_steps: Sequence[Checked],
+) -> InputError:
+    wrong = {each: plan.problem for each, plan in zip(combinations, checked, strict=True) if plan.problem}
+    faulty = {
+        step: plan.problem
+        for step, plan in zip(steps, checked_steps, strict=True)
+        if plan.problem and all(each in wrong for each in combinations if _has(each, step))
+    }
+    others = {each: wrong[each] for each in wrong if not any(_has(each, step) for step in faulty)}
+    problems: dict[str, list[Combination]] = {}
+    for each, problem in {**faulty, **others}.items():
+        problems.setdefault(problem, []).append(each)
+    lines = [f"{len(wrong)} of {len(checked)} combinations cannot run, so none is run"]
+    for problem, those in problems.items():
+        everywhere = len(those) in (len(steps), len(combinations)) and len(those) > 1
+        more = f" and {len(those) - SHOWN} more" if len(those) > SHOWN else ""
+        words = "all" if everywhere else "; ".join(each.label for each in those[:SHOWN]) + more
+        lines += [f"{words}:", *(f"  {line}" for line in problem.splitlines())]
+    return InputError("\n".join(lines))
+
+
+def _has(combination: Combination, step: Combination) -> bool:
+    return step.places.items() <= combination.places.items()
+
+
+def _check(script: str, combination: Combination) -> Checked:
+    from shortloop.plan.dry_run import dry_run
+
+    output = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
+            planned = dry_run(script)
+    except InputError as error:
+        return Checked("", error.message)
+    except SystemExit:
+        return Checked("", output.getvalue().strip().removeprefix(PREFIX) or "the build script ended")
+    except Exception as error:
+        return Checked("", f"{type(error).__name__}: {error}\n  file:         {place_of(error)}")
+    return _named(script, combination, [each for each in planned.settings if each is not None])
+
+
+def _named(script: str, combination: Combination, files: Sequence[SettingsFile]) -> Checked:
+    """Check that the script reads a settings file that a sweep can change."""
+    suffix = f"-{combination.changes.suffix}"
+    if files and all(each.name.endswith(suffix) for each in files):
+        return Checked(files[0].name, "")
+    problem = "does not read its settings file with @pipeline" if files else "reads no settings file"
+    error = InputError(
+        f"the build script cannot be swept because it {problem}",
+        found=script,
+        expected='a script of an analysis, or one of your own with @pipeline(settings="FILE.toml")',
+        hint="give main a second argument, e.g. `settings: Analysis`, with a class Analysis of "
+        "shortloop.Settings, and use its fields where values are written in the script now",
+    )
+    return Checked("", error.message)

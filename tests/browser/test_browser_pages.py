@@ -14,7 +14,7 @@ from PIL import Image
 from report_pages import PAGES_OF
 
 from shortloop.report.files import FIGURES, REPORT
-from shortloop.report.provenance import ADDRESS
+from shortloop.report.page import ADDRESS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

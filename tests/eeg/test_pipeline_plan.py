@@ -102,7 +102,7 @@ def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Executor:
     plan = plan_of(study, file)
     with Store() as store:
         lookup = Lookup(store, "small")
-        run = Executor(lookup, exax, Progress(plan.jobs, {}).on)
+        run = Executor(lookup, exax, Progress(plan.jobs, {}))
         pipeline(StudyRun(run, study, file))
         store.index.put_in_places(lookup.places)
     return run

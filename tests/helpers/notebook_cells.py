@@ -7,8 +7,8 @@ import types
 from typing import Any
 
 from shortloop.exax.declare import stage
+from shortloop.notebook.definitions import Notebook
 from shortloop.notebook.module import Module, module_of_stage
-from shortloop.notebook.values import Notebook
 
 
 class Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from shortloop.report.provenance import ADDRESS
+from shortloop.report.page import ADDRESS
 
 VOID = {"meta", "img", "br", "link", "input", "hr", "wbr"}
 

@@ -14,7 +14,7 @@ from whole_page import html_undrawn, write_whole
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import Confusion, Evoked, Individual, KindResult, Patterns, ReportContent
 from shortloop.eeg.report.page import page_of, panels
-from shortloop.report.provenance import Source
+from shortloop.report.page import Source
 
 CHANCE = 100 / 3
 CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P7", "P8")

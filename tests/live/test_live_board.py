@@ -17,7 +17,7 @@ from browser import opened
 from live_project import AX
 from live_toy import ToyProject
 
-from shortloop.report.provenance import ADDRESS, board_link
+from shortloop.report.page import ADDRESS, BOARD_NOTE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -47,8 +47,7 @@ def job(toy: ToyProject) -> str:
 @pytest.fixture
 def board(toy: ToyProject, job: str) -> Iterator[str]:
     """Address of the job on a board that is started as the text of the link says."""
-    link = board_link(job)
-    commands = re.findall(r"“ax ([\w-]+)”", link.text)
+    commands = re.findall(r"“ax ([\w-]+)”", BOARD_NOTE)
     assert commands == ["server", "board-server"]
     with socket.create_server(("localhost", 0)) as free:
         port = free.getsockname()[1]
@@ -65,7 +64,7 @@ def board(toy: ToyProject, job: str) -> Iterator[str]:
                 except ConnectionRefusedError:
                     assert time.monotonic() < deadline
                     time.sleep(0.1)
-            yield link.address.replace(ADDRESS, f"http://localhost:{port}")
+            yield f"http://localhost:{port}/job/{job}"
         finally:
             running.terminate()
 

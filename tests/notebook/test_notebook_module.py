@@ -83,12 +83,8 @@ def test_a_function_is_written_as_it_stands(fit: str) -> None:
 def test_comments_and_other_cells_change_nothing() -> None:
     texts = ["import math", "K = 2", "def helper(x):\n    return x + K", FIT]
     first = said(Cells(*texts))
-    assert (
-        said(
-            Cells("import math # used\nother = 1", "K = 1 + 1", texts[2].replace("x + K", "x  +  K # k"), FIT)
-        )
-        == first
-    )
+    helper = texts[2].replace("x + K", "x  +  K # k")
+    assert said(Cells("import math # used\nother = 1", "K = 1 + 1", helper, FIT)) == first
     assert said(Cells(FIT, texts[2], "K = 2")) == first
     assert said(Cells("K = 3", texts[2], FIT)) != first
     assert said(Cells("K = 2", texts[2].replace("+", "-"), FIT)) != first
@@ -135,12 +131,13 @@ def test_a_value_that_is_no_constant_is_refused_by_name(name: str, value: str, f
 
 def test_a_value_is_refused_where_only_a_default_or_a_nested_function_uses_it() -> None:
     big = "import numpy as np\nbig = np.zeros(3)"
-    assert "big" in refused(big, "def helper(x, y=big):\n    return x", FIT)
-    assert "big" in refused(
-        big, "def helper(x):\n    def f():\n        return [big for _ in x]\n    return f", FIT
-    )
-    assert "big" in refused(big, "class helper:\n    y = big\n    def __init__(self, x): pass", FIT)
-    assert "big" in refused(big, "helper = lambda x: big", FIT)
+    for helper in (
+        "def helper(x, y=big):\n    return x",
+        "def helper(x):\n    def f():\n        return [big for _ in x]\n    return f",
+        "class helper:\n    y = big\n    def __init__(self, x): pass",
+        "helper = lambda x: big",
+    ):
+        assert "big" in refused(big, helper, FIT)
 
 
 def test_a_name_that_is_not_there_is_said_at_once() -> None:
@@ -152,14 +149,12 @@ def test_a_name_that_is_not_there_is_said_at_once() -> None:
 
 
 def test_shadowed_names_are_those_of_the_notebook() -> None:
-    assert Cells("import numpy as np\nsum = np.prod", "def helper(x):\n    return sum([x, x])", FIT).called(
-        3
-    ) == {"y": 9}
+    cells = Cells("import numpy as np\nsum = np.prod", "def helper(x):\n    return sum([x, x])", FIT)
+    assert cells.called(3) == {"y": 9}
     assert Cells("def max(x): return -x", "def helper(x):\n    return max(x)", FIT).called(3) == {"y": -3}
     # Names of its own are no names of the notebook.
-    assert Cells("import numpy as np\nx = np.zeros(2)", "def helper(x):\n    return x", FIT).called(3) == {
-        "y": 3
-    }
+    cells = Cells("import numpy as np\nx = np.zeros(2)", "def helper(x):\n    return x", FIT)
+    assert cells.called(3) == {"y": 3}
 
 
 def test_a_loop_gives_what_it_gave_last() -> None:
@@ -186,41 +181,31 @@ def test_lambdas() -> None:
 
 
 def test_other_names_of_a_function() -> None:
-    cells = Cells(
-        "def f(x):\n    return x + 1\nold = f",
-        "def f(x):\n    return old(x) * 10",
-        "def helper(x):\n    return f(x)",
-        FIT,
-    )
-    assert cells.called(3) == cells.space["fit"](3) == {"y": 40}
-    cells = Cells(
-        "def f(x):\n    return x + 1\nz_old = f",
-        "def f(x):\n    return 1",
-        "def helper(x):\n    return f(x) + z_old(x)",
-        FIT,
-    )
-    assert cells.called(3) == cells.space["fit"](3) == {"y": 5}
+    for old, f, helper, y in (("old", "old(x) * 10", "f(x)", 40), ("z_old", "1", "f(x) + z_old(x)", 5)):
+        cells = Cells(
+            f"def f(x):\n    return x + 1\n{old} = f",
+            f"def f(x):\n    return {f}",
+            f"def helper(x):\n    return {helper}",
+            FIT,
+        )
+        assert cells.called(3) == cells.space["fit"](3) == {"y": y}
 
 
 def test_functions_that_call_each_other() -> None:
-    cells = Cells(
-        "def helper(x):\n    return x if x < 1 else odd(x - 1)", "def odd(x):\n    return helper(x - 1)", FIT
-    )
-    assert cells.called(4) == {"y": 0}
+    even = "def helper(x):\n    return x if x < 1 else odd(x - 1)"
+    assert Cells(even, "def odd(x):\n    return helper(x - 1)", FIT).called(4) == {"y": 0}
 
 
 def test_decorators() -> None:
-    wrapping = WRAPPING
-    cells = Cells(wrapping, "@twice\ndef helper(x):\n    return x", FIT)
+    cells = Cells(WRAPPING, "@twice\ndef helper(x):\n    return x", FIT)
     assert cells.called(3) == {"y": 6}
-    cells.run(wrapping.replace("2 *", "3 *"))
+    cells.run(WRAPPING.replace("2 *", "3 *"))
     with pytest.raises(InputError, match="edited after it was used"):
         cells.written()
     cells.run("@twice\ndef helper(x):\n    return x")
     assert cells.called(3) == {"y": 9}
-    assert Cells(
-        "import functools", "@functools.lru_cache(maxsize=2)\ndef helper(x):\n    return x", FIT
-    ).called(3) == {"y": 3}
+    cached = "@functools.lru_cache(maxsize=2)\ndef helper(x):\n    return x"
+    assert Cells("import functools", cached, FIT).called(3) == {"y": 3}
 
 
 @pytest.mark.parametrize(
@@ -242,9 +227,8 @@ def test_a_function_that_is_not_what_its_text_says_is_refused(texts: tuple[str, 
 
 def test_classes() -> None:
     point = "@dataclass\nclass Point:\n    x: int\n    y: int = 2"
-    assert Cells(
-        "from dataclasses import dataclass", point, "def helper(x):\n    return Point(x).y", FIT
-    ).called(3) == {"y": 2}
+    cells = Cells("from dataclasses import dataclass", point, "def helper(x):\n    return Point(x).y", FIT)
+    assert cells.called(3) == {"y": 2}
     cells = Cells(
         "class A:\n    def f(self, x):\n        return x",
         "class B(A):\n    def f(self, x):\n        return super().f(x) + K",
@@ -261,12 +245,9 @@ def test_classes() -> None:
     first = cells.written().text
     cells.run("K = 3")
     assert cells.written().text != first
-    assert "may have been different then" in refused(
-        "K = 2\nclass A:\n    k = K", "def helper(x):\n    return A.k", FIT
-    )
-    assert "may have been different then" in refused(
-        "K = 2\nclass A:\n    K = K", "def helper(x):\n    return A.K", FIT
-    )
+    for name in "kK":
+        texts = f"K = 2\nclass A:\n    {name} = K", f"def helper(x):\n    return A.{name}", FIT
+        assert "may have been different then" in refused(*texts)
 
 
 @pytest.mark.parametrize(
@@ -309,25 +290,13 @@ def test_a_class_of_a_cell_that_failed_is_not_taken() -> None:
 
 
 def test_imports_that_name_less_than_they_use() -> None:
-    assert (
-        "import xml.etree.ElementTree as"
-        in Cells(
-            "import xml.etree.ElementTree",
-            "def helper(x):\n    return xml.etree.ElementTree.fromstring('<a/>').tag",
-            FIT,
-        )
-        .written()
-        .text
-    )
+    tag = "def helper(x):\n    return xml.etree.ElementTree.fromstring('<a/>').tag"
+    cells = Cells("import xml.etree.ElementTree", tag, FIT)
+    assert "import xml.etree.ElementTree as" in cells.written().text
     assert Cells("from math import *", "def helper(x):\n    return floor(x + pi)", FIT).called(3) == {"y": 6}
-    assert (
-        "from math import pi"
-        in Cells("from math import pi", "def helper(x):\n    return pi", FIT).written().text
-    )
-    assert (
-        "pi = 3"
-        in Cells("from math import pi", "pi = 3", "def helper(x):\n    return pi", FIT).written().text
-    )
+    helper = "def helper(x):\n    return pi"
+    assert "from math import pi" in Cells("from math import pi", helper, FIT).written().text
+    assert "pi = 3" in Cells("from math import pi", "pi = 3", helper, FIT).written().text
 
 
 def test_a_module_is_used_as_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +12,33 @@ from pathlib import Path
 import pytest
 from page_reader import Page as Reader
 from page_reader import check_needs_nothing_else, places_linked
+from report_pages import PAGES_OF
+from toy_jobs import ToyJobs, toy_project
 
+from shortloop.base.plain import Plain
 from shortloop.report.files import FIGURES
-from shortloop.report.page import Page, PageFigure, PageSection, PageTable, TableRow, html_of, slug
-from shortloop.report.provenance import ADDRESS, ProvenanceRow
+from shortloop.report.page import (
+    ADDRESS,
+    Page,
+    PageFigure,
+    PageSection,
+    PageTable,
+    ProvenanceRow,
+    Source,
+    TableRow,
+    csv_text,
+    flat,
+    html_of,
+    last_job,
+    provenance_rows,
+    shown,
+    slug,
+    source_of,
+    thread_note,
+)
 from shortloop.report.style import new_figure, save, styled
+from shortloop.stages.results import upstream
+from shortloop.store.lookup import load
 
 ROW = ProvenanceRow("fit", [("a", "main-1"), ("b", "main-2")], [("C", "0.1, 1")], [("numpy", "2.0")])
 
@@ -60,11 +85,8 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(PAGE, tmp_path_factory.mktemp("page"))
 
 
-def test_the_page_needs_nothing_else(html: str) -> None:
+def test_the_page_needs_nothing_else_and_links_lead_somewhere(html: str) -> None:
     check_needs_nothing_else(html)
-
-
-def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
     assert places_linked(html) == {"first", "second", "limits", "settings", "versions"}
 
 
@@ -117,11 +139,6 @@ def test_a_figure_has_words_files_and_provenance(html: str) -> None:
     ]
 
 
-def test_no_line_ends_between_a_number_and_its_unit(html: str) -> None:
-    assert "Drawn 5\u00a0% up, p\u00a0=\u00a00.01." in html
-    assert "first lasted 5\u00a0ms." in html
-
-
 def test_findings_tables_settings_and_versions_are_there(html: str) -> None:
     page = Reader(html)
     for said in ("Toy report", "Best of each.", "1.6", "Lines have no width.", "line.slope", "One thread."):
@@ -129,6 +146,8 @@ def test_findings_tables_settings_and_versions_are_there(html: str) -> None:
     assert page.text.index("numpy") < page.text.rindex("scipy")
     assert "<title>lines: toy report</title>" in html
     assert html.count('<tr class="total">') == 1
+    assert "Drawn 5\u00a0% up, p\u00a0=\u00a00.01." in html
+    assert "first lasted 5\u00a0ms." in html
 
 
 def test_names_cannot_become_markup_or_reach_a_terminal(tmp_path: Path) -> None:
@@ -150,3 +169,90 @@ def test_a_figure_without_jobs_says_so(tmp_path: Path) -> None:
 
 def test_names_for_files_and_links() -> None:
     assert [slug("a b/c"), slug("shape"), slug("…")] == ["a-b-c", "shape", "part"]
+
+
+def test_cells_are_read_back() -> None:
+    rows = [("a,b", 0.1 + 0.2, 3, None), ('say "x"', math.nan, True, "1\n2")]
+    text = csv_text(["name", "value (V)", "n", "note"], rows)
+    head, *found = csv.reader(io.StringIO(text))
+    assert head == ["name", "value (V)", "n", "note"]
+    assert found == [["a,b", "0.30000000000000004", "3", ""], ['say "x"', "", "yes", r"1\n2"]]
+
+
+def test_rows_have_the_cells_of_the_table() -> None:
+    with pytest.raises(ValueError, match="1 cells in a table of 2 columns"):
+        csv_text(["a", "b"], [(1,)])
+
+
+@pytest.mark.parametrize("analysis", PAGES_OF)
+def test_every_figure_of_an_analysis_is_on_its_page(tmp_path: Path, analysis: str) -> None:
+    PAGES_OF[analysis](tmp_path)
+    drawn = {f"figures/{file.name}" for file in (tmp_path / "figures").glob("*.png")}
+    page = Reader((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert drawn
+    assert {link["href"] for link in page.all("a")} >= drawn
+    assert len(page.all("img")) == len(drawn)
+
+
+BASE = Source("main-1", "fit", "a", "left", {"partition": "a", "folds": 10}, {"numpy": "2.0"})
+
+
+def test_partitions_of_one_stage_share_a_row() -> None:
+    sources = [
+        replace(BASE, job=f"main-{10 * step + index}", stage=stage, partition=name, options={"folds": 10})
+        for step, stage in enumerate(("make", "fit"))
+        for index, name in enumerate(("a", "b"))
+    ]
+    rows = provenance_rows([*sources, replace(BASE, job="main-99", stage="left")])
+    assert [row.stage for row in rows] == ["make, left", "fit, left", "left"]
+    assert rows[0].jobs == [("a", "main-0"), ("b", "main-1")]
+    assert rows[0].options == [("folds", "10")]
+
+
+def test_jobs_with_other_options_or_versions_have_their_own_row() -> None:
+    others = [
+        replace(BASE, job="main-2", partition="b", options={"partition": "b", "folds": 10}),
+        replace(BASE, job="main-3", partition="c", options={"partition": "c", "folds": 5}),
+        replace(BASE, job="main-4", partition="d", versions={"numpy": "2.1"}, options={"folds": 10}),
+    ]
+    rows = provenance_rows([BASE, *others])
+    assert [[job for _, job in row.jobs] for row in rows] == [["main-1", "main-2"], ["main-3"], ["main-4"]]
+
+
+def test_a_job_and_all_that_it_was_made_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(toy_project(tmp_path))
+    jobs = ToyJobs(tmp_path)
+    first = jobs.make("A", options={"C": 1})
+    two = [jobs.make(name, method="fit", above={"made": first}) for name in "AB"]
+    jobs.make(None, method="all", above={"fits": two, "made": first})
+    found = list(upstream(load("main-3")))
+    assert [each.job for each in found] == ["main-3", "main-1", "main-2", "main-0"]
+    assert source_of(found[0]) == Source("main-3", "all", "", "", {}, {"numpy": "2.0"})
+    assert source_of(found[3], "left").options == {"C": 1}
+    assert "used 1 thread for linear algebra" in thread_note(found)
+
+
+def test_settings_are_laid_flat() -> None:
+    settings: dict[str, Plain] = {
+        "a": {"b": {"c": 1.0}, "d": None},
+        "e": True,
+        "f": [1, 2.5, "x"],
+        "g": {},
+        "h": [],
+    }
+    assert flat(settings) == [
+        ("a.b.c", "1"), ("a.d", "none"), ("e", "yes"), ("f", "1, 2.5, x"), ("g", "none"), ("h", "none")
+    ]  # fmt: skip
+    assert shown(False) == "no"
+
+
+def row(*jobs: tuple[str, str]) -> ProvenanceRow:
+    return ProvenanceRow("stage", list(jobs), [], [])
+
+
+def test_it_is_the_last_that_is_for_all_of_the_data() -> None:
+    train, group = row(("a", "main-1"), ("b", "main-2")), row(("", "main-3"))
+    assert last_job([train, group]) == ("", "main-3")
+    assert last_job([train, group, row(("a", "main-4"))]) == ("", "main-3")
+    assert last_job([train, row(("a", "main-4"))]) == ("a", "main-4")
+    assert last_job([]) == ("", "")

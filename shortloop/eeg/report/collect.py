@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,12 @@ from shortloop.eeg.report.content import (
 )
 from shortloop.eeg.report.sensors import Sensors, positions_of, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
-from shortloop.report.provenance import source_of, thread_note
+from shortloop.report.page import source_of, thread_note
 from shortloop.stages.inputs import renamed
 from shortloop.stages.results import Result, upstream
 
 Names = Mapping[str, Sequence[str]]
+R = TypeVar("R", Evoked, Patterns)
 
 
 class OtherJobs(NamedTuple):
@@ -41,7 +42,6 @@ class OtherJobs(NamedTuple):
     check: Sequence[Result] = ()  # the job that compared the recordings
 
     def of_kind(self, kind: str) -> OtherJobs:
-        """Select the jobs of one kind of features."""
         every = ([job for job in jobs if job.record["facts"]["kind"] == kind] for jobs in self[1:-1])
         return OtherJobs(self.evoked, *every)
 
@@ -78,10 +78,10 @@ def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Resul
     jobs = every.of_kind(facts["kind"])
     curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
-    phases = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
-    if curve.mean.size == 1 and phases[0] == phases[1]:
+    train_phase, test_phase = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
+    if curve.mean.size == 1 and train_phase == test_phase:
         plane = None  # there is no other time to generalize to: it equals the curve
-    more = [*jobs.individual, *jobs.intervals, *jobs.patterns]
+    every_job = [*chain, *jobs.individual, *jobs.intervals, *jobs.patterns]
     return KindResult(
         kind=facts["kind"],
         participants=tuple(facts["participants"]),
@@ -91,12 +91,11 @@ def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Resul
         curve=curve,
         generalization=plane,
         sources=tuple(
-            source_of(each, "" if each.stage == "import_epochs" else facts["kind"])
-            for each in (*chain, *more)
+            source_of(each, "" if each.stage == "import_epochs" else facts["kind"]) for each in every_job
         ),
         left_out=facts["left_out"],
-        train_phase=phases[0],
-        test_phase=phases[1],
+        train_phase=train_phase,
+        test_phase=test_phase,
         classes=tuple(facts["classes"]),
         individual=tuple(_individual(jobs, plane is not None)),
         confusions=tuple(_confusions(jobs, curve.mean, None if plane is None else plane.mean)),
@@ -106,11 +105,10 @@ def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Resul
 
 
 def _individual(jobs: OtherJobs, with_plane: bool) -> Iterator[Individual]:
-    """Collect the tests of single participants whose scores have intervals."""
-    with_intervals = {result.partition: result for result in jobs.intervals}
+    intervals = {result.partition: result for result in jobs.intervals}
     for result in jobs.individual:
         for number, who in enumerate(result.facts["participants"]):
-            curve, ends = load_statistics(result, "curve", number), with_intervals.get(who)
+            curve, ends = load_statistics(result, "curve", number), intervals.get(who)
             if curve is None or ends is None:
                 continue
             yield Individual(
@@ -128,17 +126,12 @@ def _ends(result: Result, shape: str) -> FloatArray:
     return np.stack([result.arrays[f"{shape}_low"], result.arrays[f"{shape}_high"]])
 
 
-def _confusions(jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None) -> list[Confusion]:
-    found = []
-    if jobs.train:
-        at = int(np.nanargmax(curve))
-        counts = sum(np.asarray(job.arrays["confusions"][at], dtype=float) for job in jobs.train)
-        found.append(Confusion(np.asarray(counts), at, None))
-    if jobs.apply and plane is not None:
-        test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(plane)), plane.shape))
-        counts = sum(np.asarray(job.arrays["confusions"][test, train], dtype=float) for job in jobs.apply)
-        found.append(Confusion(np.asarray(counts), train, test))
-    return found
+def _confusions(jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None) -> Iterator[Confusion]:
+    for every, scores in ((jobs.train, curve), (jobs.apply, plane)):
+        if every and scores is not None:
+            *test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(scores)), scores.shape))
+            counts = [np.asarray(job.arrays["confusions"][(*test, train)], dtype=float) for job in every]
+            yield Confusion(sum(counts, start=np.zeros(())), train, test[0] if test else None)
 
 
 def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:
@@ -146,44 +139,31 @@ def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patt
     if not jobs:
         return None
     facts, arrays = jobs[0].facts, jobs[0].arrays
+    phase, power = facts["phase"], facts["kind"] == "power"
+
+    def mean(name: str) -> FloatArray | None:
+        return mean_of_known(np.stack([job.arrays[name] for job in jobs])) if name in arrays else None
+
     whole = Patterns(
         kept=np.stack([job.arrays["kept"] for job in jobs]),
         features=facts["features"],
         channels=tuple(facts["channels"]),
-        kept_channels=_mean(jobs, "kept_channels"),
-        patterns=_mean(jobs, "patterns"),
+        kept_channels=mean("kept_channels"),
+        patterns=mean("patterns"),
         shown=tuple(facts["shown"]),
         unit=facts["unit"],
-        positions=positions_of(imported, facts["phase"], facts["channels"]),
+        positions=positions_of(imported, phase, facts["channels"]),
         frequencies=np.asarray(arrays["frequencies"]) if "frequencies" in arrays else None,
-        of_frequencies=_mean(jobs, "patterns_of_frequencies"),
+        of_frequencies=mean("patterns_of_frequencies"),
     )
-    parts = sensors_of(types_of(imported, facts["phase"], facts["channels"]))
-    if whole.patterns is None or not parts:
+    if whole.patterns is None:
         return whole
-    return replace(whole, parts={each.name: _part(whole, each, facts, imported) for each in parts})
-
-
-def _part(whole: Patterns, sensors: Sensors, facts: Any, imported: Sequence[Result]) -> Patterns:
-    """Select the patterns of sensors of one type."""
-    channels = tuple(whole.channels[index] for index in sensors.at)
-    every = whole.of_frequencies
-    return replace(
-        whole,
-        channels=channels,
-        kept_channels=None if whole.kept_channels is None else whole.kept_channels[:, sensors.at],
-        patterns=None if whole.patterns is None else whole.patterns[:, :, sensors.at],
-        unit=squared(sensors.unit) if facts["kind"] == "power" else sensors.unit,
-        positions=positions_of(imported, facts["phase"], channels, sensors.unit),
-        of_frequencies=None if every is None else every[:, :, sensors.at],
-        sensors=sensors.called,
-    )
-
-
-def _mean(jobs: Sequence[Result], name: str) -> FloatArray | None:
-    if name not in jobs[0].arrays:
-        return None
-    return mean_of_known(np.stack([job.arrays[name] for job in jobs]))
+    parts = {}
+    for each in sensors_of(types_of(imported, phase, whole.channels)):
+        unit = squared(each.unit) if power else each.unit
+        part = _part(whole, each, "patterns", "of_frequencies", unit=unit, kept_channels=None)
+        parts[each.name] = replace(part, positions=positions_of(imported, phase, part.channels, each.unit))
+    return replace(whole, parts=parts)
 
 
 def collect_evoked(jobs: Sequence[Result], imported: Sequence[Result]) -> Iterator[Evoked]:
@@ -204,43 +184,35 @@ def collect_evoked(jobs: Sequence[Result], imported: Sequence[Result]) -> Iterat
             sources=tuple(source_of(result) for job in jobs for result in reversed([*upstream(job)])),
         )
         parts = sensors_of(types_of(imported, phase, whole.channels))
-        yield from (_of_sensors(whole, each) for each in parts) if parts else [whole]
+        yield from [
+            _part(whole, each, "means", "errors", unit=each.unit, name=each.name) for each in parts
+        ] or [whole]
 
 
-def _of_sensors(whole: Evoked, sensors: Sensors) -> Evoked:
-    return replace(
-        whole,
-        channels=tuple(whole.channels[index] for index in sensors.at),
-        means=whole.means[:, :, sensors.at],
-        errors=whole.errors[:, :, sensors.at],
-        unit=sensors.unit,
-        name=sensors.name,
-        sensors=sensors.called,
-    )
+def _part(whole: R, sensors: Sensors, *arrays: str, **changes: Any) -> R:
+    """Select the channels of one type of sensors, the third axis of arrays."""
+    selected = {name: each[:, :, sensors.at] for name in arrays if (each := getattr(whole, name)) is not None}
+    channels = tuple(whole.channels[index] for index in sensors.at)
+    return replace(whole, channels=channels, sensors=sensors.called, **selected, **changes)
 
 
 def _recordings(
     imported: Sequence[Result], checked: Sequence[Result], names: Names
 ) -> Iterator[dict[str, Any]]:
-    """Collect facts of recordings, with today's names of files and the warnings of the comparison."""
     compared = {
-        _whose(each): each["warnings"] for result in checked for each in result.facts.get("recordings", ())
+        _whose(each): each["warnings"] for job in checked for each in _facts(job).get("recordings", ())
     }
-    for result, now in _with_names(imported, names):
-        for each in result.facts["recordings"]:
+    for facts, now in _with_names(imported, names):
+        for each in facts["recordings"]:
             warnings = compared.get(_whose(each), each.get("warnings", ()))
-            renames = {
-                "file": renamed(each["file"], now),
-                "warnings": [renamed(text, now) for text in warnings],
-            }
-            yield {**each, **renames}
+            file = renamed(each["file"], now)
+            yield {**each, "file": file, "warnings": [renamed(text, now) for text in warnings]}
 
 
 def _notes(imported: Sequence[Result], checked: Sequence[Result], names: Names) -> list[str]:
-    """Collect notes on recordings, with today's names of files."""
-    notes = [note for result in checked for note in _fact(result, "notes", ())]
-    for result, now in _with_names(imported, names):
-        notes += [renamed(note, now) for note in _fact(result, "notes", ())]
+    notes = [note for job in checked for note in _facts(job).get("notes", ())]
+    for facts, now in _with_names(imported, names):
+        notes += [renamed(note, now) for note in facts.get("notes", ())]
     return sorted(set(notes))
 
 
@@ -248,16 +220,16 @@ def _whose(recording: Mapping[str, Any]) -> tuple[str, str, str]:
     return recording["participant"], recording["phase"], recording["kind"]
 
 
-def _fact(result: Result, name: str, default: Any) -> Any:
-    """Return one fact of a job, not to be changed: `facts` copies all of them."""
-    return result.record["facts"].get(name, default)
+def _facts(result: Result) -> dict[str, Any]:
+    """Return the facts of a job, not to be changed: `Result.facts` copies them."""
+    return result.record["facts"]
 
 
-def _with_names(imported: Sequence[Result], names: Names) -> Iterator[tuple[Result, dict[str, str]]]:
-    """Pair each job with the renames of its files since it was built, old to new."""
+def _with_names(imported: Sequence[Result], names: Names) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """Pair facts of each job with the renames of its files since it was built, old to new."""
     following = {who: iter(every) for who, every in names.items()}
     for result in imported:
-        then = [each["name"] for every in _fact(result, "files", {}).values() for each in every]
-        now = [name for _, name in zip(then, following.get(result.partition or "", ()))]
-        pairs = zip((PurePath(name).name for name in then), now, strict=False)
-        yield result, {old: new for old, new in pairs if old != new}
+        files = _facts(result).get("files", {}).values()
+        then = [PurePath(each["name"]).name for every in files for each in every]
+        pairs = zip(then, following.get(result.partition or "", ()))
+        yield _facts(result), {old: new for old, new in pairs if old != new}

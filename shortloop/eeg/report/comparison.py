@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-
 PERCENT = SCORES["balanced-accuracy"]
 
 
@@ -39,7 +37,6 @@ class Scores:
 
     @property
     def scale(self) -> TimeScale:
-        """The scale that suits the times."""
         return scale_of(self.time_unit, self.train_times, self.test_times)
 
     def like(self, other: Scores) -> bool:
@@ -51,7 +48,6 @@ class Scores:
 
 
 def compare_scores(first: Result, second: Result) -> Comparison | None:
-    """Compare the scores that both jobs have; None if there are none."""
     one, other = scores_in(first), scores_in(second)
     pairs = {shape: (one[shape], other[shape]) for shape in one if shape in other}
     if not pairs:
@@ -60,7 +56,13 @@ def compare_scores(first: Result, second: Result) -> Comparison | None:
     kind = str(first.facts.get("kind", "")).capitalize()
     title = ", ".join(filter(None, [kind, first.stage, *who]))
     draw = partial(comparison_figure, title, (first.job, second.job), pairs)
-    return Comparison("scores", tuple(_numbers(pairs)), draw)
+    numbers = [
+        Compared(what, one[shape].label, summary, *(float(of(each.values)) for each in pairs[shape]))
+        for shape, what in (("curve", "over time"), ("plane", "generalization"))
+        for summary, of in (("mean", np.nanmean), ("peak", np.nanmax))
+        if shape in pairs
+    ]
+    return Comparison("scores", tuple(numbers), draw)
 
 
 def scores_in(result: Result) -> dict[str, Scores]:
@@ -95,7 +97,6 @@ def scores_in(result: Result) -> dict[str, Scores]:
 
 
 def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
-    """Draw curves and maps of both jobs, with the differences."""
     heights = {"curve": 2.6, "plane": 2.8}
     with styled():
         figure = new_figure(height=0.3 + sum(heights[shape] for shape in pairs))
@@ -106,13 +107,6 @@ def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple
         for part, (shape, pair) in zip(parts.flat, pairs.items()):
             (_draw_curves if shape == "curve" else _draw_planes)(part, names, pair)
     return figure
-
-
-def _numbers(pairs: dict[str, tuple[Scores, Scores]]) -> Iterator[Compared]:
-    for shape, (first, second) in pairs.items():
-        what = "over time" if shape == "curve" else "generalization"
-        for summary, of in (("mean", np.nanmean), ("peak", np.nanmax)):
-            yield Compared(what, first.label, summary, float(of(first.values)), float(of(second.values)))
 
 
 def _draw_curves(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Scores]) -> None:
@@ -138,9 +132,7 @@ def _draw_curves(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Sc
 def _draw_planes(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Scores]) -> None:
     first, second = pair
     maps = [(name, scores.values, scores) for name, scores in zip(names, pair)]
-    centre = 0.0 if first.chance is None else first.chance
-    if first.chance is None:
-        centre = float(np.nanmean(first.values))
+    centre = float(np.nanmean(first.values)) if first.chance is None else first.chance
     both = colour_limits(np.concatenate([scores.values.ravel() for scores in pair]), centre)
     limits = [both, both]
     if first.like(second):

@@ -11,14 +11,12 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.sensors import Positions
-from shortloop.report.provenance import Source
+from shortloop.report.page import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-WORDS = "words"
-"""Key of the settings with the words of a methods section for them; see `Study.for_report`."""
+WORDS = "words"  # key of the settings with the words of a methods section; see `Study.for_report`
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,6 @@ class Individual:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Confusions at one cell, summed over participants."""
-
     counts: FloatArray  # (classes, classes): trials; rows are the true class
     train_bin: int
     test_bin: int | None  # None: of the cross-validated curve
@@ -115,22 +111,30 @@ class KindResult:
         first = int(max(other[other < self.peak], default=-1)) + 1
         return first, int(min(other[other > self.peak], default=len(self.train_times))) - 1
 
+    @property
+    def maps(self) -> list[MapStatistics]:
+        """Statistics of the curve, and of the map if there is one."""
+        return [self.curve] if self.generalization is None else [self.curve, self.generalization]
+
     def __post_init__(self) -> None:
-        bins = (len(self.train_times),)
-        _check("curve", self.curve, len(self.participants), bins)
-        _check_increasing("train_times", self.train_times)
-        if self.generalization is not None:
-            if self.test_times is None:
-                raise ValueError(f"{self.kind}: a generalization map without test_times")
-            _check_increasing("test_times", self.test_times)
-            plane = (len(self.test_times), *bins)
-            _check("generalization", self.generalization, len(self.participants), plane)
+        if self.generalization is not None and self.test_times is None:
+            raise ValueError(f"{self.kind}: a generalization map without test_times")
+        for name in ("train_times", "test_times"):
+            times = getattr(self, name)
+            if times is not None and not (times.ndim == 1 and times.size and (times[1:] > times[:-1]).all()):
+                raise ValueError(f"{name}: expected increasing times, found {times!r}")
+        for name, stats in zip(("curve", "generalization"), self.maps):
+            shape: tuple[int, ...] = (len(self.train_times),)
+            if name == "generalization" and self.test_times is not None:
+                shape = (len(self.test_times), *shape)
+            for each in ("scores", "mean", "t", "p_max", "p_cluster", "clusters", "significant"):
+                expected = (len(self.participants), *shape) if each == "scores" else shape
+                if (found := getattr(stats, each).shape) != expected:
+                    raise ValueError(f"{name}: {each} of shape {found}, expected {expected}")
 
 
 @dataclass(frozen=True)
 class ReportContent:
-    """A whole report."""
-
     study: str
     settings: dict[str, Any]  # the study file as plain data, and `WORDS`
     kinds: tuple[KindResult, ...]
@@ -148,17 +152,3 @@ def mean_of_known(values: FloatArray) -> FloatArray:
     total = np.where(known, values, 0.0).sum(axis=0)
     mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
     return mean
-
-
-def _check(name: str, stats: MapStatistics, participants: int, shape: tuple[int, ...]) -> None:
-    if stats.scores.shape != (participants, *shape):
-        raise ValueError(f"{name}: scores of shape {stats.scores.shape}, expected {(participants, *shape)}")
-    for each in ("mean", "t", "p_max", "p_cluster", "clusters", "significant"):
-        found = getattr(stats, each).shape
-        if found != shape:
-            raise ValueError(f"{name}: {each} of shape {found}, expected {shape}")
-
-
-def _check_increasing(name: str, times: FloatArray) -> None:
-    if times.ndim != 1 or times.size == 0 or not bool((times[1:] > times[:-1]).all()):
-        raise ValueError(f"{name}: expected increasing times, found {times!r}")

@@ -42,17 +42,15 @@ def deliver(run: StudyRun, report: Built, seconds: float) -> None:
 def left_out(
     findings: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]], folds: int | None
 ) -> list[str]:
-    """Say how many folds have no model."""
     lines = []
     for found in findings:
         kind, missing = found["kind"], found["group"]["left_out"]
         trained = sum(len(each["curve"]) for each in scores if each["kind"] == kind)
         of = "" if folds is None else f" of {folds * trained}"
-        if missing:
-            lines.append(
-                f"{kind}: {missing}{of} folds kept no feature and gave no model: their held-out trials "
-                "count as guessed; a larger decoding.select_alpha keeps more"
-            )
+        lines += [
+            f"{kind}: {missing}{of} folds kept no feature and gave no model: their held-out trials "
+            "count as guessed; a larger decoding.select_alpha keeps more"
+        ] * bool(missing)
     return lines
 
 

@@ -10,14 +10,12 @@ from shortloop.eeg.score import Score
 if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for that
     from shortloop.eeg.group.maps import MapStatistics
 
-
 SCORES: dict[Score, str] = {
     "balanced-accuracy": "Balanced accuracy (%)",
     "accuracy": "Accuracy (%)",
     "auc": "AUC",
 }
-VOLTS = ("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs")
-UNITS = {**dict.fromkeys(VOLTS, "V"), "mag": "T", "grad": "T/m"}
+UNITS = dict.fromkeys(("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs"), "V") | {"mag": "T", "grad": "T/m"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SCALES = {
     "V": (1e6, "µV"),
@@ -32,7 +30,6 @@ SCALES = {
 
 
 def score_label(stats: MapStatistics) -> str:
-    """Label of a colour bar of scores."""
     mean = "" if stats.expected is None else "mean "
     return f"{SCORES[stats.score]}, {mean}chance {score_text(stats.score, stats.chance, unit=False)}"
 
@@ -47,18 +44,15 @@ def score_text(score: Score, value: float | None, *, unit: bool = True) -> str:
 
 
 def chance_text(stats: MapStatistics) -> str:
-    """Format the chance level."""
     level = score_text(stats.score, stats.chance)
     return level if stats.expected is None else f"{level} on average"
 
 
 def letter_of(stats: MapStatistics) -> str:
-    """Letter of the statistic."""
     return "z" if stats.level == "participant" else "t"
 
 
 def p_text(p: float | None) -> str:
-    """Format a p value within a sentence."""
     if p is None:
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
@@ -85,8 +79,5 @@ def scaled(unit: str, largest: float) -> tuple[float, str]:
 
 
 def limit_text(kind: str, value: float) -> str:
-    """Format a limit of amplitudes of a type of channels."""
-    if kind not in UNITS:
-        return f"{value:g} in SI units"
-    factor, unit = readable(UNITS[kind])
+    factor, unit = readable(UNITS[kind]) if kind in UNITS else (1.0, "in SI units")
     return f"{factor * value:g} {unit}"

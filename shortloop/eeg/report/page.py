@@ -2,112 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.text import listed
 from shortloop.eeg.report.content import WORDS, Evoked, KindResult, ReportContent
-from shortloop.eeg.report.methods.text import methods_file, methods_text
+from shortloop.eeg.report.labels import chance_text
+from shortloop.eeg.report.methods import folds_without, methods_file, methods_text
 from shortloop.eeg.report.potentials import EVOKED
 from shortloop.eeg.report.recordings import recordings_table
-from shortloop.eeg.report.sections import (
-    confusion,
-    decoding_over_time,
-    generalization,
-    null_distribution,
-    participants,
-    patterns,
-    selected_features,
-    tables,
-)
-from shortloop.eeg.report.sections.section import Section, SectionFigure
-from shortloop.eeg.report.sensors import responses
-from shortloop.eeg.report.sentences import limits, overview
-from shortloop.report.files import TABLES
-from shortloop.report.page import Page, PageFigure, PageLink, PageSection, only, slug
-from shortloop.report.provenance import provenance_rows
+from shortloop.eeg.report.sections import decoding, null_distribution, participants, patterns, tables
+from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.report.sensors import measures, responses
+from shortloop.report.page import Page, PageFigure, PageLink, PageSection, only, provenance_rows, slug
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-SECTIONS: tuple[Section, ...] = (
-    decoding_over_time.SECTION,
-    generalization.SECTION,
+SECTIONS: tuple[Section[KindResult], ...] = (
+    decoding.OVER_TIME,
+    decoding.GENERALIZATION,
     participants.SECTION,
-    confusion.SECTION,
-    patterns.SECTION,
-    selected_features.SECTION,
+    decoding.CONFUSIONS,
+    patterns.ACTIVATION,
+    patterns.SELECTED,
     null_distribution.SECTION,
     tables.EFFECTS,
     tables.BEST_SCORES,
 )
-APART = ("individual", "intervals", "patterns")
-"""Stages whose results only some sections show."""
+OPTIONAL_STAGES = ("individual", "intervals", "patterns")  # stages whose results only some sections show
+SCORES = {
+    "balanced-accuracy": "balanced accuracy, the mean over classes of recall, in percent",
+    "accuracy": "accuracy, the share of trials that are called what they are, in percent",
+    "auc": "the area under the ROC curve (AUC), of more than two classes the mean of each against the rest, "
+    "averaged over folds",
+}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure of a report."""
-
     name: str  # of its files, without ending
     number: int  # on the page
     title: str
-    figure: SectionFigure[Any]
+    section: Section[Any]
     result: KindResult | Evoked
-    stages: tuple[str, ...] = ()  # of `APART` that it shows results of
 
     @property
     def cost(self) -> float:
-        """Rough time of drawing, relative to the other figures."""
-        return self.figure.cost(self.result)
-
-    @property
-    def draw(self) -> Callable[[Any], Figure]:
-        """Function that draws `shown`."""
-        return self.figure.draw
+        return self.section.cost(self.result)
 
     @property
     def shown(self) -> SimpleNamespace:
         """All that the figure reads of the result."""
-        return only(self.result, self.figure.reads)
+        return only(self.result, self.section.reads.split())
+
+    def draw(self, shown: Any) -> Figure:
+        assert self.section.draw is not None
+        return self.section.draw(shown)
+
+    def figure(self, title: str, settings: dict[str, Any]) -> PageFigure:
+        section, result = self.section, self.result
+        sources = (
+            job for job in result.sources if job.stage not in OPTIONAL_STAGES or job.stage in section.stages
+        )
+        return PageFigure(
+            self.name,
+            self.number,
+            title,
+            caption=section.caption(result, settings),
+            alt=f"{title}. {section.alt(result)}".rstrip(),
+            provenance=provenance_rows(sources),
+            content=section.numbers(result),
+        )
 
 
 def panels(content: ReportContent) -> list[Panel]:
     """List the figures of a report, in the order of the page; each can be drawn on its own."""
-    found: list[Panel] = []
+    return [Panel(name, number, *more) for number, (name, *more) in enumerate(_panels(content), 1)]
+
+
+def _panels(content: ReportContent) -> Iterator[tuple[Any, ...]]:
     for evoked in content.evoked:
         name = "_".join(filter(None, ["evoked", slug(evoked.phase), evoked.name]))
-        what = responses(evoked.unit).capitalize()
-        title = ", ".join(filter(None, [what, evoked.phase, evoked.sensors]))
-        found.append(Panel(name, len(found) + 1, title, EVOKED, evoked))
+        title = [responses(evoked.unit).capitalize(), evoked.phase, evoked.sensors]
+        yield name, ", ".join(filter(None, title)), EVOKED, evoked
     for result in content.kinds:
         for section in _sections(result):
-            if section.figure is None:
-                continue
-            for end, of, shown in section.parts(result):
-                name, title = f"{slug(result.kind)}_{section.name}{end}", f"{section.title}{of}"
-                found.append(Panel(name, len(found) + 1, title, section.figure, shown, section.stages))
-    return found
+            for end, of, shown in section.parts(result) if section.draw else ():
+                yield f"{slug(result.kind)}_{section.name}{end}", f"{section.title}{of}", section, shown
 
 
 def findings(result: KindResult) -> list[str]:
-    """List the findings of one kind of features, in sentences."""
     return [said for section in _sections(result) if (said := section.finding(result))]
 
 
 def page_of(content: ReportContent) -> Page:
-    """Compose the page."""
     sections, drawn, settings = [], panels(content), content.settings
-    evoked = tuple(_figure(each, each.title, settings) for each in drawn if isinstance(each.result, Evoked))
+    evoked = [each.figure(each.title, settings) for each in drawn if isinstance(each.result, Evoked)]
     if evoked:
         title = listed(sorted({responses(each.unit) for each in content.evoked})).capitalize()
-        sections.append(PageSection("evoked", title, (), evoked, ()))
+        sections.append(PageSection("evoked", title, figures=tuple(evoked)))
     for result in content.kinds:
         figures = [
-            _figure(each, f"{each.title}, {result.kind}", settings)
+            each.figure(f"{each.title}, {result.kind}", settings)
             for each in drawn
             if isinstance(each.result, KindResult) and each.result.kind == result.kind
         ]
@@ -115,11 +114,12 @@ def page_of(content: ReportContent) -> Page:
         id, title = f"kind-{slug(result.kind)}", result.kind.capitalize()
         sections.append(PageSection(id, title, tuple(findings(result)), tuple(figures), tuple(shown)))
     if content.recordings:  # below the results, as it is long for many participants
-        sections.append(PageSection("recordings", "Recordings", (), (), (recordings_table(content),)))
+        sections.append(PageSection("recordings", "Recordings", tables=(recordings_table(content),)))
     paragraphs, references = methods_text(content)
     if paragraphs:
         link = PageLink("methods.txt", "the same as text, to be pasted", methods_file(content))
-        sections.append(PageSection("methods", "Methods", (), (), (), (link,), paragraphs, references))
+        more: dict[str, Any] = {"paragraphs": paragraphs, "references": references, "links": (link,)}
+        sections.append(PageSection("methods", "Methods", **more))
     return Page(
         kind="Decoding report",
         title=content.study,
@@ -132,21 +132,62 @@ def page_of(content: ReportContent) -> Page:
     )
 
 
-def _sections(result: KindResult) -> list[Section]:
+def _sections(result: KindResult) -> list[Section[KindResult]]:
     return [section for section in SECTIONS if section.applies(result)]
 
 
-def _figure(panel: Panel, title: str, settings: dict[str, Any]) -> PageFigure:
-    figure = panel.figure
-    return PageFigure(
-        name=panel.name,
-        number=panel.number,
-        title=title,
-        caption=figure.caption(panel.result, settings),
-        alt=f"{title}. {figure.alt(panel.result)}".rstrip(),
-        provenance=provenance_rows(
-            each for each in panel.result.sources if each.stage not in APART or each.stage in panel.stages
-        ),
-        file=f"{TABLES}/{panel.name}.csv" if figure.numbers else "",
-        content=figure.numbers(panel.result) if figure.numbers else "",
+def overview(content: ReportContent) -> str:
+    names = sorted({name for kind in content.kinds for name in kind.participants})
+    whose = f"participant {names[0]}" if len(names) == 1 else f"{len(names)} participants"
+    classes = [str(name) for name in content.settings.get("classes", ())]
+    what = f" into {len(classes)} classes ({listed(classes)})" if classes else ""
+    chances = sorted({chance_text(kind.curve) for kind in content.kinds})
+    chance = f"; chance is {listed(chances)}" if chances else ""
+    scores = listed([SCORES[score] for score in sorted({kind.curve.score for kind in content.kinds})])
+    recorded = measures(content.recordings)
+    of = f"{listed(recorded) or 'Ready-made features'} of {whose} {'was' if len(recorded) == 1 else 'were'}"
+    timed = any(kind.time_unit != "bin" for kind in content.kinds)
+    times = "; times are centres of time bins" if timed else ""
+    return f"{of} decoded{what}{chance}. Scores are {scores}{times}."
+
+
+def limits(content: ReportContent) -> list[str]:
+    parts = [stats for kind in content.kinds for stats in kind.maps]
+    notes = [*dict.fromkeys(stats.note for stats in parts if stats.note)]
+    notes += dict.fromkeys(stats.error_rate for stats in parts if stats.error_rate)
+    if any(stats.significant.any() for stats in parts):
+        notes.append(
+            "A significant cluster says that there is an effect somewhere in it. Its edges are no estimate "
+            "of when the effect begins or ends (Sassenhagen & Draschkow, 2019, Psychophysiology 56:e13335)."
+        )
+    if any(stats.level == "group" for stats in parts):
+        notes.append(
+            "A true score cannot lie below chance, so a mean above chance says that some participants carry "
+            "the information, not that a typical one does (Allefeld, Görgen & Haynes, 2016, NeuroImage "
+            "141:378-392)."
+        )
+    if any(stats.expected is not None for stats in parts):
+        notes.append(
+            "Classes differ in size, so that naming the largest one raises accuracy without any information. "
+            "Chance is therefore what each participant's own scores are under shuffled labels, in each cell "
+            "(Combrisson & Jerbi, 2015, J. Neurosci. Methods 250:126-136); balanced accuracy and AUC need no "
+            "such care."
+        )
+    notes.append(
+        "Peak scores are the largest of many, so they lie above chance even where there is no information; "
+        "judge significance by the corrected p values only."
     )
+    for kind in content.kinds:
+        if kind.left_out:
+            notes.append(
+                f"{kind.kind.capitalize()}: {folds_without([kind], content.settings)} kept no feature and "
+                f"gave no model; {'its' if kind.left_out == 1 else 'their'} held-out trials count as guessed."
+            )
+        one_phase = kind.test_phase == kind.train_phase
+        if kind.generalization is None and not (one_phase and len(kind.train_times) == 1):
+            where = "other times" if one_phase else kind.test_phase
+            notes.append(
+                f"{kind.kind.capitalize()}: the classifiers were not applied to {where}, so nothing is said "
+                "about generalization."
+            )
+    return [*notes, *content.notes]

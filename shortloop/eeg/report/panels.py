@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.types import FloatArray
+from shortloop.eeg.report.labels import scaled
 from shortloop.eeg.report.times import TimeScale
 from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
 
@@ -18,38 +19,38 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
     from numpy.typing import NDArray
 
-
 NARROW = 1.6  # inches: a shorter bar has room for three numbers
 Limits = tuple[float, float, bool]
 """Ends of a colour scale, and whether values lie outside them."""
+
+
+def scaled_to(values: FloatArray, unit: str) -> tuple[float, str]:
+    """Return factor and name of a unit in which all values are easy to read."""
+    return scaled(unit, float(np.abs(values[np.isfinite(values)]).max(initial=0.0)))
 
 
 def outline_segments(
     mask: NDArray[np.bool_], x_edges: FloatArray, y_edges: FloatArray
 ) -> NDArray[np.floating]:
     """Return edges of the masked cells, (edges, 2, 2): both ends as x, y; `mask`: (rows, columns)."""
-    padded = np.pad(np.asarray(mask, dtype=bool), 1)
+    padded = np.pad(mask, 1)
     # Between two neighbours in a row lies a vertical edge, between two in a column a horizontal one.
     row, x = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
     y, column = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
-    x_edges, y_edges = np.asarray(x_edges, dtype=float), np.asarray(y_edges, dtype=float)
-    vertical = np.stack(
-        [np.stack([x_edges[x], y_edges[row]], -1), np.stack([x_edges[x], y_edges[row + 1]], -1)], 1
-    )
-    horizontal = np.stack(
-        [np.stack([x_edges[column], y_edges[y]], -1), np.stack([x_edges[column + 1], y_edges[y]], -1)], 1
-    )
-    return np.concatenate([vertical, horizontal])
+    vertical = [[x_edges[x], y_edges[row]], [x_edges[x], y_edges[row + 1]]]
+    horizontal = [[x_edges[column], y_edges[y]], [x_edges[column + 1], y_edges[y]]]
+    segments: NDArray[np.floating] = np.concatenate([vertical, horizontal], axis=2).transpose(2, 0, 1)
+    return segments
 
 
 def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) -> Limits:
     """Choose limits symmetric about a centre for the finite values."""
     distance = np.abs(values[np.isfinite(values)] - centre)
+    outside = bool(np.isinf(values).any())
     if distance.size == 0 or distance.max() == 0:
-        return centre - 1.0, centre + 1.0, bool(np.isinf(values).any())
+        return centre - 1.0, centre + 1.0, outside
     reach = float(np.percentile(distance, percentile)) or float(distance.max())
-    outside = bool(distance.max() > reach) or bool(np.isinf(values).any())
-    return centre - reach, centre + reach, outside
+    return centre - reach, centre + reach, outside or bool(distance.max() > reach)
 
 
 def draw_cells(
@@ -95,16 +96,20 @@ def draw_map(
     return image
 
 
+def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
+    """Height over width of a map with equal scales; None if it is too far from a square."""
+    shape = float(np.ptp(y_edges) / np.ptp(x_edges))
+    return shape if 0.5 <= shape <= 2 else None
+
+
 def colour_bar(
     image: ScalarMappable,
     place: tuple[float, float, float, float],
     limits: Limits,
     label: str,
-    figure: Figure | None = None,
+    figure: Figure,
 ) -> None:
     """Draw a colour bar, pointed if values lie outside its limits."""
-    figure = figure or image.get_figure(root=True)  # type: ignore[attr-defined]
-    assert figure is not None  # maps are drawn in one
     bar = figure.colorbar(
         image,
         cax=figure.add_axes(place),
@@ -120,13 +125,7 @@ def colour_bar(
 
 def colour_bar_below(image: ScalarMappable, axes: Axes, area: Bbox, limits: Limits, label: str) -> None:
     """Draw a colour bar as wide as a panel, below the area of all panels."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None  # panels are drawn in one
+    figure: Any = axes.get_figure(root=True)
     high, frame = figure.get_figheight(), axes.get_position()
-    colour_bar(image, (frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high), limits, label)
-
-
-def map_shape(x_edges: FloatArray, y_edges: FloatArray) -> float | None:
-    """Height over width of a map with equal scales; None if it is too far from a square."""
-    shape = float(np.ptp(y_edges) / np.ptp(x_edges))
-    return shape if 0.5 <= shape <= 2 else None
+    place = frame.x0, (area.y0 - 0.16) / high, frame.width, 0.09 / high
+    colour_bar(image, place, limits, label, figure)

@@ -10,8 +10,9 @@ import numpy as np
 from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import Evoked, mean_of_known
-from shortloop.eeg.report.labels import readable, scaled
-from shortloop.eeg.report.sections.section import SectionFigure
+from shortloop.eeg.report.labels import readable
+from shortloop.eeg.report.panels import scaled_to
+from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.report.sensors import responses
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.page import csv_text
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-READS = tuple(each.name for each in fields(Evoked) if each.name != "sources")
 CHANNELS = 5
 LEVEL = 0.95
 POINTS = 400  # of a line: more than a figure can show
@@ -45,6 +44,8 @@ def courses(evoked: Evoked) -> list[Course]:
     Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked multichannel
     potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
     """
+    from scipy.special import stdtrit
+
     found = []
     if len(evoked.channels) > 1:
         mean, low, high = _over_people(evoked.means.std(axis=2))
@@ -52,20 +53,26 @@ def courses(evoked: Evoked) -> list[Course]:
     apart = np.nan_to_num(np.ptp(mean_of_known(evoked.means), axis=0)).max(axis=1)
     for index in sorted(np.argsort(-apart, kind="stable")[:CHANNELS]):
         each = evoked.means[:, :, index]
-        made = _over_people(each) if len(each) > 1 else _over_trials(evoked, index)
-        found.append(Course(evoked.channels[index], *made))
+        band = _over_people(each)
+        if len(each) == 1:  # over trials
+            freedom = np.maximum(evoked.trials[0][:, np.newaxis] - 1, 1)
+            half = evoked.errors[0, :, index] * stdtrit(freedom, (1 + LEVEL) / 2)
+            band = each[0], each[0] - half, each[0] + half
+        found.append(Course(evoked.channels[index], *band))
     return found
 
 
 def evoked_figure(evoked: Evoked) -> Figure:
-    """Draw the courses of each class, with their intervals."""
     shown = courses(evoked)
     columns = min(2, len(shown))
-    whose = f"group of {len(evoked.participants)}"
-    if len(evoked.participants) == 1:
-        whose = f"participant {short(evoked.participants[0], 20)}"
+    rows = -(-len(shown) // columns)
+    alone = len(evoked.participants) == 1
+    whose = (
+        f"participant {short(evoked.participants[0], 20)}"
+        if alone
+        else f"group of {len(evoked.participants)}"
+    )
     with styled():
-        rows = -(-len(shown) // columns)
         figure = new_figure(1.95 * rows + 0.6)  # about the final height, so that ticks stay
         panels = subplots(figure, len(shown), columns)
         for index, (axes, course) in enumerate(zip(panels, shown, strict=True)):
@@ -82,26 +89,21 @@ def evoked_figure(evoked: Evoked) -> Figure:
     return figure
 
 
-def _numbers(evoked: Evoked) -> str:
+def _csv(evoked: Evoked) -> str:
     factor, unit = readable(evoked.unit)
     columns = ["channel", "class", "time (s)", f"mean ({unit})", f"low ({unit})", f"high ({unit})"]
-    rows: list[tuple[str | float, ...]] = [
-        (
-            course.name,
-            name,
-            float(time),
-            *(float(f"{factor * each[label, index]:.6g}") for each in course[1:]),
-        )
-        for course in courses(evoked)
-        for label, name in enumerate(evoked.classes)
-        for index, time in enumerate(evoked.times)
-    ]
+    rows: list[tuple[str | float, ...]] = []
+    for course in courses(evoked):
+        for label, name in enumerate(evoked.classes):
+            for index, time in enumerate(evoked.times.tolist()):
+                values = (float(f"{factor * each[label, index]:.6g}") for each in course[1:])
+                rows.append((course.name, name, time, *values))
     return csv_text(columns, rows)
 
 
 def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
     every = np.stack(course[1:])
-    factor, unit = scaled(evoked.unit, float(np.abs(every[np.isfinite(every)]).max(initial=0.0)))
+    factor, unit = scaled_to(every, evoked.unit)
     step = -(-len(evoked.times) // POINTS)
     times = 1000 * evoked.times[::step]
     for label, name in enumerate(evoked.classes):
@@ -132,18 +134,14 @@ def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray
     return mean, mean - half, mean + half
 
 
-def _over_trials(evoked: Evoked, channel: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    from scipy.special import stdtrit
-
-    mean, trials = evoked.means[0, :, channel], evoked.trials[0][:, np.newaxis]
-    half = evoked.errors[0, :, channel] * stdtrit(np.maximum(trials - 1, 1), (1 + LEVEL) / 2)
-    return mean, mean - half, mean + half
-
-
 def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
-    alone = len(evoked.participants) == 1
-    over = "trials" if alone else "participants"
-    whose = "Mean over trials" if alone else "Mean over participants of their means over trials"
+    whose, over, of = (
+        "Mean over participants of their means over trials",
+        "participants",
+        "each participant's mean",
+    )
+    if len(evoked.participants) == 1:
+        whose, over, of = "Mean over trials", "trials", "the mean"
     baseline = "no baseline subtracted"
     imported = (settings.get("input", {}).get("preprocessing") or {}).get("baseline")
     if (given := evoked.baseline or imported) is not None:
@@ -154,15 +152,12 @@ def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
     most = f"the {channels} in which classes differ most"
     if len(names) == len(evoked.channels):
         most = f"all {channels}" if len(names) > 1 else "the only channel"
-    power = ""
-    if len(evoked.channels) > 1:
-        of = "the mean" if alone else "each participant's mean"
-        power = f" Global field power is the standard deviation over {channels} of {of}."
+    power = f" Global field power is the standard deviation over {channels} of {of}."
     scales = " Each panel has a scale of its own." if len(names) > 1 else ""
     return (
         f"{whose} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "
         f"are 95 % confidence intervals over {over} (Student's t), not corrected for the number of times and "
-        f"channels.{power} Shown are {most}: {listed(names)}.{scales}"
+        f"channels.{power if len(evoked.channels) > 1 else ''} Shown are {most}: {listed(names)}.{scales}"
     )
 
 
@@ -173,10 +168,10 @@ def _alt(evoked: Evoked) -> str:
     for name, mean in zip(evoked.classes, course.mean, strict=True):
         if np.isfinite(mean).any():
             at = int(np.nanargmax(np.abs(mean)))
-            said.append(
-                f"{short(name, 20)} {factor * mean[at]:.2g} {unit} at {1000 * evoked.times[at]:.0f} ms"
-            )
+            peak = f"{factor * mean[at]:.2g} {unit}"
+            said.append(f"{short(name, 20)} {peak} at {1000 * evoked.times[at]:.0f} ms")
     return f"Largest {course.name[:1].lower()}{course.name[1:]}: {listed(said)}."
 
 
-EVOKED: SectionFigure[Evoked] = SectionFigure(evoked_figure, READS, _caption, _alt, numbers=_numbers)
+READS = " ".join(each.name for each in fields(Evoked) if each.name != "sources")
+EVOKED: Section[Evoked] = Section("evoked", "", evoked_figure, READS, _caption, _csv, _alt)

@@ -1,15 +1,16 @@
-"""The table of recordings: contents, preparation, and what was left out."""
+"""Recordings: their table and methods text: contents, preparation, what was left out, and features."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shortloop.base.text import listed
+from shortloop.base.text import counted, listed
 from shortloop.eeg.report.content import ReportContent
 from shortloop.eeg.report.labels import limit_text
-from shortloop.eeg.report.sentences import counted, numbers, spread, window
+from shortloop.eeg.report.sensors import measures, sensors_of
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow, csv_text
 
@@ -29,10 +30,14 @@ FORMATS = {
     "table": "features (table)",
     "simulated": "simulated",
 }
+REASONS = {
+    "amplitude": "rejected by amplitude",
+    "flat": "rejected as flat",
+    "there twice": "as the same samples were there already",
+}
 
 
 def recordings_table(content: ReportContent) -> PageTable:
-    """List the recording of each participant and phase."""
     epochs = any(each["kind"] == "epochs" for each in content.recordings)
     warned = any(each.get("warnings") for each in content.recordings)
     shown = [_cells(each, content.settings, epochs, warned) for each in content.recordings]
@@ -58,14 +63,12 @@ def _caption(content: ReportContent) -> str:
         return "They are simulated: nobody was recorded."
     if steps is None:
         return "Recordings are used as they are in the files."
-    said = preparation(steps, [each for each in content.recordings if each["kind"] == "epochs"])
-    if not said:
-        return "Nothing was filtered, rejected or referenced anew when the recordings were read."
-    return f"Preparation of each recording, in this order: {'; '.join(said)}."
+    if said := preparation(steps, [each for each in content.recordings if each["kind"] == "epochs"]):
+        return f"Preparation of each recording, in this order: {'; '.join(said)}."
+    return "Nothing was filtered, rejected or referenced anew when the recordings were read."
 
 
 def preparation(asked: Mapping[str, Any], epochs: Sequence[Recording]) -> list[str]:
-    """List the steps of the preparation, in their order."""
     steps = []
     if montage := asked.get("montage"):
         steps.append(f"positions of channels were those of {montage}")
@@ -74,7 +77,7 @@ def preparation(asked: Mapping[str, Any], epochs: Sequence[Recording]) -> list[s
         steps.append(f"signals were {' and '.join(band)} (zero-phase FIR filter, Hamming window)")
     notch = asked.get("notch")
     if notch := [notch] if isinstance(notch, int | float) else notch:
-        steps.append(f"line noise was removed at {numbers(notch)} Hz")
+        steps.append(f"line noise was removed at {listed([f'{hertz:g}' for hertz in notch])} Hz")
     steps += _bads(bool(asked.get("interpolate")), epochs)
     if reference := asked.get("reference"):
         to = "the average of all EEG channels" if reference == "average" else listed(list(reference))
@@ -94,8 +97,7 @@ def _bads(interpolate: bool, epochs: Sequence[Recording]) -> list[str]:
     field = "interpolated" if interpolate else "bads"
     found: dict[tuple[str, str], set[str]] = {}
     for each in epochs:  # several may be of one recording
-        bad = {name for account in each.get("accounts", ()) for name in account.get(field, ())}
-        found.setdefault((each["participant"], each["file"]), set()).update(bad)
+        found.setdefault((each["participant"], each["file"]), set()).update(_of_files(each, field))
     counts = [len(names) for names in found.values()]
     if not any(counts):
         return []
@@ -105,11 +107,9 @@ def _bads(interpolate: bool, epochs: Sequence[Recording]) -> list[str]:
 
 
 def dropped_trials(recording: Recording) -> Counter[str]:
-    """Count the trials that were left out, by reason."""
     reasons: Counter[str] = Counter()
-    for account in recording.get("accounts", ()):
-        for each in account.get("dropped", ()):
-            reasons[each["reason"]] += each["trials"]
+    for each in _of_files(recording, "dropped"):
+        reasons[each["reason"]] += each["trials"]
     return reasons
 
 
@@ -144,9 +144,9 @@ def _format(recording: Recording, settings: Mapping[str, Any]) -> str:
 
 def _channels(recording: Recording) -> str:
     said = str(len(recording["channels"]))
-    if interpolated := _of_files(recording, "interpolated"):
+    if interpolated := _names(recording, "interpolated"):
         return f"{said}, {listed(interpolated)} interpolated"
-    bads = _of_files(recording, "bads")
+    bads = _names(recording, "bads")
     return f"{said}, without bad {listed(bads)}" if bads else said
 
 
@@ -156,9 +156,13 @@ def _rate(recording: Recording) -> str:
     return f"{said}, recorded at {listed([f'{rate:g}' for rate in others])}" if others else said
 
 
-def _of_files(recording: Recording, name: str) -> list[str]:
-    found = (each for account in recording.get("accounts", ()) for each in account.get(name, ()))
-    return list(dict.fromkeys(found))
+def _of_files(recording: Recording, field: str) -> list[Any]:
+    """Join a list that the account of each file has."""
+    return [each for account in recording.get("accounts", ()) for each in account.get(field, ())]
+
+
+def _names(recording: Recording, field: str) -> list[str]:
+    return list(dict.fromkeys(_of_files(recording, field)))
 
 
 def _rates(recording: Recording) -> list[float]:
@@ -175,23 +179,155 @@ def _csv(content: ReportContent) -> str:
     rows: list[dict[str, Any]] = []
     for each in content.recordings:
         reasons, epochs = dropped_trials(each), each["kind"] == "epochs"
-        row = {name: each[name] for name in ("participant", "phase")}
-        row |= {"format": _format(each, content.settings), "file": each["file"]}
-        row |= {f"trials of {name}": each["trials"].get(name, 0) for name in classes}
-        row["trials left out"] = reasons.total() if each.get("accounts") else None
-        row["why"] = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        row["channels"] = len(each["channels"]) if epochs else None
-        row["names of channels"] = " ".join(each["channels"])
-        row["bad channels"] = " ".join(_of_files(each, "bads"))
-        row["interpolated channels"] = " ".join(_of_files(each, "interpolated"))
-        row["rate (Hz)"] = each["sfreq"] if epochs else None
-        row["recorded rate (Hz)"] = "; ".join(f"{rate:g}" for rate in _rates(each))
-        row["first sample (s)"] = each["tmin"] if epochs else None
-        row["samples"] = each["samples"] if epochs else None
-        row["pass band from (Hz)"] = "; ".join(f"{low:g}" for low, _ in _pass_bands(each))
-        row["pass band to (Hz)"] = "; ".join(f"{high:g}" for _, high in _pass_bands(each))
-        row["bins"] = None if epochs else each["bins"]
-        row["features"] = None if epochs else each["features"]
-        row["warnings"] = "; ".join(each.get("warnings", ()))
+        bands = _pass_bands(each)
+        row = {
+            "participant": each["participant"],
+            "phase": each["phase"],
+            "format": _format(each, content.settings),
+            "file": each["file"],
+            **{f"trials of {name}": each["trials"].get(name, 0) for name in classes},
+            "trials left out": reasons.total() if each.get("accounts") else None,
+            "why": "; ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
+            "channels": len(each["channels"]) if epochs else None,
+            "names of channels": " ".join(each["channels"]),
+            "bad channels": " ".join(_names(each, "bads")),
+            "interpolated channels": " ".join(_names(each, "interpolated")),
+            "rate (Hz)": each["sfreq"] if epochs else None,
+            "recorded rate (Hz)": "; ".join(f"{rate:g}" for rate in _rates(each)),
+            "first sample (s)": each["tmin"] if epochs else None,
+            "samples": each["samples"] if epochs else None,
+            "pass band from (Hz)": "; ".join(f"{low:g}" for low, _ in bands),
+            "pass band to (Hz)": "; ".join(f"{high:g}" for _, high in bands),
+            "bins": None if epochs else each["bins"],
+            "features": None if epochs else each["features"],
+            "warnings": "; ".join(each.get("warnings", ())),
+        }
         rows.append(row)
     return csv_text([*rows[0]], [[*row.values()] for row in rows])
+
+
+def recorded(content: ReportContent) -> Iterator[str]:
+    names = {name for kind in content.kinds for name in kind.participants}
+    asked = content.settings.get("input", {})
+    epochs = [each for each in content.recordings if each["kind"] == "epochs"]
+    simulated = asked.get("format") == "simulated"
+    measured = measures(content.recordings)
+    whose = f"{'Simulated' if simulated else 'The'} {listed(measured)}" if measured else "Ready-made features"
+    were = "was" if len(measured) == 1 else "were"
+    yield f"{whose} of {counted(len(names), 'participant')} {were} analysed{_shape(epochs)}."
+    if not measured:
+        yield "They had been computed before, and were used as they were in the files."
+    if any(len(each["accounts"]) > 1 or ", " in each["file"] for each in epochs):
+        yield "Trials of a participant and phase that were in several files were taken together."
+    files = [(each["participant"], each["file"]) for each in epochs]
+    if sections := asked.get("sections"):
+        phases = "; ".join(_section(phase, each or {}) for phase, each in sections.items())
+        yield f"Phases were sections of the same recordings: {phases}."
+    elif asked.get("phase_events") and len({*files}) < len(files):
+        yield "Phases were in the same recordings, and had events of their own."
+    if drop := asked.get("drop"):
+        yield f"{listed(list(drop))} {'was' if len(drop) == 1 else 'were'} not used."
+    if steps := preparation(asked.get("preprocessing") or {}, epochs):
+        yield f"Recordings were prepared with MNE-Python (Gramfort et al., 2013): {listed(steps)}."
+    if reasons := sum(map(dropped_trials, epochs), dropped_trials({})):
+        why = listed([f"{count:,} {REASONS.get(name, name)}" for name, count in reasons.most_common()])
+        every = sum(sum(each["trials"].values()) for each in epochs) + reasons.total()
+        yield f"Of {every:,} trials, {reasons.total():,} were left out ({why})."
+    trials: dict[str, list[int]] = {}
+    for each in content.recordings:
+        trials.setdefault(each["phase"], []).extend(each["trials"].values())
+    if trials:
+        counts = listed([f"{spread(of_phase)} in {phase}" for phase, of_phase in trials.items()])
+        yield f"The number of trials of each class and participant was {counts}."
+
+
+def _shape(epochs: list[Mapping[str, Any]]) -> str:
+    if not epochs:
+        return ""
+    channels = spread([len(each["channels"]) for each in epochs])
+    types = {tuple(account.get("types", ())) for each in epochs for account in each["accounts"]}
+    parts = sensors_of(types.pop()) if len(types) == 1 else []
+    counts = [
+        f"{len(each.at)} {each.called if len(each.at) > 1 else each.called.removesuffix('s')}"
+        for each in parts
+    ]
+    of = f" ({listed(counts)})" if parts else ""
+    rates = spread([each["sfreq"] for each in epochs])
+    spans = {(each["tmin"], each["tmin"] + (each["samples"] - 1) / each["sfreq"]) for each in epochs}
+    windows = dict.fromkeys(window(round(start, 3), round(end, 3)) for start, end in sorted(spans))
+    cut = f", in epochs of {listed([*windows])}"
+    return f": {channels} channel{'s' * (channels != '1')}{of} at {rates} Hz{cut} around the event"
+
+
+def _section(phase: str, asked: Mapping[str, Any]) -> str:
+    start, stop = (asked.get(each) for each in ("start", "stop"))
+    begin, end = "with the recording", "where another section began, or the recording ended"
+    if start is not None:
+        begin = f"with the event “{start}”" if isinstance(start, str) else f"at {start:g} s"
+    if stop is not None:
+        end = f"before the event “{stop}”" if isinstance(stop, str) else f"at {stop:g} s"
+    return f"{phase} began {begin} and ended {end}"
+
+
+def features(content: ReportContent) -> Iterator[str]:
+    asked = content.settings.get("features", {})
+    epochs = [each for each in content.recordings if each["kind"] == "epochs"]
+    if not epochs:
+        return
+    rates, channels = {each["sfreq"] for each in epochs}, [len(each["channels"]) for each in epochs]
+    rate = rates.pop() if len(rates) == 1 else None
+    if asked.get("amplitude"):
+        yield _amplitude(asked["amplitude"], rate, channels)
+    if asked.get("power"):
+        yield _power(asked["power"], rate, channels)
+
+
+def _amplitude(asked: Mapping[str, Any], rate: float | None, channels: list[int]) -> str:
+    steps = []
+    if asked.get("baseline"):
+        steps.append(f"the mean of {window(*asked['baseline'])} was subtracted from each epoch and channel")
+    if asked.get("lowpass"):
+        steps.append(
+            f"the signal was low-pass filtered at {asked['lowpass']:g} Hz with a Butterworth filter of order "
+            f"{asked['order']}, run forwards and backwards (as in FieldTrip; Oostenveld et al., 2011)"
+        )
+    before = f"{', and '.join(steps)}; " if steps else ""
+    every, step = asked["bin_samples"], asked["step"]
+    nth = {2: "second", 3: "third"}.get(step, f"{step}th")
+    kept = "" if step == 1 else f", every {nth} one kept"
+    width = f" ({kept[2:]})" if step > 1 else ""
+    if rate is not None:
+        width = f" ({_ms(every * step / rate)}{kept})"
+    count = spread([every * number for number in channels])
+    return (
+        f"Amplitude features: {before}{counted(asked['bins'], 'bin')} of {counted(every, 'sample')}{width} "
+        f"from {1000 * asked['start']:.4g} ms on gave {count} features each (channels × samples)."
+    ).replace("from -", "from −")
+
+
+def _power(asked: Mapping[str, Any], rate: float | None, channels: list[int]) -> str:
+    count = math.floor((asked["fmax"] - asked["fmin"]) / asked["fstep"] + 1e-9) + 1
+    points = asked["bin_points"]
+    apart = "" if rate is None else f", {_ms(asked['every'] / rate)} apart"
+    number = spread([count * points * each for each in channels])
+    return (
+        f"Power features: the squared magnitude of the signal convolved with complex Morlet wavelets of "
+        f"{asked['cycles']:g} cycles (Tallon-Baudry et al., 1997) at {count} frequencies from "
+        f"{asked['fmin']:g} to {asked['fmin'] + (count - 1) * asked['fstep']:g} Hz; "
+        f"{counted(asked['bins'], 'bin')} of {counted(points, 'point')}{apart}, from "
+        f"{1000 * asked['start']:.4g} ms on gave {number} features each (channels × frequencies × points)."
+    ).replace("from -", "from −")
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.3g} ms"
+
+
+def spread(values: Sequence[float]) -> str:
+    ends = min(values), max(values)
+    low, high = (f"{each:,.0f}" if each == round(each) else f"{each:g}" for each in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def window(start: float, end: float) -> str:
+    return f"{1000 * start:.5g} to {1000 * end:.5g} ms".replace("-", "−")

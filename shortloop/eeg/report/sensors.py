@@ -28,8 +28,6 @@ AGREEING = 0.7  # mean cosine of the angle, seen from above, between a position 
 
 
 class Sensors(NamedTuple):
-    """Sensors of one type."""
-
     name: str  # in file names
     called: str  # e.g. "magnetometers"
     unit: str  # of their signal
@@ -38,7 +36,7 @@ class Sensors(NamedTuple):
 
 @dataclass(frozen=True)
 class Positions:
-    """Positions in recordings."""
+    """Positions of channels in recordings."""
 
     at: FloatArray | None  # (channels, 3), m
     source: str  # "file", or the montage that the study names
@@ -48,8 +46,6 @@ class Positions:
 
 @dataclass(frozen=True)
 class Topography:
-    """Positions of a topography."""
-
     channels: tuple[str, ...]  # that have a position
     info: Any  # of these, with their positions
     said: str  # source of the positions, and type of the sensors
@@ -69,10 +65,10 @@ class Topography:
 def types_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> tuple[str, ...]:
     """Return the types of channels; empty if recordings do not say them, or differ."""
     found = set()
-    facts: list[Any] = [job.record["facts"] for job in imported]  # without the copies of `Result.facts`
-    for recording in (each for known in facts for each in known.get("recordings", ())):
-        if recording.get("phase") == phase:
-            for account in recording.get("accounts", ()):
+    for job in imported:
+        facts: Any = job.record["facts"]  # without the copies of `Result.facts`
+        for recording in facts.get("recordings", ()):
+            for account in recording.get("accounts", ()) if recording.get("phase") == phase else ():
                 known = dict(zip(recording["channels"], account.get("types", ()), strict=False))
                 found.add(tuple(known.get(name, "") for name in channels))
     types = found.pop() if len(found) == 1 else ()
@@ -93,20 +89,16 @@ def sensors_of(types: Sequence[str]) -> list[Sensors]:
 
 
 def measures(recordings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name what was recorded: MEG, EEG and so on."""
     epochs = [each for each in recordings if each["kind"] == "epochs"]
     types = {
         kind for each in epochs for account in each.get("accounts", ()) for kind in account.get("types", ())
     }
-    if types & {"mag", "grad", "ref_meg"}:
-        return ["MEG", *(said for kind, said in ELECTRODES.items() if kind in types)]
-    return [said for kind, said in ELECTRODES.items() if kind in types] or ["EEG"] * bool(
-        epochs or not recordings
-    )
+    found = ["MEG"] * bool(types & {"mag", "grad", "ref_meg"})
+    found += [said for kind, said in ELECTRODES.items() if kind in types]
+    return found or ["EEG"] * bool(epochs or not recordings)
 
 
 def responses(unit: str) -> str:
-    """Name the mean signal over trials."""
     return f"event-related {'fields' if 'T' in unit else 'potentials'}"
 
 
@@ -117,9 +109,9 @@ def _called(unit: str, types: set[str], there: Sequence[str]) -> str:
         return "planar gradiometers"
     if unit == "V/m²":
         return "channels of current source density"
-    return (
-        f"{ELECTRODES[types.pop()]} channels" if len(types) == 1 and types <= {*ELECTRODES} else "electrodes"
-    )
+    if len(types) == 1 and types <= {*ELECTRODES}:
+        return f"{ELECTRODES[types.pop()]} channels"
+    return "electrodes"
 
 
 def positions_of(
@@ -129,12 +121,17 @@ def positions_of(
     imported = [job for job in imported if f"positions_{phase}" in job.arrays]
     units = {unit or str(job.facts["phases"][phase].get("unit")) for job in imported}
     sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
-    found = [_positions(job, phase, channels) for job in imported]
-    heads = [each for each in found if _is_a_head(each, sensors)]
+    heads = []
+    for job in imported:
+        known = zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True)
+        places = dict(known)
+        at = np.array([places.get(name, np.full(3, np.nan)) for name in channels])
+        if _is_head_sized(at, sensors):
+            heads.append(at)
     if not heads:
         return None
     names = known_names(tuple(channels))
-    kept = [each for each in heads if _agree(channels, each, names)]
+    kept = [each for each in heads if _agrees_with_names(channels, each, names)]
     recordings = [each for job in imported for each in job.facts["recordings"]]
     sources = {str(each.get("positions", "")) for known in recordings for each in known["accounts"]} - {""}
     source = sources.pop() if len(sources) == 1 else "file"
@@ -143,14 +140,18 @@ def positions_of(
 
 def topography_of(channels: tuple[str, ...], positions: Positions | None) -> Topography | None:
     """Choose positions to draw channels at, measured or by name; None if too few have one."""
-    if positions is not None and positions.at is not None and positions.sensors != "eeg":
-        return _of_sensors(channels, positions.at, positions.sensors)
     if positions is not None and positions.at is not None:
-        known = [bool(np.isfinite(each).all()) for each in positions.at]
-        if sum(known) >= max(FEWEST, SHARE * len(channels)):
-            at = {name: at for name, at, there in zip(channels, positions.at, known, strict=True) if there}
+        pairs = zip(channels, positions.at, strict=True)
+        known = {name: at for name, at in pairs if np.isfinite(at).all()}
+        enough = len(known) >= max(FEWEST, SHARE * len(channels))
+        if positions.sensors != "eeg":
+            return _of_sensors(known, positions.sensors) if enough else None
+        if enough:
             montage = "in the recordings" if positions.source == "file" else f"of {positions.source}"
-            return Topography(tuple(at), _info_at(at), f"at the positions {montage}")
+            from mne.channels import make_dig_montage
+
+            info = _info_of(list(known), make_dig_montage(known, coord_frame="head"))
+            return Topography(tuple(known), info, f"at the positions {montage}")
     names = known_names(channels)
     if not names:
         return None
@@ -172,17 +173,11 @@ def known_names(channels: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _positions(job: Result, phase: str, channels: Sequence[str]) -> FloatArray:
-    at = dict(zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True))
-    return np.array([at.get(name, np.full(3, np.nan)) for name in channels])
-
-
-def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Topography | None:
+def _of_sensors(known: dict[str, FloatArray], sensors: str) -> Topography | None:
     """Place sensors of MEG; planar gradiometers two by two."""
-    known = np.flatnonzero(np.isfinite(at).all(axis=1))
-    names, places = [channels[index] for index in known.tolist()], at[known]
-    if len(known) < max(FEWEST, SHARE * len(channels)):
-        return None
+    import mne
+
+    names, places, step = list(known), np.array([*known.values()]), 1
     what = "magnetometers or axial gradiometers"
     if sensors == "grad":
         near = np.linalg.norm(places[:, np.newaxis] - places, axis=2) < APART
@@ -190,24 +185,16 @@ def _of_sensors(channels: Sequence[str], at: FloatArray, sensors: str) -> Topogr
         if len(names) % 2 or not all(following) or (near.sum(axis=1) != 2).any():
             return None
         what = "pairs of planar gradiometers, with the root mean square of the two, which has no sign,"
-        places = places[::2]
-    shown = names[::2] if sensors == "grad" else names
-    said = f"of {what} at their positions in the helmet, as in the recordings"
-    return Topography(tuple(names), _info_of_sensors(shown, places), said, pairs=sensors == "grad")
-
-
-def _info_of_sensors(names: Sequence[str], at: FloatArray) -> Any:
-    import mne
-
+        step = 2
     # All are magnetometers for MNE: the two values of a pair are one by now.
-
-    info = mne.create_info(list(names), 1000.0, "mag", verbose="ERROR")
-    for channel, where in zip(info["chs"], at, strict=True):
+    info = mne.create_info(names[::step], 1000.0, "mag", verbose="ERROR")
+    for channel, where in zip(info["chs"], places[::step], strict=True):
         channel["loc"][:3] = where
-    return info
+    said = f"of {what} at their positions in the helmet, as in the recordings"
+    return Topography(tuple(names), info, said, pairs=sensors == "grad")
 
 
-def _is_a_head(at: FloatArray, sensors: str) -> bool:
+def _is_head_sized(at: FloatArray, sensors: str) -> bool:
     """True if positions are those of electrodes on a head, or sensors in a helmet, in metres."""
     known = at[np.isfinite(at).all(axis=1)]
     if len(known) < FEWEST or not NEAR < np.median(np.linalg.norm(known, axis=1)) < FAR:
@@ -218,7 +205,7 @@ def _is_a_head(at: FloatArray, sensors: str) -> bool:
     return bool((apart + np.eye(len(known)) > APART).all())
 
 
-def _agree(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:
+def _agrees_with_names(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:
     """True if positions agree with the names of channels; other axes would turn a topography."""
     if not names:
         return True
@@ -232,19 +219,11 @@ def _agree(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bo
     return len(cosines) < 3 or float(np.mean(cosines)) > AGREEING
 
 
-def _info_of(names: list[str]) -> Any:
+def _info_of(names: list[str], montage: Any = None) -> Any:
     import mne
 
     info = mne.create_info(names, 1000.0, "eeg", verbose="ERROR")
-    return info.set_montage(_system(), verbose="ERROR")
-
-
-def _info_at(at: dict[str, FloatArray]) -> Any:
-    import mne
-
-    info = mne.create_info(list(at), 1000.0, "eeg", verbose="ERROR")
-    montage = mne.channels.make_dig_montage(at, coord_frame="head")
-    return info.set_montage(montage, verbose="ERROR")
+    return info.set_montage(montage or _system(), verbose="ERROR")
 
 
 def _system() -> Any:

@@ -17,7 +17,6 @@ from shortloop.report.page import csv_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 LEVEL = 0.95
 LARGEST = 100  # Cohen's d that is printed
 Cell = tuple[int, ...]
@@ -46,7 +45,6 @@ def cohens_d(t: float, participants: int) -> Effect:
 
 
 def effect_at(stats: MapStatistics, at: Cell) -> Effect | None:
-    """Cohen's d in one cell of a map."""
     t = float(stats.t[at])
     if stats.level != "group" or not math.isfinite(t):
         return None
@@ -58,7 +56,6 @@ def effect_at(stats: MapStatistics, at: Cell) -> Effect | None:
 
 
 def effect_text(effect: dict[str, Any] | None) -> str:
-    """Format Cohen's d for the end of a sentence."""
     if effect is None:
         return ""
     d, ends = effect_parts(effect)
@@ -67,7 +64,6 @@ def effect_text(effect: dict[str, Any] | None) -> str:
 
 
 def effect_parts(effect: dict[str, Any]) -> tuple[str, str]:
-    """Format Cohen's d and its interval."""
     if abs(effect["d"]) > LARGEST:
         return f"> {LARGEST}" if effect["d"] > 0 else f"< −{LARGEST}", ""
     ends = ""
@@ -96,7 +92,6 @@ def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatAr
 
 
 def participant_table(result: KindResult) -> list[dict[str, Any]]:
-    """Best score of each participant, not smoothed."""
     rows = []
     alone = {each.participant: each for each in result.individual}
     for index, participant in enumerate(result.participants):
@@ -107,7 +102,7 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             "peak_time": _time(result.train_times, at, 0),
             "chance": float(result.curve.chance),
         }
-        best: Cell | None = None
+        best = None
         if result.generalization is not None:
             row["generalization_peak"], best = _peak(result.generalization.scores[index])
             row["generalization_train_time"] = _time(result.train_times, best, 1)
@@ -125,7 +120,6 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
 
 
 def participant_scores(result: KindResult) -> list[dict[str, Any]]:
-    """All scores of each participant, not smoothed."""
     plane = result.generalization
     return [
         {
@@ -162,12 +156,13 @@ def _curve_findings(result: KindResult) -> dict[str, Any]:
     stats, times = result.curve, result.train_times
     found, at = _overall(stats)
     clusters = []
-    for first, last in _runs(stats):
-        cells = np.zeros(len(times), dtype=bool)
-        cells[first : last + 1] = True
-        cluster, where = _cluster(stats, cells)
-        start, end = float(times[first]), float(times[last])
-        clusters.append({"start": start, "end": end, **cluster, "peak_time": _time(times, where, 0)})
+    # Runs of significant bins of one cluster: clusters of opposite signs may touch.
+    number = np.where(stats.significant, stats.clusters, 0)
+    for run in np.split(np.arange(len(times)), np.flatnonzero(np.diff(number)) + 1):
+        if stats.significant[run[0]]:
+            cluster, where = _cluster(stats, np.isin(np.arange(len(times)), run))
+            start, end = _range(times, run)
+            clusters.append({"start": start, "end": end, **cluster, "peak_time": _time(times, where, 0)})
     return {
         **found,
         "peak_time": _time(times, at, 0),
@@ -186,20 +181,11 @@ def _map_findings(result: KindResult) -> dict[str, Any] | None:
         cells = stats.significant & (stats.clusters == number)
         test, train = np.nonzero(cells)
         region, where = _cluster(stats, cells)
-        regions.append(
-            {
-                "train": _range(result.train_times, train),
-                "test": _range(result.test_times, test),
-                "cells": int(cells.sum()),
-                **region,
-                "peak_train_time": _time(result.train_times, where, 1),
-                "peak_test_time": _time(result.test_times, where, 0),
-            }
-        )
+        spans = {"train": _range(result.train_times, train), "test": _range(result.test_times, test)}
+        regions.append({**spans, "cells": int(cells.sum()), **region, **_times_at(result, where)})
     return {
         **found,
-        "peak_train_time": _time(result.train_times, at, 1),
-        "peak_test_time": _time(result.test_times, at, 0),
+        **_times_at(result, at),
         "regions": sorted(regions, key=lambda region: (region["p"], -region["cells"])),
     }
 
@@ -235,14 +221,6 @@ def _effect(stats: MapStatistics, at: Cell | None) -> dict[str, Any] | None:
     return None if effect is None else effect._asdict()
 
 
-def _runs(stats: MapStatistics) -> list[tuple[int, int]]:
-    # First and last index of each run of significant bins of one cluster.
-    number = np.where(stats.significant, stats.clusters, 0)
-    edges = np.flatnonzero(np.diff(number)) + 1
-    runs = [(int(each[0]), int(each[-1])) for each in np.split(np.arange(len(number)), edges)]
-    return [(first, last) for first, last in runs if stats.significant[first]]
-
-
 def _peak(values: FloatArray) -> tuple[float | None, Cell | None]:
     if not np.isfinite(values).any():
         return None, None
@@ -252,6 +230,11 @@ def _peak(values: FloatArray) -> tuple[float | None, Cell | None]:
 
 def _time(times: FloatArray | None, at: Cell | None, axis: int) -> float | None:
     return None if times is None or at is None else float(times[at[axis]])
+
+
+def _times_at(result: KindResult, at: Cell | None) -> dict[str, float | None]:
+    trained, tested = _time(result.train_times, at, 1), _time(result.test_times, at, 0)
+    return {"peak_train_time": trained, "peak_test_time": tested}
 
 
 def _range(times: FloatArray, indices: NDArray[np.int_]) -> list[float]:
@@ -266,36 +249,31 @@ def _smallest(p: FloatArray) -> float | None:
 def statistics_csv(result: KindResult, stats: MapStatistics) -> str:
     """Statistics of the curve or of the map as CSV, with a row for each bin or cell."""
     half = confidence_half_width(stats)
-    arrays: list[Any] = [stats.mean, stats.mean - half, stats.mean + half, stats.level_of_chance, stats.t]
-    arrays += [stats.p_cluster, stats.p_max, stats.significant]
-    names = [
-        "mean",
-        "low",
-        "high",
-        "chance",
-        letter_of(stats),
-        "p by clusters",
-        "p by maximum",
-        "significant",
-    ]
+    columns: dict[str, Any] = {
+        "mean": stats.mean,
+        "low": stats.mean - half,
+        "high": stats.mean + half,
+        "chance": stats.level_of_chance,
+        letter_of(stats): stats.t,
+        "p by clusters": stats.p_cluster,
+        "p by maximum": stats.p_max,
+        "significant": stats.significant,
+    }
     rows = (
-        [*_times_of(result, cell), *(each[cell].item() for each in arrays)]
+        [*_times_of(result, cell), *(each[cell].item() for each in columns.values())]
         for cell in np.ndindex(stats.t.shape)
     )
     times = [f"{each} time ({result.time_unit})" for each in ("train", "test")[: stats.t.ndim]]
-    return csv_text([*times, *names], rows)
+    return csv_text([*times, *columns], rows)
 
 
 def participants_csv(result: KindResult) -> str:
     """Scores of each participant as CSV, not smoothed, with their intervals over trials if known."""
     times = [f"{each} time ({result.time_unit})" for each in ("train", "test")]
-    alone = {each.participant: each for each in result.individual}
+    alone = {each.participant: (each.curve_ends, each.plane_ends) for each in result.individual}
     rows: list[list[str | float | None]] = []
     for index, name in enumerate(result.participants):
-        mine = alone.get(name)
-        shown = [("decoding", result.curve, None if mine is None else mine.curve_ends)]
-        if result.generalization is not None:
-            shown.append(("generalization", result.generalization, None if mine is None else mine.plane_ends))
+        shown = zip(("decoding", "generalization"), result.maps, alone.get(name, (None, None)))
         for what, stats, ends in shown:
             for cell, score in np.ndenumerate(stats.scores[index]):
                 low, high = (None, None) if ends is None else (float(each[cell]) for each in ends)
@@ -306,8 +284,5 @@ def participants_csv(result: KindResult) -> str:
 
 def _times_of(result: KindResult, cell: Cell) -> list[float]:
     """Training time of a cell and, of a map, its testing time."""
-    times: list[FloatArray] = [result.train_times]
-    if len(cell) == 2:
-        assert result.test_times is not None
-        times.append(result.test_times)
-    return [float(along[index]) for along, index in zip(times, reversed(cell), strict=True)]
+    times = [result.train_times] if result.test_times is None else [result.train_times, result.test_times]
+    return [float(along[index]) for along, index in zip(times, reversed(cell))]

@@ -13,7 +13,6 @@ from shortloop.eeg.report.content import KindResult
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-
 MS_UP_TO = 2.0  # seconds: longer epochs read better in seconds
 
 
@@ -41,6 +40,10 @@ class TimeScale:
         both = f"{self.number(start)} to {self.number(end)}"
         return f"bins {both}" if self.unit == "bin" else f"{both} {self.unit}"
 
+    def during(self, start: float, end: float) -> str:
+        """Format a span within a sentence, e.g. ``"from 120 to 410 ms"``."""
+        return f"at {self.point(start)}" if start == end else f"from {self.span(start, end)}"
+
     def has_event(self, edges: FloatArray) -> bool:
         """True if 0, the event, lies within the edges; the event of bins without times is unknown."""
         return self.unit != "bin" and bool(edges[0] < 0 < edges[-1])
@@ -64,7 +67,6 @@ class TimeScale:
 
 
 def scale_of(unit: str, *times: FloatArray | None) -> TimeScale:
-    """Return the scale that suits all of these times."""
     if unit != "s":
         return TimeScale(unit, 1.0)
     latest = max(float(np.abs(each).max()) for each in times if each is not None)
@@ -72,19 +74,16 @@ def scale_of(unit: str, *times: FloatArray | None) -> TimeScale:
 
 
 def time_scale(result: KindResult) -> TimeScale:
-    """Return the scale that suits all times of a result."""
     return scale_of(result.time_unit, result.train_times, result.test_times)
 
 
 def bin_edges(centres: FloatArray, alone: float = 1.0) -> FloatArray:
     """Return edges, (bins + 1,), halfway between increasing centres; `alone` is the width of a single bin."""
-    centres = np.asarray(centres, dtype=float)
     if len(centres) == 1:
         edges: FloatArray = centres[0] + np.array([-alone / 2, alone / 2])
         return edges
     inner = (centres[1:] + centres[:-1]) / 2
-    first, last = 2 * centres[0] - inner[0], 2 * centres[-1] - inner[-1]
-    return np.concatenate([[first], inner, [last]])
+    return np.concatenate([[2 * centres[0] - inner[0]], inner, [2 * centres[-1] - inner[-1]]])
 
 
 def edges_of(times: FloatArray, scale: TimeScale) -> FloatArray:

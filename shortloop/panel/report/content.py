@@ -13,8 +13,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.expressions import with_outcome
 from shortloop.panel.results import group_columns
 from shortloop.panel.statistics import Status
-from shortloop.report.page import csv_text
-from shortloop.report.provenance import Source, source_of, thread_note
+from shortloop.report.page import Source, csv_text, source_of, thread_note
 from shortloop.stages.results import Result, upstream
 
 

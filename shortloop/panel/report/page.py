@@ -15,8 +15,16 @@ from shortloop.panel.report.content import (
 )
 from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
 from shortloop.report.files import TABLES
-from shortloop.report.page import Drawing, Page, PageLink, PageSection, PageTable, TableRow, slug
-from shortloop.report.provenance import provenance_rows
+from shortloop.report.page import (
+    Drawing,
+    Page,
+    PageLink,
+    PageSection,
+    PageTable,
+    TableRow,
+    provenance_rows,
+    slug,
+)
 
 LISTED = 20
 """Most groups that the page lists."""

@@ -37,11 +37,7 @@ def test_scores_of_a_participant(tmp_path: Path) -> None:
 
 
 def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
-    facts = {
-        "score": "auc",
-        "time_unit": "s",
-        "statistics": {"curve": {"chance": 0.5}},
-    }
+    facts = {"score": "auc", "time_unit": "s", "statistics": {"curve": {"chance": 0.5}}}
     group = result_with(
         tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3))
     )
@@ -61,31 +57,24 @@ def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
     assert scores_in(plane)["plane"].values.shape == (2, 3)
 
 
-def test_a_job_without_scores_has_none(tmp_path: Path) -> None:
-    assert scores_in(result_with(tmp_path / "a", data=np.zeros((3, 2)))) == {}
+def test_a_job_without_scores_is_not_compared(tmp_path: Path) -> None:
+    assert compare_scores(permuted(tmp_path / "a"), result_with(tmp_path / "b", data=np.zeros(3))) is None
 
 
 def panels(one: Result, other: Result) -> list[str]:
     scores = scores_in(one), scores_in(other)
     pairs = {shape: (scores[0][shape], scores[1][shape]) for shape in scores[0]}
     figure = comparison_figure("any", ("main-1", "main-2"), pairs)
-    return [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
+    titles = [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
+    return [title for title in titles if title]
 
 
-def test_the_figure_shows_both_and_the_difference(tmp_path: Path) -> None:
+def test_the_figure_shows_both_and_the_difference_if_bins_are_the_same(tmp_path: Path) -> None:
+    difference = "main-2 − main-1"
     drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "b", 3.0))
-    assert [title for title in drawn if title] == [
-        "Over time",
-        "main-2 − main-1",
-        "main-1",
-        "main-2",
-        "main-2 − main-1",
-    ]
-
-
-def test_jobs_of_different_bins_have_no_difference(tmp_path: Path) -> None:
-    drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "b", bins=5))
-    assert [title for title in drawn if title] == ["Over time", "main-1", "main-2"]
+    assert drawn == ["Over time", difference, "main-1", "main-2", difference]
+    drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "c", bins=5))
+    assert drawn == ["Over time", "main-1", "main-2"]
 
 
 def test_the_difference_is_drawn(tmp_path: Path) -> None:
@@ -102,14 +91,9 @@ def test_what_the_command_shows_of_two_jobs(tmp_path: Path) -> None:
     assert found is not None
     assert found.title == "scores"
     assert [each[:3] for each in found.numbers] == [
-        ("over time", "Balanced accuracy (%)", "mean"),
-        ("over time", "Balanced accuracy (%)", "peak"),
-        ("generalization", "Balanced accuracy (%)", "mean"),
-        ("generalization", "Balanced accuracy (%)", "peak"),
+        (what, "Balanced accuracy (%)", summary)
+        for what in ("over time", "generalization")
+        for summary in ("mean", "peak")
     ]
     assert found.numbers[1].second - found.numbers[1].first == pytest.approx(3.0)
     assert found.draw().get_suptitle() == "any"
-
-
-def test_jobs_without_scores_in_common_are_not_compared(tmp_path: Path) -> None:
-    assert compare_scores(permuted(tmp_path / "a"), result_with(tmp_path / "b", data=np.zeros(3))) is None

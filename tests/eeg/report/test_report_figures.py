@@ -23,12 +23,11 @@ from PIL import Image
 from report_synthetic import CHANCE, details, kind_result
 
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.page import SECTIONS
-from shortloop.eeg.report.sections.decoding_over_time import decoding_over_time
-from shortloop.eeg.report.sections.generalization import generalization_map
+from shortloop.eeg.report.sections.decoding import decoding_over_time, generalization_map
+from shortloop.eeg.report.sections.null_distribution import SECTION as NULLS
 from shortloop.eeg.report.sections.null_distribution import null_distribution
 from shortloop.eeg.report.sections.participants import participant_maps
-from shortloop.eeg.report.sections.selected_features import selected_features
+from shortloop.eeg.report.sections.patterns import selected_features
 from shortloop.report.style import DPI, WIDTH, save
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def test_text_is_legible_inside_and_apart(case: str, draw: Callable[[KindResult]
 def test_the_mean_chance_and_bars_are_where_they_are() -> None:
     result = kind_result()
     axes = decoding_over_time(result).axes[0]
+    low, high = axes.get_ylim()
+    assert low + 0.105 * (high - low) < result.curve.scores.min()  # bars lie below all data
     thick = max(axes.lines, key=lambda line: line.get_linewidth())
     np.testing.assert_allclose(np.asarray(thick.get_xdata(), float), result.train_times * 1000)
     np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), result.curve.mean)
@@ -81,13 +82,6 @@ def test_the_mean_chance_and_bars_are_where_they_are() -> None:
     np.testing.assert_allclose([spans.min(), spans.max()], [75, 425])
 
 
-def test_bars_lie_below_all_data() -> None:
-    result = kind_result()
-    axes = decoding_over_time(result).axes[0]
-    low, high = axes.get_ylim()
-    assert low + 0.105 * (high - low) < result.curve.scores.min()
-
-
 def test_nothing_significant_draws_no_bar_and_no_outline() -> None:
     result = kind_result(bins=2, test_bins=2)
     labels = [str(item.get_label()) for item in decoding_over_time(result).axes[0].collections]
@@ -95,8 +89,16 @@ def test_nothing_significant_draws_no_bar_and_no_outline() -> None:
     assert not _outlines(generalization_map(result))
 
 
-def test_the_outline_runs_along_the_right_cells() -> None:
-    segments = _outlines(generalization_map(kind_result()))
+def test_maps_are_centred_at_chance_not_transposed_and_outlined() -> None:
+    result = kind_result()
+    assert result.generalization is not None
+    figure = generalization_map(result)
+    image, segments = figure.axes[0].images[0], _outlines(figure)
+    low, high = image.get_clim()
+    assert low is not None
+    assert high is not None
+    assert (low + high) / 2 == pytest.approx(CHANCE)
+    np.testing.assert_array_equal(np.asarray(image.get_array()), result.generalization.mean)
     points = np.array(segments).reshape(-1, 2)
     # Training bins 2 to 8 (100 to 400 ms), test bins 3 to 6 (150 to 300 ms), 50 ms wide.
     np.testing.assert_allclose([points[:, 0].min(), points[:, 0].max()], [75, 425])
@@ -104,29 +106,11 @@ def test_the_outline_runs_along_the_right_cells() -> None:
     assert len(segments) == 2 * (7 + 4)
 
 
-def test_maps_are_centred_at_chance_and_not_transposed() -> None:
-    result = kind_result()
-    assert result.generalization is not None
-    image = generalization_map(result).axes[0].images[0]
-    low, high = image.get_clim()
-    assert low is not None
-    assert high is not None
-    assert (low + high) / 2 == pytest.approx(CHANCE)
-    np.testing.assert_array_equal(np.asarray(image.get_array()), result.generalization.mean)
-
-
-def test_participants_share_one_scale_and_keep_their_order() -> None:
-    result = kind_result(participants=18)
-    page = participant_maps(result).axes[0]
-    names = [text.get_text() for text in page.texts if text.get_text() in result.participants]
-    assert names == list(result.participants)
-    assert len({image.get_clim() for image in page.images}) == 1
-
-
-def test_each_map_is_below_its_name_and_not_transposed() -> None:
+def test_each_map_is_below_its_name_and_not_transposed_all_on_one_scale() -> None:
     result = kind_result(participants=7)
     assert result.generalization is not None
     page = participant_maps(result).axes[0]
+    assert len({image.get_clim() for image in page.images}) == 1
     names = {text.get_text(): text.get_position() for text in page.texts}
     for name, image, scores in zip(
         result.participants, page.images, result.generalization.scores, strict=True
@@ -158,8 +142,10 @@ def test_one_participant_is_named_and_the_note_is_shown() -> None:
         assert "One is not many." in words
 
 
-def test_files_open_and_have_their_size(tmp_path: Path) -> None:
-    png, pdf, _ = save(decoding_over_time(kind_result()), tmp_path, "curve")
+def test_files_open_and_have_their_size_text_and_fonts(tmp_path: Path) -> None:
+    load = subset.load_font
+    png, pdf, svg = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    assert subset.load_font is load
     with Image.open(png) as image:
         image.load()
         assert image.width == round(WIDTH * DPI)
@@ -169,22 +155,12 @@ def test_files_open_and_have_their_size(tmp_path: Path) -> None:
     assert written.rstrip().endswith(b"%%EOF")
     assert b"/FontFile2" in written  # TrueType
     assert b"/Type3" not in written
-
-
-def test_text_in_an_svg_is_text(tmp_path: Path) -> None:
-    *_, svg = save(decoding_over_time(kind_result()), tmp_path, "curve")
     root = ElementTree.parse(svg).getroot()
     words = " ".join("".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "Amplitude: decoding over time, group of 8" in words
     assert float(str(root.get("width")).removesuffix("pt")) == pytest.approx(72 * WIDTH, rel=1e-3)
-
-
-def test_fonts_in_a_pdf_are_letters_only(tmp_path: Path) -> None:
-    load = subset.load_font
-    _, pdf, _ = save(decoding_over_time(kind_result()), tmp_path, "curve")
-    assert subset.load_font is load
     fonts = []
-    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL):
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", written, re.DOTALL):
         with contextlib.suppress(zlib.error):
             content = zlib.decompress(stream)
             if content.startswith(b"\0\1\0\0"):
@@ -232,13 +208,8 @@ def test_what_is_seen_far_from_the_null_leaves_room_for_it(factor: float) -> Non
     figure = null_distribution(replace(far, curve=replace(stats, null_max=one)))
     assert np.median(one) > 0.05 * figure.axes[0].get_xlim()[1]
     assert f"{np.abs(stats.t).max():,.0f} →" in [text.get_text() for text in figure.axes[0].texts]
-    (caption,) = [
-        section.figure.caption
-        for section in SECTIONS
-        if section.name == "null_distribution" and section.figure
-    ]
-    assert "stands at it" in caption(far, {})
-    assert "stands at it" not in caption(kind_result(effect=3.0, test_bins=None), {})
+    assert "stands at it" in NULLS.caption(far, {})
+    assert "stands at it" not in NULLS.caption(kind_result(effect=3.0, test_bins=None), {})
 
 
 def test_a_few_cells_without_spread_do_not_take_all_colours() -> None:
@@ -246,12 +217,8 @@ def test_a_few_cells_without_spread_do_not_take_all_colours() -> None:
     assert plain.generalization is not None
     t = plain.generalization.t.copy()
     t[2:5, 2:6] = 40_000.0
-    image = (
-        generalization_map(replace(plain, generalization=replace(plain.generalization, t=t)))
-        .axes[1]
-        .images[0]
-    )
-    assert image.get_clim() == (-50.0, 50.0)
+    shown = replace(plain, generalization=replace(plain.generalization, t=t))
+    assert generalization_map(shown).axes[1].images[0].get_clim() == (-50.0, 50.0)
 
 
 @pytest.mark.parametrize("unit", ["s", "bin"])

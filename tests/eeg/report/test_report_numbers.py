@@ -1,18 +1,27 @@
-"""The files beside the figures hold the numbers that are drawn."""
+"""Files beside the page, the table of recordings, and the nulls and folds that are told, are as computed."""
 
 from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from report_synthetic import details, kind_result
+from eeg_recordings import exported, make_raw, read
+from page_reader import Page
+from report_synthetic import details, html_of_report, kind_result, report_content
 from scipy import stats as scipy_stats
 
+from shortloop.eeg.checks.summary import summarize
+from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, NullName, error_rate
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.page import SECTIONS
+from shortloop.eeg.report.deliver import _print_tables, left_out
+from shortloop.eeg.report.page import SECTIONS, findings, limits
+from shortloop.eeg.report.recordings import dropped_trials, recordings_table
+from shortloop.eeg.report.summary import group_findings
 
 WHOLE = details(kind_result())
 ALONE = details(kind_result(participants=1, test_bins=None), classes=2)
@@ -21,9 +30,7 @@ POWER = details(kind_result("power"))
 
 def rows(name: str, result: KindResult) -> list[dict[str, Any]]:
     (section,) = [each for each in SECTIONS if each.name == name]
-    assert section.figure is not None
-    assert section.figure.numbers is not None
-    return list(csv.DictReader(io.StringIO(section.figure.numbers(result))))
+    return list(csv.DictReader(io.StringIO(section.numbers(result))))
 
 
 def column(found: list[dict[str, Any]], name: str) -> Any:
@@ -33,7 +40,7 @@ def column(found: list[dict[str, Any]], name: str) -> Any:
 @pytest.mark.parametrize("result", [WHOLE, ALONE, POWER], ids=["group", "one", "power"])
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 def test_every_figure_has_its_numbers_beside_it(section: Any, result: KindResult) -> None:
-    if section.figure is not None and section.applies(result):
+    if section.draw is not None and section.applies(result):
         found = rows(section.name, result)
         assert found
         assert None not in found[0]
@@ -105,3 +112,163 @@ def test_null_maps_are_all_there() -> None:
     found = rows("null_distribution", WHOLE)
     assert len(found) == 2 * 499
     np.testing.assert_array_equal(column(found[:499], "largest |t|"), WHOLE.curve.null_max)
+
+
+STEPS: dict[str, Any] = {"highpass": 0.5, "lowpass": 40.0, "notch": [25.0, 50.0], "reference": "average"}
+STEPS |= {"montage": "easycap-M1", "bads": {"S1": ["C3"]}, "interpolate": True, "reject": {"eeg": 50e-6}}
+STEPS |= {"resample": 64.0}
+FEATURES: dict[str, Any] = {"participant": "A", "phase": "study", "kind": "power", "file": "A.mat"}
+FEATURES |= {"trials": {"x": 3}, "channels": [], "sfreq": 0.0, "tmin": 0.0, "samples": 0}
+FEATURES |= {"bins": 20, "features": 6510}
+
+
+def recording(folder: Path, **steps: Any) -> dict[str, Any]:
+    """A real recording of two files, imported."""
+    files = [exported(make_raw(seed), folder / f"S1_{seed}_raw.fif") for seed in (0, 1)]
+    epochs = read("fif", files, preprocessing=steps)
+    names = ", ".join(file.name for file in files)
+    return summarize(epochs, participant="S1", phase="run", file=names).to_dict()
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
+    known = recording(tmp_path, **STEPS)
+    settings = {"input": {"format": "fif", "preprocessing": STEPS}}
+    content = report_content(kind_result(), recordings=(known,), settings=settings)
+    table = recordings_table(content)
+    assert "Warnings" not in table.columns
+    (row,) = table.rows
+    cells = dict(zip(table.columns, row.cells, strict=True))
+    left = dropped_trials(known)
+    assert left["annotated as BAD_blink"] == 2  # one in each file
+    assert left["amplitude"] > 0
+    assert left.total() + sum(known["trials"].values()) == 28
+    assert f"{left['amplitude']} × amplitude" in cells["Left out"]
+    assert "2 × annotated as BAD_blink" in cells["Left out"]
+    faces, houses = known["trials"]["face"], known["trials"]["house"]
+    assert cells["Trials"] == f"{faces} face, {houses} house"
+    assert cells["Channels"] == "6, C3 interpolated"
+    assert cells["Rate (Hz)"] == "64, recorded at 128"
+    assert cells["Epoch (s)"] == "−0.25 to 0.484"
+    assert cells["Pass band (Hz)"] == "0.5 to 32"
+    steps = ["easycap-M1", "at 0.5 Hz and", "at 40 Hz", "at 25 and 50 Hz", "interpolated", "average"]
+    steps += ["above 50 µV (eeg)", "to 64 Hz"]
+    found = [table.caption.index(step) for step in steps]
+    assert found == sorted(found)
+    (line,) = csv.DictReader(io.StringIO(table.content))
+    assert (line["trials of face"], line["trials left out"]) == (str(faces), str(left.total()))
+    assert (line["bad channels"], line["interpolated channels"]) == ("C3", "C3")
+    assert (line["recorded rate (Hz)"], line["rate (Hz)"], line["samples"]) == ("128", "64.0", "48")
+    assert line["names of channels"].split() == known["channels"]
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
+    known = {**recording(tmp_path), "warnings": ["Cz is flat", "a trial is there twice"]}
+    content = report_content(kind_result(test_bins=None), recordings=(known,))
+    page = Page(html_of_report(content))
+    assert "Cz is flat; a trial is there twice" in page.text
+    assert "tables/recordings.csv" in [link.get("href") for link in page.all("a")]
+    (line,) = csv.DictReader(io.StringIO(recordings_table(content).content))
+    assert line["warnings"] == "Cz is flat; a trial is there twice"
+
+
+def test_what_was_not_done_is_not_said() -> None:
+    nothing = {"input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}}
+
+    def caption(settings: dict[str, Any]) -> str:
+        content = report_content(kind_result(), recordings=(FEATURES,), settings=settings)
+        return recordings_table(content).caption
+
+    assert "filtered" in caption(nothing)
+    assert "Hz" not in caption(nothing)
+    assert caption({}) == caption({"input": {"format": "npz"}})
+    assert "as they are" in caption({})
+    assert "simulated" in caption({"input": {"format": "simulated"}})
+
+
+def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:
+    table = recordings_table(report_content(kind_result(), recordings=(FEATURES,)))
+    assert table.columns == ("Phase", "Format", "Trials", "Left out", "Bins", "Features")
+    assert table.rows[0].cells[-2:] == ("20", "6510")
+    (line,) = csv.DictReader(io.StringIO(table.content))
+    assert (line["trials left out"], line["rate (Hz)"], line["features"]) == ("", "", "6510")
+
+
+SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}
+
+
+def result_with(curve: NullName, plane: NullName) -> KindResult:
+    plain = kind_result()
+    assert plain.generalization is not None
+    return replace(
+        plain,
+        curve=replace(plain.curve, null=curve, error_rate=error_rate(curve, True)),
+        generalization=replace(plain.generalization, null=plane, error_rate=error_rate(plane, False)),
+    )
+
+
+def captions(result: KindResult) -> dict[str, str]:
+    return {each.name: each.caption(result, SETTINGS) for each in SECTIONS if each.applies(result)}
+
+
+def test_each_map_has_the_words_of_its_own_null() -> None:
+    said = captions(result_with("retrained", "test-labels"))
+    assert f"with 499 {NULLS['retrained']} (" in said["decoding_over_time"]
+    assert f"with 499 {NULLS['test-labels']} (" in said["generalization"]
+    both = f"over 499 {NULLS['retrained']} (left) and 499 {NULLS['test-labels']} (right); "
+    assert both in said["null_distribution"]
+
+
+@pytest.mark.parametrize("null", [null for null in NULLS if null])
+def test_one_null_of_both_is_said_once(null: NullName) -> None:
+    said = captions(result_with(null, null))
+    assert f"over 499 {NULLS[null]}; " in said["null_distribution"]
+    assert f"with 499 {NULLS[null]} (" in said["generalization"]
+
+
+def test_what_is_known_of_its_level_is_said_once() -> None:
+    kind = result_with("test-labels", "test-labels")
+    both = report_content(kind, replace(kind, kind="power"))
+    assert limits(both).count(error_rate("test-labels", True)) == 1
+    for exact in ("", "retrained", "training-labels"):
+        assert not any("noise" in each for each in limits(report_content(result_with(exact, exact))))
+
+
+def test_the_headline_of_one_participant_says_that_p_is_too_small(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = kind_result(participants=1)
+    mild = replace(plain, curve=replace(plain.curve, note=f"One. {SHARED_TRAINING}"))
+    for result, warned in ((plain, False), (mild, True)):
+        found = group_findings(result)
+        curve, *others = findings(result)
+        assert found["curve"]["significant"]
+        assert ("p is too small" in curve) == warned
+        assert not any("p is too small" in each for each in others)
+        _print_tables([{"kind": result.kind, "group": found, "participants": []}])
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("p is too small" in said) == warned
+        both = (found["curve"][name] for name in ("p", "p_max"))
+        p, p_max = (f"{each:.3g}" for each in both)
+        assert f"smallest corrected p = {p} by clusters, {p_max} by the maximum statistic" in said
+
+
+def test_significant_single_bins_are_told_in_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plain = kind_result(participants=1)
+    none = np.zeros_like(plain.curve.significant)
+    found = group_findings(replace(plain, curve=replace(plain.curve, significant=none)))
+    assert found["curve"]["p_max"] <= found["alpha"]
+    _print_tables([{"kind": plain.kind, "group": found, "participants": []}])
+    assert "over time: significant in single bins, in no cluster (" in capsys.readouterr().out
+
+
+def found(kind: str, missing: int) -> dict[str, object]:
+    return {"kind": kind, "group": {"left_out": missing}}
+
+
+def test_folds_without_a_classifier_are_counted() -> None:
+    scores = [{"kind": "amplitude", "curve": [50.0] * 29} for _ in range(3)]
+    scores += [{"kind": "power", "curve": [50.0] * 20} for _ in range(3)]
+    (line,) = left_out([found("amplitude", 522), found("power", 0)], scores, 10)
+    assert line.startswith("amplitude: 522 of 870 folds kept no feature and gave no model")

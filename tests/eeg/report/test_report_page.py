@@ -1,18 +1,43 @@
-"""The page: whole, valid, self-contained, and with the provenance of each figure."""
+"""The page: whole, self-contained, of sections that keep their word, the same bytes for the same content."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import subprocess
+import sys
+import tomllib
+import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.text import Text
 from page_reader import Page, check_needs_nothing_else, places_linked
-from report_synthetic import details, html_of_report, kind_result, report_content, write_report
+from report_synthetic import (
+    details,
+    evoked,
+    html_of_report,
+    kind_result,
+    report_content,
+    statistics,
+    write_report,
+)
+from source_tree import ROOT
 
-from shortloop.eeg.report.page import panels
-from shortloop.report.provenance import ADDRESS, Source
+from shortloop.eeg.report import page
+from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.page import SECTIONS, panels
+from shortloop.eeg.report.sections.decoding import OVER_TIME
+from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.study.load import DEFAULT_STUDY
+from shortloop.eeg.study.schema import Study
+from shortloop.report.page import ADDRESS, PageTable, TableRow
+from shortloop.report.style import encoded
+from shortloop.stages.content import content_of
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +52,9 @@ def html(folder: Path) -> str:
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_all_files_are_written_and_listed(tmp_path: Path) -> None:
-    written = write_report(report_content(kind_result(test_bins=None, participants=1)), tmp_path / "new")
-    assert written[0] == tmp_path / "new" / "report.html"
-    assert sorted(written) == sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file())
-    assert {path.suffix for path in written} == {".html", ".png", ".pdf", ".svg", ".csv"}
-
-
-def test_the_page_needs_nothing_else(html: str) -> None:
+def test_the_page_needs_nothing_else_and_its_links_lead_somewhere(html: str, folder: Path) -> None:
     check_needs_nothing_else(html)
-
-
-def test_links_lead_somewhere_and_ids_are_unique(html: str) -> None:
     assert places_linked(html)
-
-
-def test_files_beside_the_page_are_there(html: str, folder: Path) -> None:
     links = [str(link["href"]) for link in Page(html).all("a")]
     beside = {link for link in links if not link.startswith(("#", ADDRESS))}
     assert {f"figures/power_participants.{ending}" for ending in ("png", "pdf", "svg")} <= beside
@@ -70,53 +82,209 @@ def test_the_findings_are_told_in_words(html: str) -> None:
     assert "above chance for training from 100 to 400 ms and testing from 150 to 300 ms (p = 0.002)" in text
     assert "3 of 960 folds kept no feature" in text
     assert "Power: the classifiers were not applied to test" in text
-
-
-def test_settings_versions_and_participants_are_there(html: str) -> None:
-    text = Page(html).text
     for expected in ("decoding.folds", "features.power", "0.1.0", "Every process used 1 thread.", "s08"):
         assert expected in text
-
-
-def test_names_cannot_become_markup() -> None:
-    evil = '<script>alert("x")</script>&'
-    versions = {evil: evil}
-    result = replace(
-        kind_result(participants=(evil, "b"), test_bins=None),
-        sources=(Source(evil, evil, evil, evil, {evil: evil + "2"}, versions),),
-        train_phase=evil,
-    )
-    content = report_content(
-        result, study=evil, settings={evil: evil, "classes": [evil, "b"]}, versions=versions, thread_note=evil
-    )
-    page = Page(html_of_report(content))
-    assert page.all("script") == [{}]
-    assert page.text.count(evil) > 10
-
-
-def test_one_participant_is_no_group() -> None:
-    content = report_content(kind_result(participants=("P7",), note="One is not many."))
-    text = Page(html_of_report(content)).text
-    assert "EEG of participant P7 was decoded" in text
-    assert "One is not many." in text
-    assert "Mean, smoothed" not in text
-    assert "mean over participants" not in text
 
 
 @pytest.mark.parametrize("participants", [1, 3])
 def test_nothing_is_called_smoothed_that_is_not(participants: int) -> None:
     for smoothed in (True, False):
         result = details(replace(kind_result(participants=participants), smoothed=smoothed))
-        figures = [panel.figure.draw(result) for panel in panels(report_content(result))]
+        figures = [panel.draw(result) for panel in panels(report_content(result))]
         drawn = " ".join(text.get_text() for figure in figures for text in figure.findobj(Text))
         text = Page(html_of_report(report_content(result))).text
         said = re.findall(r"not smoothed|smoothed", f"{drawn} {text}".lower())
         assert ("smoothed" in said) == smoothed
 
 
-def test_nothing_significant_and_sign_flips() -> None:
-    content = report_content(kind_result(bins=2, test_bins=2), settings={"group": {"null": "sign-flips"}})
-    text = Page(html_of_report(content)).text.replace("\u00a0", " ")
-    assert text.count("did not differ significantly from chance anywhere (smallest corrected p = 1.000") == 2
-    assert "499 sign flips" in text
-    assert "Its edges" not in text
+ESCAPE = "\x1b[31m\x07\x9b\u202e\u2028\udcff<b>"
+SHOWN = r"\x1b[31m\x07\x9b\u202e\u2028\udcff"
+UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def test_names_of_others_are_shown_and_pass_nothing_on_to_a_reader(tmp_path: Path) -> None:
+    """Names, classes, phases, notes and warnings, in figures, on the page and in the files beside it."""
+    many = tuple(f"{ESCAPE} {number}" for number in range(7))
+    classes, people = (f"{ESCAPE} a", f"{ESCAPE} b"), (f"{ESCAPE} 1", f"{ESCAPE} 2")
+    shown = replace(evoked(2, many, 2), phase=f"phase {ESCAPE}", classes=classes, participants=people)
+    phases: Any = {"train_phase": f"{ESCAPE} study", "test_phase": f"{ESCAPE} test"}
+    plain = kind_result(f"amp {ESCAPE}", people, note=f"Note: {ESCAPE}", **phases)
+    result = details(plain, 2, many)
+    assert result.patterns is not None
+    result = replace(result, classes=classes, patterns=replace(result.patterns, shown=classes[1:]))
+    dropped = [{"class": ESCAPE, "reason": ESCAPE, "trials": 2}]
+    account = {"rate": 100.0, "highpass": 0.0, "lowpass": 50.0, "bads": [ESCAPE], "dropped": dropped}
+    account["trials"] = 5
+    known: dict[str, Any] = {"participant": ESCAPE, "phase": ESCAPE, "kind": "epochs", "file": ESCAPE}
+    known |= {"trials": {ESCAPE: 3}, "channels": [ESCAPE], "sfreq": 100.0, "tmin": -0.1, "samples": 50}
+    known |= {"bins": 0, "features": 0, "accounts": [account], "warnings": [ESCAPE]}
+    study = Study.model_validate(tomllib.loads(DEFAULT_STUDY.read_text(encoding="utf-8")))
+    settings = {**study.model_dump(mode="json"), "classes": list(classes), ESCAPE: ESCAPE}
+    texts_of: Any = {"study": ESCAPE, "versions": {ESCAPE: ESCAPE}, "thread_note": ESCAPE, "notes": (ESCAPE,)}
+    made = report_content(result, evoked=(shown,), recordings=(known,), settings=settings, **texts_of)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of letters that a font does not have
+        written = write_report(made, tmp_path)
+    texts = [file for file in written if file.suffix in (".html", ".csv", ".txt")]
+    assert {file.name for file in texts} >= {"report.html", "methods.txt", "recordings.csv"}
+    for file in texts:
+        text = file.read_bytes().decode().replace("\r\n", "\n")
+        assert not UNFIT.search(text), file
+        of_all = file.name.endswith(
+            ("effects.csv", "over_time.csv", "generalization.csv", "null_distribution.csv")
+        )
+        assert SHOWN in text or of_all
+    html = written[0].read_text(encoding="utf-8")
+    assert "<b>" not in html
+    for place in (f"<title>{SHOWN}", f"<h1>{SHOWN}", f"{SHOWN}&lt;b&gt; 2</th>", f"<code>{SHOWN}"):
+        assert place in html
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"curve": statistics(np.zeros(12, dtype=bool), participants=5)}, "curve: scores of shape"),
+        ({"generalization": statistics(np.zeros((12, 10), dtype=bool))}, "generalization: scores of shape"),
+        ({"train_times": np.zeros(12)}, "train_times: expected increasing"),
+        ({"test_times": None}, "without test_times"),
+    ],
+)
+def test_records_that_do_not_fit_together_are_refused(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        kind_result(**fields)
+
+
+RESULTS = {
+    "group": kind_result(),
+    "one participant": kind_result(participants=1),
+    "no generalization": kind_result(test_bins=None),
+    "bins": kind_result(unit="bin"),
+    "details": details(kind_result()),
+    "details of one": details(kind_result(participants=1, test_bins=None), classes=2),
+    "no channels": details(kind_result(unit="bin"), channels=()),
+}
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=list(RESULTS))
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+def test_a_section_has_words_for_what_it_shows(section: Section[KindResult], result: KindResult) -> None:
+    if not section.applies(result):
+        known, confusions = result.patterns, result.confusions or None
+        needs: dict[str, Any] = {"generalization": result.generalization, "confusion": confusions}
+        needs |= {"selected_features": known, "patterns": None if known is None else known.patterns}
+        assert needs[section.name] is None or needs[section.name].size == 0
+        return
+    assert section.title
+    assert (section.draw is None) != (section.table is None)
+    assert "  " not in section.finding(result)
+    if section.draw is not None:
+        assert section.caption(result, {}).endswith(".")
+        assert section.cost(result) > 0
+    if section.table is not None:
+        table = section.table(result)
+        assert all(len(row.cells) == len(table.columns) for row in table.rows)
+
+
+def test_figures_are_numbered_as_they_are_shown() -> None:
+    whole = details(kind_result())
+    found = panels(report_content(whole, kind_result("power", test_bins=None), evoked=(evoked(),)))
+    assert [each.number for each in found] == list(range(1, 12))
+    assert [each.name for each in found] == [
+        "evoked_study",
+        "amplitude_decoding_over_time",
+        "amplitude_generalization",
+        "amplitude_participants",
+        "amplitude_confusion",
+        "amplitude_patterns",
+        "amplitude_selected_features",
+        "amplitude_null_distribution",
+        "power_decoding_over_time",
+        "power_participants",
+        "power_null_distribution",
+    ]
+
+
+def test_a_new_section_needs_its_line_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def table(result: KindResult) -> PageTable:
+        return PageTable("Ages", "How old.", "Participant", ("years",), (TableRow("s01", ("23",)),))
+
+    new = Section("ages", "Ages", finding=lambda result: "All are young.", table=table)
+    silent: dict[str, Any] = {"alt": lambda result: "A curve.", "finding": lambda result: ""}
+    drawn = replace(OVER_TIME, name="again", title="Once more", **silent)
+    never = replace(OVER_TIME, title="Never", applies=lambda result: False, table=table)
+    monkeypatch.setattr(page, "SECTIONS", (new, drawn, never))
+    written = write_report(report_content(kind_result()), tmp_path)
+    assert {file.stem for file in written[1:]} == {"amplitude_again"}
+    read = Page(written[0].read_text(encoding="utf-8"))
+    for said in ("All are young.", "How old.", "23", "Figure 1. Once more, amplitude."):
+        assert said in read.text
+    assert [image["alt"] for image in read.all("img")] == ["Once more, amplitude. A curve."]
+    assert "Never" not in read.text
+
+
+DRAWN = [
+    details(kind_result()),
+    details(kind_result(test_bins=None)),
+    details(kind_result(participants=1)),
+    details(kind_result("power", bins=1)),
+    kind_result(participants=1, test_bins=None, unit="bin"),
+]
+
+
+def redrawn(result: KindResult, other: KindResult) -> set[str]:
+    """Figures whose keys differ."""
+    contents = [report_content(each, evoked=(evoked(3),)) for each in (result, other)]
+    before, after = ({each.name: content_of([each.shown]) for each in panels(known)} for known in contents)
+    return {name for name in before if before[name] != after[name]}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(each, marks=[pytest.mark.slow] * (at in (2, 3)), id=str(at))
+        for at, each in enumerate(DRAWN)
+    ],
+)
+def test_figures_are_drawn_from_what_they_read_alone(result: KindResult) -> None:
+    """A field that a figure does not declare is not there when it is drawn."""
+    for each in panels(report_content(result, evoked=(evoked(3),))):
+        whole = encoded(each.draw(each.result), ["png"])
+        assert encoded(each.draw(each.shown), ["png"]) == whole, each.name
+
+
+def test_only_figures_that_show_a_change_are_redrawn() -> None:
+    result = details(kind_result())
+    sources = tuple(replace(each, job="main-1") for each in result.sources)
+    assert redrawn(result, replace(result, sources=sources)) == set()
+    stats, plane = result.curve, result.generalization
+    smoothed = replace(stats, mean=stats.mean * 0.99 + 0.3, t=stats.t * 0.9, null_max=stats.null_max * 0.8)
+    statistics = {"amplitude_decoding_over_time", "amplitude_null_distribution"}
+    assert redrawn(result, replace(result, curve=smoothed)) == statistics
+    assert plane is not None
+    scores = plane.scores.copy()
+    scores[0, 0, 0] = np.nextafter(scores[0, 0, 0], 100)
+    found = redrawn(result, replace(result, generalization=replace(plane, scores=scores)))
+    assert found == {"amplitude_participants", "amplitude_null_distribution"}
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from report_synthetic import kind_result, report_content, write_report
+write_report(report_content(kind_result(participants=2)), Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+def test_other_processes_write_the_same_bytes(tmp_path: Path) -> None:
+    digests = []
+    for seed, epoch in (("1", "0"), ("2", "1500000000")):
+        out = tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "SOURCE_DATE_EPOCH": epoch}
+        command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests/helpers"), str(out)]
+        subprocess.run(command, check=True, env=environment, cwd=ROOT)
+        files = sorted(path for path in out.rglob("*") if path.is_file())
+        digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
+    assert digests[0] == digests[1]
+    assert len(digests[0]) == 1 + 3 * 4

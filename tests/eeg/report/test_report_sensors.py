@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import mne
 import numpy as np
 import pytest
 from page_reader import Page
@@ -15,11 +16,19 @@ from report_synthetic import details, evoked, html_of_report, kind_result, repor
 
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
-from shortloop.eeg.report.content import Evoked, Patterns
+from shortloop.eeg.report.content import Evoked
 from shortloop.eeg.report.labels import readable, scaled
-from shortloop.eeg.report.page import page_of, panels
-from shortloop.eeg.report.sensors import measures, responses, sensors_of, types_of
-from shortloop.eeg.report.sentences import overview
+from shortloop.eeg.report.page import overview, page_of, panels
+from shortloop.eeg.report.sections.patterns import ACTIVATION, activation_patterns
+from shortloop.eeg.report.sensors import (
+    Positions,
+    measures,
+    positions_of,
+    responses,
+    sensors_of,
+    topography_of,
+    types_of,
+)
 from shortloop.stages.results import Result
 
 TYPES = ["grad", "grad", "mag", "eeg", "grad", "grad", "mag", "eeg"]
@@ -42,14 +51,9 @@ def job(kind: str) -> Result:
         arrays |= {"frequencies": np.array([8.0, 10.0]), "patterns_of_frequencies": power}
     means = np.tile(channel[:, np.newaxis], (2, 1, 5))
     arrays |= {"mean_study": means, "error_study": means, "times_study": np.arange(5.0)}
-    facts: dict[str, Any] = {
-        "kind": kind,
-        "phase": "study",
-        "phases": ["study"],
-        "features": 8,
-        "unit": "a.u.",
-    }
-    facts |= {"channels": list(NAMES), "classes": ["a", "b"], "shown": ["b"], "trials": {"study": [4, 4]}}
+    facts: dict[str, Any] = {"kind": kind, "phase": "study", "phases": ["study"], "features": 8}
+    facts |= {"unit": "a.u.", "channels": list(NAMES), "classes": ["a", "b"], "shown": ["b"]}
+    facts |= {"trials": {"study": [4, 4]}}
     known = {"facts": {**facts, "baseline": None}, "arrays": arrays, "partition": "s1"}
     return cast("Result", SimpleNamespace(**known))
 
@@ -104,16 +108,12 @@ def test_responses_are_parted_with_their_channels(monkeypatch: pytest.MonkeyPatc
     assert [each.name for each in collect_evoked([job("amplitude")], [imported([])])] == [""]
 
 
-def of(whole: Patterns, unit: str, called: str) -> Patterns:
-    return replace(whole, unit=unit, sensors=called)
-
-
 def test_the_page_shows_each_apart() -> None:
     result = details(kind_result(participants=2), classes=2)
     assert result.patterns is not None
     parts = {
-        "mag": of(result.patterns, "T", "magnetometers"),
-        "grad": of(result.patterns, "T/m", "planar gradiometers"),
+        "mag": replace(result.patterns, unit="T", sensors="magnetometers"),
+        "grad": replace(result.patterns, unit="T/m", sensors="planar gradiometers"),
     }
     result = replace(result, patterns=replace(result.patterns, parts=parts))
     shown: tuple[Evoked, ...] = (
@@ -123,10 +123,7 @@ def test_the_page_shows_each_apart() -> None:
     content = report_content(result, evoked=shown)
     names = [each.name for each in panels(content)]
     assert names[:2] == ["evoked_study_mag", "evoked_study_eeg"]
-    assert [name for name in names if "patterns" in name] == [
-        "amplitude_patterns_mag",
-        "amplitude_patterns_grad",
-    ]
+    assert [name[-4:] for name in names if "patterns" in name] == ["_mag", "grad"]
     assert len({*names}) == len(names)
     tables = {each.file: each.content for section in page_of(content).sections for each in section.figures}
     for name, unit in (("mag", "fT"), ("grad", "fT/cm")):
@@ -158,22 +155,175 @@ def test_what_was_recorded_is_called_so() -> None:
 
 
 def test_units_of_power_and_of_what_is_very_small() -> None:
-    assert [squared(unit) for unit in ("V", "T/m", "V/m²", "a.u.", "1")] == [
-        "V²",
-        "T²/m²",
-        "V²/m⁴",
-        "a.u.",
-        "1",
-    ]
+    units = {"V": "V²", "T/m": "T²/m²", "V/m²": "V²/m⁴", "a.u.": "a.u.", "1": "1"}
+    assert {unit: squared(unit) for unit in units} == units
     (one, _), (squares, unit) = readable("T/m"), readable(squared("T/m"))
     np.testing.assert_allclose(squares, one**2)
     assert unit == "fT²/cm²"
-    for unit, value, wanted in (
-        ("V", 3e-6, (3.0, "µV")),
-        ("T²", 1.5e-26, (15.0, "10³ fT²")),
-        ("a.u.", 4.2e-6, (4.2, "10⁻⁶ a.u.")),
-    ):
+    some = {
+        ("V", 3e-6): (3.0, "µV"),
+        ("T²", 1.5e-26): (15.0, "10³ fT²"),
+        ("a.u.", 4.2e-6): (4.2, "10⁻⁶ a.u."),
+    }
+    for (unit, value), wanted in some.items():
         factor, said = scaled(unit, value)
-        np.testing.assert_allclose(factor * value, wanted[0])
-        assert said == wanted[1]
+        assert (factor * value, said) == (pytest.approx(wanted[0]), wanted[1])
     assert scaled("a.u.", 0.0) == scaled("a.u.", float("inf")) == (1.0, "a.u.")
+
+
+ELECTRODES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4")
+CODES = tuple(f"E{number}" for number in range(1, 9))
+SYSTEM = "10-05"
+
+
+def positions(montage: str = "easycap-M1") -> np.ndarray:
+    info = mne.create_info(list(ELECTRODES), 100.0, "eeg", verbose="ERROR")
+    info.set_montage(montage, verbose="ERROR")
+    return np.array([each["loc"][:3] for each in info["chs"]])
+
+
+def located(at: np.ndarray | None, channels: tuple[str, ...] = ELECTRODES, source: str = "file") -> Result:
+    """What an import leaves."""
+    recording = {"accounts": [{"positions": "" if at is None else source}]}
+    facts = {"phases": {"run": {"channels": list(channels)}}, "recordings": [recording]}
+    arrays = {} if at is None else {"positions_run": at}
+    return cast("Result", SimpleNamespace(facts=facts, record={"facts": facts}, arrays=arrays))
+
+
+def drawn(*jobs: Result, channels: tuple[str, ...] = ELECTRODES) -> Any:
+    return topography_of(channels, positions_of(jobs, "run", channels))
+
+
+def at_of(place: Any) -> np.ndarray:
+    return np.array([each["loc"][:3] for each in place.info["chs"]])
+
+
+def test_those_of_the_recordings_go_first() -> None:
+    one, two = positions(), positions() + 0.004
+    place = drawn(located(one), located(two), located(None))
+    np.testing.assert_allclose(at_of(place), one + 0.002, atol=1e-7)
+    assert place.channels == ELECTRODES
+    assert place.said == "at the positions in the recordings"
+    assert drawn(located(one, source="easycap-M1")).said == "at the positions of easycap-M1"
+    assert drawn(located(one, source="easycap-M1"), located(two)).said == "at the positions in the recordings"
+    place = drawn(located(positions(), CODES), channels=CODES)  # whose names say nothing
+    np.testing.assert_allclose(at_of(place), positions(), atol=1e-7)
+    assert drawn(located(None, CODES), channels=CODES) is None
+
+
+def test_names_where_recordings_say_nothing() -> None:
+    for jobs in ([], [located(None)], [located(np.full((8, 3), np.nan))]):
+        place = drawn(*jobs)
+        assert SYSTEM in place.said
+        assert "turned" not in place.said
+        assert place.channels == ELECTRODES
+
+
+@pytest.mark.parametrize("scale", [1000.0, 100.0, 0.01, 10.6])
+def test_positions_in_other_units_are_not_used(scale: float) -> None:
+    assert SYSTEM in drawn(located(scale * positions())).said
+    assert drawn(located(scale * positions(), CODES), channels=CODES) is None
+
+
+TURNED = {
+    "to the left": lambda at: at[:, [1, 0, 2]] * [1, -1, 1],
+    "to the right": lambda at: at[:, [1, 0, 2]] * [-1, 1, 1],
+    "back": lambda at: at * [-1, -1, 1],
+    "mirrored": lambda at: at * [-1, 1, 1],
+}
+
+
+@pytest.mark.parametrize("how", TURNED)
+def test_positions_that_are_turned_against_the_names_are_not_used(how: str) -> None:
+    turned = TURNED[how](positions())
+    place = drawn(located(turned))
+    assert SYSTEM in place.said
+    assert "turned against the names" in place.said
+    place = drawn(located(positions()), located(turned))  # of others they are used
+    np.testing.assert_allclose(at_of(place), positions(), atol=1e-7)
+
+
+def test_too_few_or_at_one_place_are_not_used_and_those_without_are_named() -> None:
+    at = positions()
+    at[7] = np.nan
+    place = drawn(located(at))
+    assert place.channels == ELECTRODES[:7]
+    assert place.said == "at the positions in the recordings"
+    at[5:] = np.nan
+    assert SYSTEM in drawn(located(at)).said
+    at = positions()
+    at[1] = at[0]  # two at one place
+    assert SYSTEM in drawn(located(at)).said
+
+
+def test_the_figure_and_its_caption() -> None:
+    result = details(kind_result(), channels=CODES)
+    assert result.patterns is not None
+    at = positions()
+    at[7] = np.nan
+    patterns = replace(result.patterns, positions=Positions(at, "file"))
+    figure = activation_patterns(replace(result, patterns=patterns))
+    assert len(figure.axes) > 10  # as without positions there is one for each class
+    said = ACTIVATION.caption(replace(result, patterns=patterns), {})
+    assert "at the positions in the recordings (none for E8)" in said
+
+
+def helmet(count: int = 24) -> np.ndarray:
+    """Places all over the upper half of a sphere of 11 cm."""
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    up = 1 - np.arange(count) / count
+    aside = np.sqrt(1 - up**2)
+    return 0.11 * np.column_stack([aside * np.cos(turn), aside * np.sin(turn), up])
+
+
+def of_meg(at: np.ndarray, unit: str) -> Any:
+    names = tuple(f"MEG{number}" for number in range(len(at)))
+    made = located(at, names)
+    made.facts["phases"]["run"]["unit"] = unit
+    return drawn(made, channels=names)
+
+
+def test_magnetometers_are_drawn_where_they_are() -> None:
+    place = of_meg(helmet(), "T")
+    np.testing.assert_allclose(at_of(place), helmet(), atol=1e-7)
+    assert place.info.get_channel_types() == ["mag"] * 24
+    assert "magnetometers or axial gradiometers" in place.said
+    assert not place.pairs
+    assert of_meg(1000 * helmet(), "T") is None
+
+
+def test_planar_gradiometers_are_drawn_two_by_two() -> None:
+    """As MNE does it, which takes the root mean square of those that it knows by their names."""
+    from mne.channels.layout import _merge_grad_data
+
+    place = of_meg(np.repeat(helmet(), 2, axis=0), "T/m")
+    np.testing.assert_allclose(at_of(place), helmet(), atol=1e-7)
+    assert (len(place.channels), place.pairs) == (48, True)
+    assert "root mean square" in place.said
+    values = np.random.default_rng(0).standard_normal((3, 48))
+    np.testing.assert_allclose(
+        place.values_of(values), [_merge_grad_data(each)[:, 0] for each in values[..., np.newaxis]]
+    )
+    shuffled = np.concatenate([helmet(), helmet()])
+    assert of_meg(shuffled, "T/m") is None  # all of the one direction first
+    assert of_meg(helmet(), "T/m") is None  # one direction alone
+
+
+def test_sensors_of_several_types_are_no_head() -> None:
+    assert of_meg(np.concatenate([helmet(), np.full((24, 3), np.nan)]), "a.u.") is None
+    assert of_meg(np.repeat(helmet(), 2, axis=0), "a.u.") is None
+
+
+@pytest.mark.parametrize("sensors", ["mag", "grad"])
+def test_a_topography_of_meg(sensors: str) -> None:
+    count = 24
+    result = details(kind_result(), channels=tuple(f"MEG{number}" for number in range(count)))
+    assert result.patterns is not None
+    spots = np.repeat(helmet(count // 2), 2, axis=0) if sensors == "grad" else helmet(count)
+    patterns = replace(result.patterns, positions=Positions(spots, "file", sensors=sensors))
+    shown = replace(result, patterns=patterns)
+    figure = activation_patterns(shown)
+    assert sum(bool(axes.images) for axes in figure.axes) >= 3  # one for each class, or more
+    said = ACTIVATION.caption(shown, {})
+    assert ("in either direction" in said) == (sensors == "grad")
+    assert ("magnetometers or axial gradiometers" in said) == (sensors == "mag")

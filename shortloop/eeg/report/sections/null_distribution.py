@@ -10,8 +10,7 @@ from shortloop.base.types import FloatArray
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import letter_of
-from shortloop.eeg.report.sections.section import Section, SectionFigure, fields_of, title_of
-from shortloop.eeg.report.sentences import null_word
+from shortloop.eeg.report.sections.section import Section, fields_of, null_word, title_of
 from shortloop.report.layout import arrange, short
 from shortloop.report.page import csv_text
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
@@ -20,43 +19,39 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 LONG = 1000.0  # from here on, an axis has room for fewer numbers
 FAR = 8.0  # times the usual range of the null: values beyond are drawn at the edge
 
 STATISTICS = "alpha clusters level null_mass null_max scores t"
-READS = (
-    *("kind", "participants", "test_phase", "train_phase"),
-    *(*fields_of("curve", STATISTICS), *fields_of("generalization", STATISTICS)),
-)
 
 
 def null_distribution(result: KindResult) -> Figure:
-    """Draw the null distributions of both maxima that correct for many cells, with the observed values."""
-    columns = [(f"Decoding in {short(result.train_phase, 20)}", result.curve)]
-    if result.generalization is not None:
-        columns.append((f"Generalization to {short(result.test_phase, 18)}", result.generalization))
+    heads = (
+        f"Decoding in {short(result.train_phase, 20)}",
+        f"Generalization to {short(result.test_phase, 18)}",
+    )
+    maps = [stats for stats in (result.curve, result.generalization) if stats is not None]
     letter = letter_of(result.curve)
     with styled():
         figure = new_figure()
-        grid = figure.subplots(2, len(columns), squeeze=False)
-        for (upper, lower), (title, stats) in zip(grid.T, columns):
+        grid = figure.subplots(2, len(maps), squeeze=False)
+        for (upper, lower), title, stats in zip(grid.T, heads, maps):
             upper.set_title(title)
-            observed = np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0)
-            _histogram(upper, stats.null_max, float(observed), stats, f"Largest |{letter}|")
-            mass = f"Largest cluster mass (sum of |{letter}|)"
-            _histogram(lower, stats.null_mass, observed_mass(stats), stats, mass)
+            largest, mass = observed_maxima(stats)
+            _histogram(upper, stats.null_max, largest, stats, f"Largest |{letter}|")
+            _histogram(lower, stats.null_mass, mass, stats, f"Largest cluster mass (sum of |{letter}|)")
         handles, labels = grid[0, 0].get_legend_handles_labels()
         title = title_of(result, "null distributions")
-        arrange(figure, list(grid.flat), len(columns), title, height=1.45, below=0.3)
+        arrange(figure, list(grid.flat), len(maps), title, height=1.45, below=0.3)
         figure.legend(handles, labels, loc="lower center", ncols=3, borderaxespad=0.2)
     return figure
 
 
-def observed_mass(stats: MapStatistics) -> float:
-    """Return the mass of the heaviest observed cluster."""
+def observed_maxima(stats: MapStatistics) -> tuple[float, float]:
+    """Return the largest observed statistic, and the mass of the heaviest cluster."""
     numbers = np.unique(stats.clusters[stats.clusters != 0])
-    return float(max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0))
+    mass = max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0)
+    return float(np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0)), float(mass)
 
 
 def critical_value(null: FloatArray, alpha: float, exact: bool = False) -> float | None:
@@ -103,13 +98,12 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
-    parts = [stats for stats in (result.curve, result.generalization) if stats is not None]
-    nulls = [f"{len(stats.null_max):,} {null_word(stats, settings)}" for stats in parts]
+    nulls = [f"{len(stats.null_max):,} {null_word(stats, settings)}" for stats in result.maps]
     over = nulls[0] if len(set(nulls)) == 1 else f"{nulls[0]} (left) and {nulls[1]} (right)"
     return (
         "What chance gives: the largest statistic of each whole null map (above) and the mass of its "
         f"heaviest cluster (below), over {over}; "
-        f"observed maxima in orange{_beyond(parts)}. Values right of the dashed line have "
+        f"observed maxima in orange{_beyond(result.maps)}. Values right of the dashed line have "
         f"p ≤ {result.curve.alpha:g}."
     )
 
@@ -123,8 +117,7 @@ def _end(null: FloatArray, critical: float | None) -> float:
 
 def _beyond(parts: list[MapStatistics]) -> str:
     for stats in parts:
-        largest = float(np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0))
-        for seen, null in ((largest, stats.null_max), (observed_mass(stats), stats.null_mass)):
+        for seen, null in zip(observed_maxima(stats), (stats.null_max, stats.null_mass), strict=True):
             if max(seen, float(null[np.isfinite(null)].max(initial=0.0))) > _end(null, None):
                 return "; what lies far beyond the edge stands at it"
     return ""
@@ -133,11 +126,9 @@ def _beyond(parts: list[MapStatistics]) -> str:
 def _csv(result: KindResult) -> str:
     letter = letter_of(result.curve)
     columns = ["scores", "null map", f"largest |{letter}|", f"largest cluster mass (sum of |{letter}|)"]
-    shown = [("decoding", result.curve), ("generalization", result.generalization)]
     rows: list[list[str | float]] = [
         [what, number, float(largest), float(mass)]
-        for what, stats in shown
-        if stats is not None
+        for what, stats in zip(("decoding", "generalization"), result.maps)
         for number, (largest, mass) in enumerate(zip(stats.null_max, stats.null_mass, strict=True), 1)
     ]
     return csv_text(columns, rows)
@@ -146,5 +137,9 @@ def _csv(result: KindResult) -> str:
 SECTION = Section(
     "null_distribution",
     "Null distributions",
-    figure=SectionFigure(null_distribution, READS, _caption, numbers=_csv),
+    null_distribution,
+    "kind participants test_phase train_phase "
+    f"{fields_of('curve', STATISTICS)} {fields_of('generalization', STATISTICS)}",
+    _caption,
+    _csv,
 )

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.base.text import one_line
+from shortloop.base.text import counted, one_line
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import SCORES, score_label
 from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits, draw_cells
-from shortloop.eeg.report.sections.section import TIMES, Section, SectionFigure, fields_of
-from shortloop.eeg.report.sentences import counted, transfer
+from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, transfer
 from shortloop.eeg.report.summary import participants_csv
 from shortloop.eeg.report.times import TimeScale, edges_of, plane_of, time_scale
 from shortloop.report.layout import LINE, PAD, TICK, Multiples, Scale, multiples, short
@@ -23,12 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-SCORES_READ = "chance expected score scores"
-READS = (
-    *(*TIMES, "test_phase", "train_phase"),
-    *(*fields_of("curve", SCORES_READ), *fields_of("generalization", SCORES_READ)),
-)
+READ = "chance expected score scores"
 COLUMNS = ((4, 4), (6, 3), (12, 4), (20, 5))  # most participants, and their columns
 BAR = 0.75  # inches beside the panels: a colour bar and its numbers
 
@@ -63,7 +57,7 @@ def participant_maps(result: KindResult) -> Figure:
             image, shown = _maps(page, grid, result)
             bottom, top = grid.corners[-1, 1], grid.corners[0, 1] + grid.height
             place = (wide - right + 0.15) / wide, bottom / high, 0.1 / wide, (top - bottom) / high
-            colour_bar(image, place, shown, colours)
+            colour_bar(image, place, shown, colours, figure)
         else:
             _curves(page, grid, result)
         _labels(page, grid, result.participants)
@@ -102,10 +96,9 @@ def _maps(page: Axes, grid: Multiples, result: KindResult) -> tuple[Any, Limits]
     low, high = max(x[0], y[0]), min(x[-1], y[-1])
     if low < high and stats.scores[0].size > 1:
         _in_all(page, grid, [low, high], [low, high], DARK, 0.9, (0, (5, 3)))
-    if time_scale(result).has_event(x):
-        _in_all(page, grid, [0, 0], y[[0, -1]], DARK, 0.8, ":")
-    if time_scale(result).has_event(y):
-        _in_all(page, grid, x[[0, -1]], [0, 0], DARK, 0.8, ":")
+    for edges, line in [(x, ([0, 0], y[[0, -1]])), (y, (x[[0, -1]], [0, 0]))]:
+        if time_scale(result).has_event(edges):
+            _in_all(page, grid, *line, DARK, 0.8, ":")
     _in_all(page, grid, x[[0, -1, -1, 0, 0]], y[[0, 0, -1, -1, 0]], GREY, 0.8)
     return image, limits
 
@@ -113,9 +106,9 @@ def _maps(page: Axes, grid: Multiples, result: KindResult) -> tuple[Any, Limits]
 def _curves(page: Axes, grid: Multiples, result: KindResult) -> None:
     stats, x, y = result.curve, grid.x, grid.y
     times = result.train_times * time_scale(result).factor
-    ends = [x.low, x.high], [stats.chance] * 2
-    chance = ends if stats.expected is None else (times, stats.expected)
-    _in_all(page, grid, chance[0], chance[1], BLACK, 0.9, "--")
+    flat = stats.expected is None
+    chance = ([x.low, x.high], [stats.chance] * 2) if flat else (times, stats.expected)
+    _in_all(page, grid, *chance, BLACK, 0.9, "--")
     if time_scale(result).has_event(np.array([x.low, x.high])):
         _in_all(page, grid, [0, 0], [y.low, y.high], GREY, 0.9, ":")
     _in_all(page, grid, [x.low, x.low, x.high], [y.high, y.low, y.low], BLACK, 0.8)
@@ -136,10 +129,10 @@ def _labels(page: Axes, grid: Multiples, names: tuple[str, ...]) -> None:
         if index % grid.columns == 0:
             for at, label in zip(grid.y.along(grid.y.ticks, grid.height), grid.y.labels):
                 page.text(across - 2 * TICK, up + at, label, ha="right", va="center_baseline")
-    for at in grid.x.along(grid.x.ticks, grid.width):
-        _lines(page, grid.corners[:, np.newaxis] + [[at, 0], [at, -TICK]], BLACK, 0.8)
-    for at in grid.y.along(grid.y.ticks, grid.height):
-        _lines(page, grid.corners[:, np.newaxis] + [[0, at], [-TICK, at]], BLACK, 0.8)
+    ticks = [[[at, 0], [at, -TICK]] for at in grid.x.along(grid.x.ticks, grid.width)]
+    ticks += [[[0, at], [-TICK, at]] for at in grid.y.along(grid.y.ticks, grid.height)]
+    for ends in ticks:
+        _lines(page, grid.corners[:, np.newaxis] + ends, BLACK, 0.8)
 
 
 def _in_all(page: Axes, grid: Multiples, x: Any, y: Any, color: str, width: float, style: Any = "-") -> None:
@@ -149,9 +142,8 @@ def _in_all(page: Axes, grid: Multiples, x: Any, y: Any, color: str, width: floa
 def _lines(page: Axes, points: Any, color: str, width: float, style: Any = "-") -> None:
     from matplotlib.collections import LineCollection
 
-    page.add_collection(
-        LineCollection(list(points), colors=color, linewidths=width, linestyles=style), autolim=False
-    )
+    lines = LineCollection(list(points), colors=color, linewidths=width, linestyles=style)
+    page.add_collection(lines, autolim=False)
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
@@ -166,12 +158,10 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
 SECTION = Section(
     "participants",
     "Each participant",
-    figure=SectionFigure(
-        participant_maps,
-        READS,
-        _caption,
-        alt=lambda result: f"{counted(len(result.participants), 'panel')}.",
-        cost=lambda result: 2.0 + 0.1 * len(result.participants),
-        numbers=participants_csv,
-    ),
+    participant_maps,
+    f"{TIMES} test_phase train_phase {fields_of('curve', READ)} {fields_of('generalization', READ)}",
+    _caption,
+    participants_csv,
+    alt=lambda result: f"{counted(len(result.participants), 'panel')}.",
+    cost=lambda result: 2.0 + 0.1 * len(result.participants),
 )

@@ -65,25 +65,27 @@ def _effect(name: str, found: dict[str, Any], scale: TimeScale, result: KindResu
 
 def _effects_csv(result: KindResult, found: dict[str, Any]) -> str:
     unit = result.time_unit
-    columns = ["scores", "direction", f"train from ({unit})", f"train to ({unit})", f"test from ({unit})"]
-    columns += [f"test to ({unit})", "corrected p", "peak", f"peak train time ({unit})"]
-    columns += [f"peak test time ({unit})", "d", "d low", "d high"]
+    spans = [f"{of} {end} ({unit})" for of in ("train", "test") for end in ("from", "to")]
+    peaks = [f"peak {of} time ({unit})" for of in ("train", "test")]
+    columns = ["scores", "direction", *spans, "corrected p", "peak", *peaks, "d", "d low", "d high"]
     rows = []
-    for each in found["curve"]["clusters"]:
-        times, peak = (each["start"], each["end"], None, None), (each["peak_time"], None)
-        rows.append(["decoding", each["direction"], *times, each["p"], each["peak"], *peak, *_d(each)])
-    for each in (found["generalization"] or {"regions": ()})["regions"]:
-        times, peak = (*each["train"], *each["test"]), (each["peak_train_time"], each["peak_test_time"])
-        rows.append(["generalization", each["direction"], *times, each["p"], each["peak"], *peak, *_d(each)])
+    plane = found["generalization"] or {"regions": ()}
+    for each in (*found["curve"]["clusters"], *plane["regions"]):
+        if "start" in each:
+            scores, times, peak = (
+                "decoding",
+                (each["start"], each["end"], None, None),
+                (each["peak_time"], None),
+            )
+        else:
+            scores, times = "generalization", (*each["train"], *each["test"])
+            peak = each["peak_train_time"], each["peak_test_time"]
+        d = [(each["effect"] or {}).get(name) for name in ("d", "low", "high")]
+        rows.append([scores, each["direction"], *times, each["p"], each["peak"], *peak, *d])
     return csv_text(columns, rows)
 
 
-def _d(found: dict[str, Any]) -> list[float | None]:
-    return [(found["effect"] or {}).get(each) for each in ("d", "low", "high")]
-
-
 def best_scores(result: KindResult) -> PageTable:
-    """List the best score of each participant, and of their mean."""
     scale, table = time_scale(result), participant_table(result)
     scored = "AUC" if result.curve.score == "auc" else "%"
     tested = bool(result.individual)
@@ -98,14 +100,10 @@ def best_scores(result: KindResult) -> PageTable:
     rows = [TableRow(row["participant"], _cells(row, scale, result)) for row in table]
     if result.curve.level == "group":
         found = group_findings(result)
-        plane = found["generalization"] or {}
-        mean = {
-            "peak": found["curve"]["peak"],
-            "peak_time": found["curve"]["peak_time"],
-            "generalization_peak": plane.get("peak"),
-            "generalization_train_time": plane.get("peak_train_time"),
-            "generalization_test_time": plane.get("peak_test_time"),
-        }
+        mean = {name: found["curve"][name] for name in ("peak", "peak_time")}
+        for name in ("peak", "train_time", "test_time"):
+            field = name if name == "peak" else f"peak_{name}"
+            mean[f"generalization_{name}"] = (found["generalization"] or {}).get(field)
         name = "Mean, smoothed" if result.smoothed else "Mean"
         rows.append(TableRow(name, _cells(mean, scale, result), total=True))
     return PageTable(
@@ -124,11 +122,11 @@ def best_scores(result: KindResult) -> PageTable:
 
 def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[str, ...]:
     score = partial(score_text, result.curve.score, unit=False)
-    shown: list[tuple[str, tuple[str, ...]]] = [("", ("peak_time",))]
+    shown = {"": ["peak_time"]}
     if result.generalization is not None:
-        shown.append(("generalization_", ("generalization_train_time", "generalization_test_time")))
+        shown["generalization_"] = ["generalization_train_time", "generalization_test_time"]
     cells = []
-    for prefix, times in shown:
+    for prefix, times in shown.items():
         low, high, p = (row.get(f"{prefix}{name}") for name in ("low", "high", "p"))
         cells.append(score(row[f"{prefix}peak"]))
         if result.individual:
@@ -140,12 +138,9 @@ def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[s
 
 
 def _tests(result: KindResult) -> str:
-    """Describe intervals and tests of participants."""
     if not result.individual:
         return ""
-    one = result.individual[0]
-    smoothed = "smoothed and " if result.smoothed else ""
-    shared = ""
+    one, shared = result.individual[0], ""
     if SHARED_TRAINING in one.curve.note:
         shared = (
             f" In {result.train_phase} these p are too small, as folds share their training trials, which "
@@ -155,8 +150,8 @@ def _tests(result: KindResult) -> str:
         f" Intervals ({100 * one.level:g} %) are of {one.draws:,} samples of the trials with replacement, "
         "with the predictions as they are: they say how sure the score of these classifiers is, not that it "
         "is the largest of many. p, two-sided, is that of the participant's largest |z| against its own "
-        f"{len(one.curve.null_max):,} permutations, {smoothed}corrected for all bins: (1 + b) / (1 + m) "
-        f"for b of m permutations that reach it.{shared}"
+        f"{len(one.curve.null_max):,} permutations, {'smoothed and ' if result.smoothed else ''}corrected "
+        f"for all bins: (1 + b) / (1 + m) for b of m permutations that reach it.{shared}"
     )
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from os.path import getsize
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from shortloop.eeg.formats.feature_trials import Found
 from shortloop.eeg.formats.files.find import Named, linked, recording_of
 from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
 from shortloop.eeg.formats.files.recognised import explain_other_format
-from shortloop.eeg.formats.sessions import join
+from shortloop.eeg.formats.sessions import Part, join
 
+T = TypeVar("T")
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
 
 
@@ -77,9 +78,26 @@ def read_epochs(
         )
     settings.warm_up()  # not in the reading process: all files then share the loaded libraries
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
-    files = [_own_header(recording) for recording in named]
 
-    with linked(named) as places:
+    def joined(parts: list[Part]) -> Epochs:
+        with located(participant, ", ".join(str(part.file) for part in parts)):
+            epochs = join(parts, **who, classes=classes)
+            check_epochs(epochs, **who)
+        return epochs
+
+    return read_parts(settings, named, participant, classes, joined)
+
+
+def read_parts(
+    settings: RecordedInput,
+    recordings: Sequence[Named],
+    participant: str,
+    classes: Sequence[str],
+    finish: Callable[[list[Part]], T],
+) -> T:
+    """Read recordings in a process of their own, and return what `finish` makes of their epochs there."""
+    files = [_own_header(recording) for recording in recordings]
+    with linked(recordings) as places:
 
         def declared(file: Path, participant: str) -> int:
             # At its place among its own files: several recordings may share one header.
@@ -90,20 +108,16 @@ def read_epochs(
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
-        def read_and_check() -> Epochs:
+        def read() -> T:
             parts = []
             for file, place in zip(files, places, strict=True):
                 with reading(file, participant, place), _recognised(settings, file):
-                    part = settings.read_part(place, participant, classes)
-                    parts.append(replace(part, file=file))
-            with located(participant, ", ".join(map(str, files))):
-                epochs = join(parts, **who, classes=classes)
-                check_epochs(epochs, **who)
-            return epochs
+                    parts.append(replace(settings.read_part(place, participant, classes), file=file))
+            return finish(parts)
 
-        others = [path for recording in named for _, path in recording[1:]]
+        others = [path for recording in recordings for _, path in recording[1:]]
         everything = list(dict.fromkeys([*files, *others]))
-        return read_apart(read_and_check, everything, participant=participant, declared=declared)
+        return read_apart(read, everything, participant=participant, declared=declared)
 
 
 def read_features(

@@ -160,7 +160,7 @@ def _epochs(path: Any, file: Path) -> Any:
     """Read a recording that its sidecar calls epoched."""
     import mne_bids
 
-    from shortloop.eeg.formats.epochs.event_columns import name_by_events
+    from shortloop.eeg.formats.epochs.events import name_by_events
 
     epochs = mne_bids.read_epochs_bids(path)
     if file.suffix == ".set":

@@ -33,7 +33,7 @@ class EeglabInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
-        from shortloop.eeg.formats.epochs.event_columns import event_name, name_by_events
+        from shortloop.eeg.formats.epochs.events import event_name, name_by_events
 
         try:
             raw = mne.io.read_raw_eeglab(file, montage_units="auto")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EACCES
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
 from shortloop.base.extras import need
+from shortloop.base.text import counted
 from shortloop.eeg import pipeline
 from shortloop.eeg.checks.consistency import refuse_repeated
 from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, InputSettings, RecordedInput
@@ -76,9 +76,8 @@ def _summary(imported: Mapping[str, list[Facts]]) -> str:
     for every in imported.values():  # kinds of features are of the same trials
         for of_phase in {each["phase"]: each["trials"] for each in every}.values():
             trials.update(of_phase)
-    counted = ", ".join(f"{number:,} × {name}" for name, number in trials.items())
-    people = f"{len(imported):,} participant{'' if len(imported) == 1 else 's'}"
-    return f"recordings of {people} were read, with trials: {counted}"
+    counts = ", ".join(f"{number:,} × {name}" for name, number in trials.items())
+    return f"recordings of {counted(len(imported), 'participant')} were read, with trials: {counts}"
 
 
 @dataclass(frozen=True)
@@ -103,49 +102,45 @@ class _Recorder(Run):
 
     def __init__(self) -> None:
         super().__init__("")
-        self.asked: list[_Job] = []
+        self.jobs: list[_Job] = []
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
-        self.asked.append(_Job(stage, partition or "", call.arguments))
+        self.jobs.append(_Job(stage, partition or "", call.arguments))
         return Built("", stage, partition)
 
 
-class _Discarded(Outputs):
-    """Outputs of a stage, in memory."""
-
+class _InMemory(Outputs):
     def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         import numpy as np
 
         return np.empty(shape, dtype)
 
 
-def _ask(study: Study, file: Path, build: Callable[[pipeline.StudyRun], object]) -> list[_Job]:
-    run = _Recorder()
-    build(StudyRun(run, study, file))
-    return run.asked
-
-
-def _ask_imports(study: Study, file: Path) -> list[_Job]:
+def _import_jobs(study: Study, file: Path) -> list[_Job]:
     """Ask for the jobs of the import, as the build script does."""
-    if not isinstance(study.input, FeaturesInput):
-        return _ask(study, file, pipeline.import_epochs)
-    kinds = study.features.kinds
-    return [job for kind in kinds for job in _ask(study, file, partial(pipeline.import_features, kind=kind))]
+    recorder = _Recorder()
+    run = StudyRun(recorder, study, file)
+    if isinstance(study.input, FeaturesInput):
+        for kind in study.features.kinds:
+            pipeline.import_features(run, kind=kind)
+    else:
+        pipeline.import_epochs(run)
+    return recorder.jobs
 
 
 def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:
     """Return the import of a participant; if files are missing, of phases and features that have files."""
     try:
-        return _ask_imports(study, file)
+        return _import_jobs(study, file)
     except InputError as error:
         first = error
     jobs, wrong = [], []
     for part in _parts(study):
         try:
-            jobs += _ask_imports(part, file)
+            jobs += _import_jobs(part, file)
         except InputError as error:
             wrong += _missing(part, file) or [error]
     problems += wrong or [first]
@@ -170,7 +165,7 @@ def _missing(study: Study, file: Path) -> list[InputError]:
     for pattern in study.input.files[phase]:
         alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
         try:
-            _ask_imports(study.model_copy(update={"input": alone}), file)
+            _import_jobs(study.model_copy(update={"input": alone}), file)
         except InputError as error:
             wrong.append(error)
     return wrong
@@ -258,12 +253,12 @@ def _problems_of_files(job: _Job, first: InputError) -> list[InputError]:
 
 
 def _facts(job: _Job) -> Facts:
-    stage: Stage = ImportEpochs()
-    fields = dict(job.fields)
-    if job.stage != "import_epochs":
-        stage = ImportFeatures()
-        fields["settings"] = InputSettings.to_read(fields["settings"])
-    return dict(_with_fields(stage, fields, job.who).finish(_Discarded({})).facts)
+    if job.stage == "import_epochs":
+        stage = _with_fields(ImportEpochs(), job.fields, job.who)
+    else:
+        settings = InputSettings.to_read(job.fields["settings"])
+        stage = _with_fields(ImportFeatures(), {**job.fields, "settings": settings}, job.who)
+    return dict(stage.finish(_InMemory({})).facts)
 
 
 def _with_fields(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:
@@ -279,7 +274,9 @@ def _compare(
     """Find differences between recordings; return notes about what is odd, but no problem."""
     if not imported:
         return []
-    (job,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []))
+    recorder = _Recorder()
+    pipeline.check_recordings(StudyRun(recorder, study, file), [])
+    (job,) = recorder.jobs
     jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
     stage = cast("CheckRecordings", _with_fields(CheckRecordings(), {**job.fields, "imported": jobs}))
     return cast("list[str]", stage.compare(problems.append)["notes"])

@@ -14,7 +14,7 @@ from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.choose import epochs_of, scan_recordings, window_of
-from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, single_recording
+from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, refuse_single
 from shortloop.eeg.inspect.scan import Scan
 from shortloop.eeg.inspect.summary import describe, describe_left_out
 from shortloop.settings.changes import toml_key, toml_value
@@ -52,7 +52,7 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     if folder.is_file():
         if not recognised(folder):
             return None
-        raise single_recording(folder)
+        refuse_single(folder)
     found = find_recordings(folder, tell)
     if not found.recordings and not (found.problems or found.not_read):
         return None

@@ -16,7 +16,7 @@ from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.bids import first_version, task_of, versions_of
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
-from shortloop.eeg.inspect.format_options import choices_of, options_of
+from shortloop.eeg.inspect.format_options import find_options
 from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, read_names
 from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
 from shortloop.eeg.inspect.rules import as_name
@@ -104,8 +104,8 @@ def read_recordings(scan: Scan, tell: Tell) -> None:
         )
     first = asked[0][-1]
     options = scan.folder.options.setdefault(scan.format, {})
-    options |= options_of(scan.format, first)
-    scan.folder.choices = choices_of(scan.format, first, options)
+    more, scan.folder.choices = find_options(scan.format, first, options)
+    options |= more
     warm_up(settings_of(scan.format, options))
     found = _read_all(scan.format, options, asked, tell)
     unit = _unit_of_onsets(found)

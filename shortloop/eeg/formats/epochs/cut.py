@@ -16,8 +16,13 @@ from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.quality import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
 from shortloop.eeg.formats.epochs.dropped import Log, dropped_trials, warn_of_dropped
-from shortloop.eeg.formats.epochs.event_columns import select_by_columns
-from shortloop.eeg.formats.epochs.events import Found, events_within, find_events, labels_of
+from shortloop.eeg.formats.epochs.events import (
+    Found,
+    events_within,
+    find_events,
+    labels_of,
+    select_by_columns,
+)
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
 from shortloop.eeg.formats.epochs.positions import positions_of
 from shortloop.eeg.formats.epochs.preprocessing import (

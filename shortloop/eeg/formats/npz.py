@@ -12,7 +12,13 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
-from shortloop.eeg.headers.numpy_files import array_in, as_text, declared, refuse_missing, refuse_other_types
+from shortloop.eeg.headers.numpy_files import (
+    as_text,
+    declared,
+    read_array,
+    refuse_missing,
+    refuse_other_types,
+)
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -80,7 +86,7 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     with np.load(file, allow_pickle=False) as content:
         keys = list(getattr(content, "files", ()))
         refuse_missing(KEYS, keys, "save the four arrays with numpy.savez")
-        data, y, times, ch = (array_in(content, key) for key in KEYS)
+        data, y, times, ch = (read_array(content, key) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
         raise InputError(
             "the arrays do not fit together",

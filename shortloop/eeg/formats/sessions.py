@@ -198,48 +198,43 @@ def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: 
     seen: dict[bytes, tuple[Part, int]] = {}
     kept = []
     for part, digests in zip(parts, trial_digests(*(part.data for part in parts)), strict=True):
-        copies: dict[int, tuple[Part, int]] = {}
-        for index, digest in enumerate(digests):
-            first = (part, index) if digest is None else seen.setdefault(digest, (part, index))
-            if first[0] is not part or first[1] != index:
-                copies[index] = first
-        kept.append(_fresh(part, copies, classes, participant) if copies else part)
+        first = [
+            (part, index) if digest is None else seen.setdefault(digest, (part, index))
+            for index, digest in enumerate(digests)
+        ]
+        copies = {
+            index: found for index, found in enumerate(first) if found[0] is not part or found[1] != index
+        }
+        kept.append(_drop_copies(part, copies, classes, participant) if copies else part)
     return kept
 
 
-def _fresh(
+def _drop_copies(
     part: Part, copies: Mapping[int, tuple[Part, int]], classes: Sequence[str], participant: str
 ) -> Part:
     """Leave out trials that are copies; `copies` maps each to the place of the original."""
-    other = next((first for first, _ in copies.values() if first is not part), part)
-    where = f"are also in {other.file.name}" if other is not part else "are there twice"
-    number, (_, same) = next(iter(copies.items()))
+    number, (other, same) = next(iter(copies.items()))
+    where = f"the first is trial {number + 1}, as trial {same + 1} of {other.file.name}"
     if any(first.labels[at] != part.labels[index] for index, (first, at) in copies.items()):
         raise InputError(
-            "a trial is there twice under different classes"
-            if other is part
-            else "a trial is in two files under different classes",
+            "a trial is there twice under different classes",
             file=part.file,
-            found=f"{len(copies)} trials that {where}",
-            hint="save each trial once, with the class that it has"
-            if other is part
-            else "leave one of the files out",
+            found=f"{len(copies)} trials that are there twice, {where}",
+            hint="save each trial once, with the class that it has, or leave one of several files out",
         )
-    cause = (
-        " and were left out here"
-        if other is not part
-        else f", the first is trial {number + 1}, as trial {same + 1}, and were left out: exported or "
-        "joined twice, or drawn with replacement to balance the classes"
-    )
     warnings.warn(
-        f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials {where}{cause}",
+        f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials are there twice, "
+        f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes",
         stacklevel=2,
     )
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
-    info = {key: values[fresh] for key, values in part.info.items()}
-    moments = None if part.moments is None else part.moments[fresh]
     of = Counter(classes[part.labels[index]] for index in copies)
     left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
-    account = {**part.account, "dropped": [*part.account.get("dropped", ()), *left]}
-    kept = {"data": part.data[fresh], "labels": part.labels[fresh], "info": info, "moments": moments}
-    return replace(part, **kept, account=account)
+    return replace(
+        part,
+        data=part.data[fresh],
+        labels=part.labels[fresh],
+        info={key: values[fresh] for key, values in part.info.items()},
+        moments=None if part.moments is None else part.moments[fresh],
+        account={**part.account, "dropped": [*part.account.get("dropped", ()), *left]},
+    )

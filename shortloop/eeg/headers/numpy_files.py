@@ -42,10 +42,12 @@ def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     return shape, dtype
 
 
-def array_in(content: Any, key: str, file: Path | None = None) -> np.ndarray:
-    """Return an array of a file, or refuse Python objects."""
+def read_array(content: Any, key: str, file: Path | None = None) -> np.ndarray:
+    """Read an array of an archive, or map the only one of a file; refuse Python objects."""
+    import numpy as np
+
     try:
-        found: np.ndarray = content[key]
+        found: np.ndarray = content[key] if file is None else np.load(file, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
         if not any(words in str(error) for words in ("allow_pickle", "Python objects in dtype")):
             raise

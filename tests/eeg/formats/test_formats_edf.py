@@ -115,26 +115,6 @@ def test_other_damage_is_refused(tmp_path: Path) -> None:
     expect([tmp_path / "none.edf"], "cannot be read", "FileNotFoundError")
 
 
-def test_files_must_agree(tmp_path: Path) -> None:
-    first = write_edf(tmp_path / "a.edf", signal())
-    slow = write_edf(tmp_path / "b.edf", signal(1, sfreq=32), sfreq=32)
-    expect([first, slow], "differ in sampling rate", "32 Hz", "64 Hz, as in a.edf")
-    named = write_edf(tmp_path / "c.edf", signal(2), names=["EEG Fz", "EEG Pz", "EOG left"])
-    expect([first, named], "differ in channels", "Fz, Pz", "Fz, Cz")
-
-
-def test_a_class_without_events_is_named_with_what_there_is(tmp_path: Path) -> None:
-    file = write_edf(tmp_path / "a.edf", signal())
-    events = {"left": ("T1",), "right": ("T3",)}
-    expect([file], "run phase has no trials of right", "2 × T2", "1 × T0", events=events)
-
-
-def test_an_event_of_two_classes_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="two classes") as caught:
-        read([write_edf(tmp_path / "a.edf", signal())], events={"left": ("T1",), "right": ("T2", "T1")})
-    assert caught.value.found == "T1 in left and right"
-
-
 def test_epochs_that_end_before_they_begin(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="end before they begin") as caught:
         read([write_edf(tmp_path / "a.edf", signal())], tmin=0.5, tmax=0.5)
@@ -160,11 +140,3 @@ def test_real_recordings_are_what_mne_reads() -> None:
                 assert epochs.labels[trial] == ["T1", "T2"].index(name)
                 trial += 1
     assert trial == 45
-
-
-@pytest.mark.skipif(not EEGBCI.is_dir(), reason="needs ../shared/data/eegbci")
-def test_a_real_recording_cut_short_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "S001R03.edf"
-    whole = (EEGBCI / file.name).read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-    expect([file], "truncated", f"{len(whole)} bytes: 125 records")

@@ -114,7 +114,7 @@ def test_files_are_joined_and_must_agree(tmp_path: Path) -> None:
 def test_parts_of_a_split_file_are_used_once(tmp_path: Path) -> None:
     make(0).save(tmp_path / "a-epo.fif", fmt="double", split_naming="neuromag", verbose="ERROR")
     make(0)[3:].save(tmp_path / "a-epo-1.fif", fmt="double", verbose="ERROR")
-    with pytest.warns(UserWarning, match="S1, a-epo-1.fif: 2 of 2 trials are also in a-epo.fif"):
+    with pytest.warns(UserWarning, match="S1, a-epo-1.fif: 2 of 2 trials are there twice, .* of a-epo.fif"):
         epochs = read([tmp_path / "a-epo.fif", tmp_path / "a-epo-1.fif"])
     assert len(epochs.labels) == 5
 
@@ -130,25 +130,11 @@ def test_a_class_without_events_is_named_with_what_there_is(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
-def test_a_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
-    file = save(tmp_path, make())
-    whole = file.read_bytes()
-    file.write_bytes(whole[: int(share * len(whole))])
-    expect([file], "cannot be read")
-
-
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a-epo.fif"
     file.write_text("not a recording")
     expect([file], "cannot be read")
     expect([tmp_path / "none-epo.fif"], "cannot be read")
-
-
-def test_a_sample_that_is_no_number_is_placed(tmp_path: Path) -> None:
-    saved = make()
-    saved._data[2, 1, 7] = np.nan
-    expect([save(tmp_path, saved)], "not finite", "trial 3, channel Cz", "1 of 300")
 
 
 @pytest.mark.skipif(not N400.is_file(), reason="needs ../shared/data/n400")

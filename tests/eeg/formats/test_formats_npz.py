@@ -116,7 +116,7 @@ def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
     first, second = arrays(0), arrays(1)
     second["X"][:2] = first["X"][[3, 1]]
     files = [save(tmp_path, first), save(tmp_path, second, "b.npz")]
-    with pytest.warns(UserWarning, match="s01, b.npz: 2 of 4 trials are also in a.npz"):
+    with pytest.warns(UserWarning, match="s01, b.npz: 2 of 4 trials are there twice, .* of a.npz"):
         epochs = read(files)
     np.testing.assert_array_equal(epochs.data, np.concatenate([first["X"][:4], second["X"][2:4]]))
     assert epochs.labels.tolist() == [0, 1, 1, 0, 1, 0]
@@ -126,7 +126,11 @@ def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
 def test_a_trial_under_two_classes_is_an_error(tmp_path: Path) -> None:
     turned = arrays(0, y=np.array([1, 0, 0, 1, 2]))
     files = [save(tmp_path, arrays(0)), save(tmp_path, turned, "b.npz")]
-    expect(files, "under different classes", "4 trials that are also in a.npz")
+    expect(
+        files,
+        "under different classes",
+        "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz",
+    )
 
 
 @pytest.mark.parametrize("key", ["X", "y", "t", "ch"])
@@ -157,14 +161,6 @@ def test_arrays_of_no_numbers_are_refused(tmp_path: Path, other: dict[str, Any])
 def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
     pickled = arrays(ch=np.array(["a", "b", 3], dtype=object))
     expect([save(tmp_path, pickled)], "names of channels are Python objects", "ch.astype(str)")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
-    file = save(tmp_path, arrays())
-    whole = file.read_bytes()
-    file.write_bytes(whole[: int(share * len(whole))])
-    expect([file], "cannot be read")
 
 
 def test_a_single_array_is_refused(tmp_path: Path) -> None:
@@ -210,8 +206,6 @@ def test_real_sessions_are_what_numpy_reads() -> None:
 @pytest.mark.skipif(not N170.is_dir(), reason="needs ../shared/data/n170")
 def test_real_sessions_that_share_trials() -> None:
     files = [N170 / f"group_N170_s03_ses{number}.npz" for number in (1, 2, 3)]
-    with pytest.warns(
-        UserWarning, match="s03_ses2.npz: 180 of 340 trials are also in group_N170_s03_ses1.npz"
-    ):
+    with pytest.warns(UserWarning, match="s03_ses2.npz: 180 of 340 trials are there twice, .*_ses1.npz"):
         epochs = read(files)
     assert len({trial.tobytes() for trial in epochs.data}) == len(epochs.data) == 643

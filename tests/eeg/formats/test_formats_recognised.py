@@ -100,14 +100,6 @@ def test_a_file_of_the_right_format_keeps_its_own_message(tmp_path: Path) -> Non
     assert (caught.value.found, caught.value.hint) == ("packed by gzip", "unpack it")
 
 
-def test_labels_that_are_python_objects(tmp_path: Path) -> None:
-    file = tmp_path / "x.npz"
-    np.savez(file, X=np.zeros((2, 1, 3)), y=np.array(["a", "b"], dtype=object), t=np.arange(3.0), ch=["a"])
-    with pytest.raises(InputError, match="labels are Python objects") as caught:
-        read("npz", [file])
-    assert "y.astype(str)" in str(caught.value.hint)
-
-
 def test_xdf_is_read_by_its_format(tmp_path: Path) -> None:
     file = tmp_path / "S1.xdf"
     file.write_bytes(b"XDF:" + bytes(200))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import itertools
 import re
@@ -59,16 +60,11 @@ def encoding_of(file: Path) -> str:
 
 
 def _decodes(file: Path, encoding: str) -> bool:
-    with file.open("rb") as stream:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        try:
-            while chunk := stream.read(1 << 20):
-                if not chunk.isascii() or decoder.getstate()[0]:
-                    decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
-    return True
+    with file.open(encoding=encoding, newline="") as stream, contextlib.suppress(UnicodeDecodeError):
+        while stream.read(1 << 20):
+            pass
+        return True
+    return False
 
 
 def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) -> Dialect | None:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
-from shortloop.eeg.formats.base import FeaturesInput, all_named, none_other
+from shortloop.eeg.formats.base import FeaturesInput, check_keys
 from shortloop.eeg.headers.numpy_files import (
     as_text,
     declared,
@@ -52,8 +52,7 @@ class ArraysInput(FeaturesInput):
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)
         if self.labels:
-            all_named("input.labels", phases[:1], self.labels)
-            none_other("input.labels", phases, self.labels)
+            check_keys("input.labels", self.labels, phases[:1], phases)
 
     def warm_up(self) -> None:
         import numpy as np  # noqa: F401

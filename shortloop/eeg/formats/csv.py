@@ -15,7 +15,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
-from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
@@ -95,13 +95,7 @@ class CsvInput(SignalInput, FilesInput):
         import mne
         import numpy as np
 
-        dialect = dialect_of(file, self.separator)
-        if dialect is None:
-            raise InputError(
-                "the file has no header line",
-                expected="names of columns in one of the first lines, and below a row for each sample",
-                hint="add the line, or name what is between values (input.separator)",
-            )
+        dialect = require_dialect(file, self.separator, "sample")
         values = (value for row in dialect.rows for value in row)
         decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
         time = self._time(dialect)

@@ -57,8 +57,16 @@ class NpzInput(FilesInput):
         wanted = self.class_of_event(classes)
         data, y, times, ch = _arrays(file)
         times = times if self.time_unit in (None, "s") else times * SECONDS[self.time_unit]
-        sfreq = _rate(times)
-        span = float(times[-1] - times[0])
+        span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+        if not span > 0:
+            raise InputError(
+                "times do not increase",
+                field="t",
+                found=f"{len(times)} times over {span:g} s",
+                expected="two samples or more, each later than the one before",
+            )
+        # Twelve digits: rounding of the times must not show in the rate.
+        sfreq = float(f"{(len(times) - 1) / span:.12g}")
         check_rate(sfreq, span, believed=self.time_unit is not None, field="input.time_unit")
         names = [str(name) for name in ch]
         channels = kept_channels(names, self.drop, known=names)
@@ -97,16 +105,3 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
         )
     refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch
-
-
-def _rate(times: np.ndarray) -> float:
-    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
-    if not span > 0:
-        raise InputError(
-            "times do not increase",
-            field="t",
-            found=f"{len(times)} times over {span:g} s",
-            expected="two samples or more, each later than the one before",
-        )
-    # Twelve digits: rounding of the times must not show in the rate.
-    return float(f"{(len(times) - 1) / span:.12g}")

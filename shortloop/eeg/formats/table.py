@@ -10,7 +10,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
 from shortloop.eeg.formats.base import FeaturesInput, Patterns
-from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -93,13 +93,7 @@ class TableInput(FeaturesInput):
     def _table(self, file: Path) -> Any:
         given = {"label": self.label, "participant": self.participant, "phase": self.phase}
         named = {field: name for field, name in given.items() if name}
-        dialect = dialect_of(file, self.separator)
-        if dialect is None:
-            raise InputError(
-                "the file is not a table",
-                expected="names of columns in one of the first lines, and below a row for each trial",
-                hint="add the line of names, or name what is between values (input.separator)",
-            )
+        dialect = require_dialect(file, self.separator, "trial")
         texts = [name for name in dialect.names if name in (*named.values(), *self.drop)]
         features = [name for name in dialect.names if name not in texts]
         values = (value for name in features for value in dialect.column(name))

@@ -100,14 +100,6 @@ def variables(file: Path) -> list[str]:
     return [name for name in names if not name.startswith(HIDDEN)]
 
 
-def load_variables(file: Path) -> dict[str, Any]:
-    """Load all variables of a file before version 7.3."""
-    from scipy.io import loadmat
-
-    content = loadmat(file, appendmat=False)
-    return {name: value for name, value in content.items() if not name.startswith(HIDDEN)}
-
-
 def read_struct(file: Path, name: str) -> Any:
     """Return one variable as plain Python: lists, arrays and dicts."""
     from pymatreader import read_mat

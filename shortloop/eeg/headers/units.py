@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from shortloop.eeg.headers.brainvision import units_of
-from shortloop.eeg.headers.edf import READERS, EdfHeader
+from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
 VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
 
@@ -149,11 +149,7 @@ def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
 
 
 def _text(unit: bytes) -> str:
-    """Decode a unit of unknown encoding."""
-    try:
-        text = unit.decode("utf-8")
-    except UnicodeDecodeError:
-        text = unit.decode("latin-1")
+    text = decoded(unit)
     for sign, meant in MICRO.items():
         text = text.replace(sign, meant)
     return text.strip(" \0")
@@ -161,10 +157,8 @@ def _text(unit: bytes) -> str:
 
 def _volts(unit: bytes) -> float | None:
     """Return the factor of a unit; None if it is no voltage."""
-    try:
-        return VOLTS.get(unit_named(_text(unit)))
-    except ValueError:
-        return None
+    (volts,) = voltages([_text(unit)]) or (None,)
+    return None if volts is None else VOLTS[volts]
 
 
 def _is_no_voltage(unit: bytes) -> bool:

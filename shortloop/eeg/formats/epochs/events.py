@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
@@ -73,14 +74,7 @@ def labels_of(ids: dict[str, int], wanted: dict[str, int], classes: Sequence[str
     """Map numbers of events to classes."""
     labels: dict[int, int] = {}
     for name, label in _matching(ids, wanted):
-        if labels.setdefault(ids[name], label) != label:
-            raise InputError(
-                "an event belongs to two classes",
-                field="input.events",
-                found=f"{name} in {classes[labels[ids[name]]]} and {classes[label]}",
-                expected="each event in one class",
-                hint="correct [input.events] in the study file",
-            )
+        set_class(labels, ids[name], label, name, classes)
     return labels
 
 

@@ -16,7 +16,7 @@ import mne
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.headers.edf import READERS, EdfHeader
+from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
 MOVED = "times of records are not those of the samples"
 
@@ -37,7 +37,8 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
         return
     (read,) = map(Path, raw.filenames)
     header = EdfHeader.read(read)
-    times = np.array([_begin(record) for record in _annotations(read, header)])
+    said = [TIME.match(record[0]) for record in _annotations(read, header)]
+    times = np.array([np.nan if each is None else float(each[1]) for each in said])
     if not len(times) or not np.isfinite(times).all() or (len(times) > 1 and np.ptp(times) == 0):
         if header.kind in DISCONTINUOUS:
             raise InputError(
@@ -101,22 +102,12 @@ def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
             yield found
 
 
-def _begin(record: list[bytes]) -> float:
-    """Return the start of a record, s; NaN if unknown."""
-    said = TIME.match(record[0])
-    return float(said[1]) if said else float("nan")
-
-
 def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:
     """Yield onset, duration and text of each annotation in a record."""
     for channel in record:
         for onset, duration, texts in EVENT.findall(channel):
             for text in filter(None, texts.split(b"\x14")):
-                try:
-                    named = text.decode("utf-8")
-                except UnicodeDecodeError:
-                    named = text.decode("latin-1")
-                yield float(onset), float(duration or 0), named
+                yield float(onset), float(duration or 0), decoded(text)
 
 
 def prepare_pieces(raw: Any) -> None:

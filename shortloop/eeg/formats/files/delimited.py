@@ -79,6 +79,18 @@ def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) ->
     return best and _split(lines, best.separator, encoding)
 
 
+def require_dialect(file: Path, separator: str | None, unit: str) -> Dialect:
+    """Find the dialect of a table with a row for each `unit`, or raise InputError."""
+    dialect = dialect_of(file, separator)
+    if dialect is None:
+        raise InputError(
+            "the file is no table with a line of names",
+            expected=f"names of columns in one of the first lines, and below a row for each {unit}",
+            hint="add the line, or name what is between values (input.separator)",
+        )
+    return dialect
+
+
 def is_of_numbers(file: Path, rows: int) -> bool:
     """True if a file has at least `rows` rows of three or more columns, and nothing but numbers."""
     with file.open(encoding=encoding_of(file), newline="", errors="replace") as stream:

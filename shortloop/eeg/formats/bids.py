@@ -157,7 +157,6 @@ def _refuse_events(file: Path) -> None:
 
 
 def _epochs(path: Any, file: Path) -> Any:
-    """Read a recording that its sidecar calls epoched."""
     import mne_bids
 
     from shortloop.eeg.formats.epochs.events import name_by_events
@@ -202,13 +201,11 @@ def _plain(name: str) -> str:
 
 
 def recordings_of(folder: Path) -> list[Path]:
-    """Find all recordings of a participant."""
     found = sorted(folder.rglob(f"{glob.escape(folder.name)}_*"), key=lambda path: (natural(str(path)), path))
     return [path for path in found if _is_recording(path)]
 
 
 def task_of(file: Path) -> str:
-    """Return the task of a recording."""
     return _entities(file).get("task", "")
 
 

@@ -183,7 +183,6 @@ def _texts(column: Any) -> Any:
 
 
 def _events(column: Any, sfreq: float) -> Any:
-    """Annotate where markers begin."""
     import mne
     import numpy as np
 
@@ -231,7 +230,6 @@ def is_no_channel(name: str) -> bool:
 
 
 def counter_in(names: Iterable[str]) -> str | None:
-    """Return the column that counts samples, if any."""
     return next((name for name in names if name.strip().lower() in COUNTERS), None)
 
 

@@ -232,12 +232,10 @@ def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
 
 
 def in_words(columns: dict[int, Counter[int]]) -> str:
-    """Describe codes of columns with their counts."""
     return "; ".join(f"column {number}: {_few(codes)}" for number, codes in columns.items())
 
 
 def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
-    """Return the event code of each trial."""
     found = code_columns(table) if len(table) == trials else {}
     if column is None and len(found) > 1:
         raise InputError(

@@ -87,7 +87,6 @@ def declared(file: Path) -> int:
 
 
 def is_bdf(file: Path) -> bool:
-    """True if a file is BDF."""
     with file.open("rb") as stream:
         return stream.read(8) == BDF
 

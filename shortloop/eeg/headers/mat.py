@@ -87,7 +87,6 @@ def is_hdf5(file: Path) -> bool:
 
 
 def variables(file: Path) -> list[str]:
-    """Return the names of the variables in a file."""
     if is_hdf5(file):
         import h5py
 

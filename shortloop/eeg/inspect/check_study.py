@@ -42,7 +42,6 @@ OF_THE_STUDY = ("features", "decoding")  # beginnings of fields that are of no r
 
 
 def open_all(file: Path, tell: Tell) -> Opened:
-    """Open all recordings of a study."""
     file = Path(os.path.abspath(file))
     study = read_study(file)
     if isinstance(study.input, GeneratedInput):
@@ -158,7 +157,6 @@ def _parts(study: Study) -> Iterator[Study]:
 
 
 def _missing(study: Study, file: Path) -> list[InputError]:
-    """Return the problems of each name of a file of one phase."""
     if not isinstance(study.input, FilesInput):
         return []
     wrong, phase = [], study.phases.train
@@ -185,7 +183,6 @@ def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
 
 
 def _paths(value: object) -> Iterator[Path]:
-    """Find files anywhere in the fields of a stage."""
     if isinstance(value, File):
         yield value.path
     elif isinstance(value, Mapping | list | tuple):

@@ -51,7 +51,6 @@ class Folder:
 
 
 def find_recordings(folder: Path, tell: Tell) -> Folder:
-    """Find the recordings in a folder and below it."""
     if not folder.is_dir():
         raise InputError(
             "no such folder",

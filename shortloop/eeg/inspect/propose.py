@@ -125,7 +125,6 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
 
 
 def _draft(scan: Scan, name: str, project: Path) -> str:
-    """Write a study file."""
     lines = [*_head(scan, name), "", "[phases]", *_phases(scan), "", "[input]", _set(scan.format, "format")]
     lines.append(_set(written_path(scan.folder.root, project), "folder"))
     if scan.format in FEATURES:
@@ -331,7 +330,6 @@ def _array(key: str, values: Iterable[str]) -> Iterator[str]:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    """List names with their counts."""
     return _few(f"{count:,} × {one_line(name)}" for name, count in counts.items())
 
 

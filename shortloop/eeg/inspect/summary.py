@@ -16,7 +16,6 @@ MANY = 20  # other files, of which the number is given
 
 
 def describe(scan: Scan) -> list[str]:
-    """Describe the recordings of a folder."""
     files, who = scan.folder.recordings[scan.format], [*scan.recorded]
     lines = [
         f"{counted(len(files), 'file' if scan.kinds else 'recording')} of the format {scan.format}",
@@ -28,7 +27,6 @@ def describe(scan: Scan) -> list[str]:
 
 
 def describe_left_out(folder: Folder) -> list[str]:
-    """Describe files that cannot be read or are no recordings."""
     lines = []
     for path, error in folder.problems.items():
         found = f" ({one_line(error.found)})" if error.found else ""
@@ -108,7 +106,6 @@ def _facts(every: Sequence[Recorded]) -> list[str]:
 
 
 def _channels(scan: Scan) -> list[str]:
-    """Describe channels that are not decoded."""
     every = scan.study_recordings()
     if not every:
         return []

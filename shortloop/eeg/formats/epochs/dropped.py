@@ -47,7 +47,6 @@ def dropped_trials(
 
 
 def warn_of_dropped(dropped: Counter[tuple[int, str]], of: list[int], ends: float | None = None) -> None:
-    """Warn of trials that were left out."""
     if dropped:
         reasons: Counter[str] = Counter()
         for (_, reason), count in dropped.items():

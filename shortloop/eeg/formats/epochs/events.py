@@ -37,7 +37,6 @@ class Found:
     seen: Counter[str]  # count of each name
 
     def onsets(self) -> dict[str, np.ndarray]:
-        """Return the samples of the events of each name."""
         return {name: self.events[self.events[:, 2] == number, 0] for name, number in self.ids.items()}
 
 
@@ -71,7 +70,6 @@ def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: 
 
 
 def labels_of(ids: dict[str, int], wanted: dict[str, int], classes: Sequence[str]) -> dict[int, int]:
-    """Map numbers of events to classes."""
     labels: dict[int, int] = {}
     for name, label in _matching(ids, wanted):
         set_class(labels, ids[name], label, name, classes)

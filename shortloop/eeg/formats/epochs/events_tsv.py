@@ -38,7 +38,6 @@ class Rows:
         return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NOTHING)
 
     def only(self, rows: np.ndarray) -> Rows:
-        """Select events."""
         return Rows(self.onsets[rows], self.durations[rows], self.names[rows], self.texts[rows])
 
 

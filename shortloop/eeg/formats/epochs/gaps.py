@@ -26,8 +26,8 @@ TIME = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14\x14")
 EVENT = re.compile(rb"([+-]\d+(?:\.\d*)?)(?:\x15(\d+(?:\.\d*)?))?\x14(.*?)\x14\x00", re.DOTALL)
 OFF = 0.02  # s; clocks of computers have steps of up to 16 ms, and some exporters round to hundredths
 # The first sample of a piece, as EEGLAB and BrainVision call it; EEGLAB has -99 where events are numbers.
-MEETS = re.compile(r"(?i:boundary)|New Segment/.*")
-NUMBER, WORD = re.compile(r"\s*-99(\.0*)?\s*"), "boundary"
+BOUNDARY = re.compile(r"(?i:boundary)|New Segment/.*")
+NUMBER, NAME = re.compile(r"\s*-99(\.0*)?\s*"), "boundary"
 OF_EEGLAB = (".set", ".fdt")
 
 
@@ -125,17 +125,19 @@ def mark_gaps(raw: Any) -> None:
     """Mark boundaries between pieces where annotations have them."""
     if any(Path(file).suffix in OF_EEGLAB for file in filter(None, raw.filenames)):
         names = {str(name) for name in raw.annotations.description if NUMBER.fullmatch(str(name))}
-        raw.annotations.rename(dict.fromkeys(names, WORD))
+        raw.annotations.rename(dict.fromkeys(names, NAME))
     rate, start = raw.info["sfreq"], raw.first_time
     for onset, name in list(zip(raw.annotations.onset, raw.annotations.description, strict=True)):
         sample = math.ceil((onset - start) * rate - 1e-3)
-        if MEETS.fullmatch(str(name)) and 0 < sample < raw.n_times:
+        if BOUNDARY.fullmatch(str(name)) and 0 < sample < raw.n_times:
             raw.annotations.append([start + sample / rate] * 2, 0.0, ["BAD boundary", "EDGE boundary"])
 
 
 def is_mark(name: str) -> bool:
     """True if this marks a stretch or a boundary, and is no event."""
-    return bool(MEETS.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge")))
+    return bool(
+        BOUNDARY.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge"))
+    )
 
 
 def _rates(extra: Any) -> int:

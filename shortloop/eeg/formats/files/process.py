@@ -50,7 +50,6 @@ _shared: tuple[mmap.mmap, Sequence[Path]] | None = None
 
 
 def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared) -> T:
-    """Read files in a separate process."""
     with start_reading(read, files, participant=participant, declared=declared) as wait:
         return wait()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from os.path import getsize
 from pathlib import Path
 from typing import TypeVar, cast
@@ -159,26 +160,27 @@ def read_features(
     InputError
         If anything is wrong that a later stage would trip over.
     """
-    who = {"participant": participant, "phase": phase}
-    with start_reading_features(
-        settings, file, labels, kind=kind, **who, classes=classes, allocate=allocate
-    ) as wait:
-        return wait()
+    found = read_features_of_phases(
+        settings,
+        {phase: [file] if labels is None else [file, labels]},
+        kind=kind,
+        participant=participant,
+        classes=classes,
+        allocate=lambda _, shape: allocate(shape),
+    )
+    return found[phase]
 
 
-@contextmanager
-def start_reading_features(
+def read_features_of_phases(
     settings: InputSettings,
-    file: Path,
-    labels: Path | None = None,
+    files: Mapping[str, Sequence[Path]],
     *,
     kind: str,
     participant: str,
-    phase: str,
     classes: Sequence[str],
-    allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
-) -> Iterator[Callable[[], Features]]:
-    """Start to read and check one participant's ready-made features in one phase."""
+    allocate: Callable[[str, tuple[int, ...]], FloatArray],
+) -> dict[str, Features]:
+    """Read and check features of all phases at the same time; the second file of a phase has the labels."""
     if not isinstance(settings, FeaturesInput):
         raise _wrong_kind(settings, "epochs, not features", "read_epochs", participant)
     settings.warm_up()
@@ -187,17 +189,23 @@ def start_reading_features(
         with _recognised(settings, file):
             return settings.declared(file, participant)
 
-    def read_and_check() -> Features:
+    def read(phase: str) -> Features:
+        file, *labels = files[phase]
         with reading(file, participant), _recognised(settings, file):
-            found = settings.find_in(file, labels, participant, phase)
-            features = _features_of(found, settings, kind, phase, classes, allocate)
+            found = settings.find_in(file, next(iter(labels), None), participant, phase)
+            features = _features_of(found, settings, kind, phase, classes, partial(allocate, phase))
         with located(participant, str(file)):
             check_features(features, phase)
         return features
 
-    files = [file] if labels is None else [file, labels]
-    with start_reading(read_and_check, files, participant=participant, declared=declared) as wait:
-        yield wait
+    with ExitStack() as until_read:
+        started = {
+            phase: until_read.enter_context(
+                start_reading(partial(read, phase), paths, participant=participant, declared=declared)
+            )
+            for phase, paths in files.items()
+        }
+        return {phase: wait() for phase, wait in started.items()}
 
 
 def _features_of(

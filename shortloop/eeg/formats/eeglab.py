@@ -42,6 +42,4 @@ class EeglabInput(SignalInput, FilesInput):
         except TypeError as error:
             if "trials" not in str(error):
                 raise
-        epochs = mne.io.read_epochs_eeglab(file, montage_units="auto")
-        name_by_events(epochs, file)
-        return epochs
+        return name_by_events(mne.io.read_epochs_eeglab(file, montage_units="auto"), file)

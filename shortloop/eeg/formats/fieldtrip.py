@@ -232,7 +232,14 @@ def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
 
 
 def in_words(columns: dict[int, Counter[int]]) -> str:
-    return "; ".join(f"column {number}: {_few(codes)}" for number, codes in columns.items())
+    said = []
+    for number, codes in columns.items():
+        if len(codes) > 2 * SHOWN:
+            values = f"{len(codes)} different, from {min(codes)} to {max(codes)}"
+        else:
+            values = ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))
+        said.append(f"column {number}: {values}")
+    return "; ".join(said)
 
 
 def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
@@ -258,9 +265,3 @@ def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
             hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
         )
     return table[:, wanted - 1].astype(int)
-
-
-def _few(codes: Counter[int]) -> str:
-    if len(codes) > 2 * SHOWN:
-        return f"{len(codes)} different, from {min(codes)} to {max(codes)}"
-    return ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))

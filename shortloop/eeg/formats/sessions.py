@@ -146,7 +146,10 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
         apart = "channels", ", ".join(part.channels), ", ".join(first.channels)
     elif not same_rate(part.sfreq, first.sfreq):
         apart = "sampling rate", f"{part.sfreq:g} Hz", f"{first.sfreq:g} Hz"
-    elif not _same_times(part, first):
+    elif len(part.times) != len(first.times) or not any(
+        np.allclose(part.times * scale, first.times, rtol=0, atol=0.25 / first.sfreq)
+        for scale in (1.0, part.sfreq / first.sfreq)  # as they are, or at one rate
+    ):
         spans = [f"{len(t)} samples, {t[0]:g} to {t[-1]:g} s" for t in (part.times, first.times)]
         apart = "times", spans[0], spans[1]
     if apart:
@@ -162,16 +165,6 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
             if differ and differ <= {*bads}
             else "make the files alike, or leave one out",
         )
-
-
-def _same_times(one: Part, other: Part) -> bool:
-    """True if times are the same, or would be at one rate."""
-    if len(one.times) != len(other.times):
-        return False
-    return any(
-        np.allclose(one.times * scale, other.times, rtol=0, atol=0.25 / other.sfreq)
-        for scale in (1.0, one.sfreq / other.sfreq)
-    )
 
 
 def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:

@@ -91,6 +91,8 @@ class TableInput(FeaturesInput):
         return [*dict.fromkeys(zip(*columns, strict=True))]
 
     def _table(self, file: Path) -> Any:
+        import numpy as np
+
         given = {"label": self.label, "participant": self.participant, "phase": self.phase}
         named = {field: name for field, name in given.items() if name}
         dialect = require_dialect(file, self.separator, "trial")
@@ -109,7 +111,10 @@ class TableInput(FeaturesInput):
                     hint="name a column of the file, or another separator (input.separator)",
                 )
         for name in features:
-            table[name] = _as_numbers(table[name], decimal)
+            values = numbers(table[name], decimal)
+            missing = table[name].isna() | table[name].astype(str).str.strip().isin(MISSING)
+            if not (np.isnan(values) & ~missing).any():
+                table[name] = values
         return table
 
     def _rows(self, table: Any, participant: str, phase: str) -> Any:
@@ -140,15 +145,6 @@ class TableInput(FeaturesInput):
                 hint="fill them in, or leave these rows out of the file",
             )
         return table
-
-
-def _as_numbers(column: Any, decimal: str) -> Any:
-    """Convert a column if all values are numbers or missing."""
-    import numpy as np
-
-    values = numbers(column, decimal)
-    missing = column.isna() | column.astype(str).str.strip().isin(MISSING)
-    return column if (np.isnan(values) & ~missing).any() else values
 
 
 def _texts(column: Any) -> Any:

@@ -93,17 +93,14 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
     feature = struct["feature"]
     cells = [np.asarray(each) for each in (feature if isinstance(feature, list) else [feature])]
     # The reader drops dimensions of length 1.
+    shape = len(trials), len(features)
     cells = [
-        each.reshape(len(trials), len(features)) if _lacks_one(each, trials, features) else each
+        each.reshape(shape) if each.ndim < 2 and 1 in shape and each.size == max(shape) else each
         for each in cells
     ]
     return Found(trials, tuple(features), cells), np.ravel(
         struct["category"]
     ).tolist() if "category" in struct else None
-
-
-def _lacks_one(cell: np.ndarray, trials: Sequence[str], features: Sequence[str]) -> bool:
-    return cell.ndim < 2 and 1 in (len(trials), len(features)) and cell.size == len(trials) * len(features)
 
 
 def _check_shapes(cells: Sequence[np.ndarray] | np.ndarray, trials: int, features: int) -> None:

@@ -136,7 +136,10 @@ def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
             channels, raw.ch_names, "the channel of codes is not in the file", "input.stim_channel"
         )
     else:
-        channels = _channels_of_codes(raw)
+        # As MNE chooses, without its setting MNE_STIM_CHANNEL, which is in no key.
+        kinds = zip(raw.ch_names, raw.get_channel_types(), strict=True)
+        stim = [name for name, kind in kinds if kind == "stim"]
+        channels = next(([name] for name in COMBINED if stim and name in raw.ch_names), stim)
     if not channels:
         return None
     events = mne.find_events(raw, stim_channel=channels, shortest_event=1)
@@ -150,12 +153,6 @@ def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
         )
     seen = Counter(str(code) for code in events[:, 2])
     return Found("stim", events, {name: int(name) for name in seen}, seen)
-
-
-def _channels_of_codes(raw: Any) -> list[str]:
-    """Choose as MNE does, but ignore its setting MNE_STIM_CHANNEL, which is in no key."""
-    stim = [name for name, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True) if kind == "stim"]
-    return next(([name] for name in COMBINED if stim and name in raw.ch_names), stim)
 
 
 def events_within(
@@ -222,14 +219,16 @@ def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
         names, kept = _asked(table, settings)
         chosen = signal.load_data()[np.flatnonzero(kept)]
         if names is not None:
-            chosen.event_id = {name: number for number, name in enumerate(sorted({*names[kept]}), start=1)}
-            chosen.events[:, 2] = [chosen.event_id[name] for name in names[kept]]
+            _set_names(chosen, names[kept].tolist())
         return chosen
     if events_beside(file) and settings.event_source in (None, "tsv"):
         return signal
     if not of_set:
         raise _nowhere(settings, "no table NAME_events.tsv beside the recording")
-    table = _fields_of_events(file)
+    fields = _read_dataset(file, "event").get("event")
+    if isinstance(fields, dict):
+        fields = {name: _listed(values) for name, values in fields.items()}
+    table = pd.DataFrame(fields).map(_plain).infer_objects()
     names, kept = _asked(table, settings)
     names = table["type"].map(event_name).to_numpy(str) if names is None else names
     marks = signal.annotations[[is_mark(str(each)) for each in signal.annotations.description]]
@@ -280,14 +279,6 @@ def _asked(table: pd.DataFrame, settings: EpochedInput) -> tuple[np.ndarray | No
     return names, kept & table[column].notna().to_numpy() & (names != "") & (names != "n/a")
 
 
-def _fields_of_events(file: Path) -> pd.DataFrame:
-    """Return the events of a continuous dataset of EEGLAB, a row each."""
-    events = _read_dataset(file, "event").get("event")
-    if isinstance(events, dict):
-        events = {name: _listed(values) for name, values in events.items()}
-    return pd.DataFrame(events).map(_plain).infer_objects()
-
-
 def _fields_of_epochs(file: Path) -> pd.DataFrame | None:
     """Return the fields of the event at 0 ms of each epoch of EEGLAB."""
     epochs, half = _epochs_of(file)
@@ -320,7 +311,7 @@ def _nowhere(settings: EpochedInput, found: str) -> InputError:
     )
 
 
-def name_by_events(epochs: Any, file: Path) -> None:
+def name_by_events(epochs: Any, file: Path) -> Any:
     """Name epochs of EEGLAB by the event at 0 ms; if all are locked to one, by all events that they have."""
     locked, every = [], []
     found, half = _epochs_of(file)
@@ -333,8 +324,13 @@ def name_by_events(epochs: Any, file: Path) -> None:
     if len({*locked}) == 1 and len({*every}) > 1:  # a photodiode, or a response: classes are beside it
         locked = every
     if len(locked) == len(epochs) and all(locked):
-        epochs.event_id = {name: number for number, name in enumerate(sorted(set(locked)), start=1)}
-        epochs.events[:, 2] = [epochs.event_id[name] for name in locked]
+        _set_names(epochs, locked)
+    return epochs
+
+
+def _set_names(epochs: Any, names: Sequence[str]) -> None:
+    epochs.event_id = {name: number for number, name in enumerate(sorted({*names}), start=1)}
+    epochs.events[:, 2] = [epochs.event_id[name] for name in names]
 
 
 def _epochs_of(file: Path) -> tuple[list[dict[str, Any]], float]:

@@ -117,8 +117,12 @@ def prepare_pieces(raw: Any) -> None:
     reads, and stretches as short as a trial come out wrong.
     """
     mark_gaps(raw)
-    if any(_rates(extra) > 1 for extra in raw._raw_extras):  # noqa: SLF001  no public access
-        raw.load_data()
+    for extra in raw._raw_extras:  # noqa: SLF001  no public access
+        samples = extra.get("n_samps") if isinstance(extra, dict) else None  # of EDF and its kin alone
+        if samples is not None:
+            others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
+            if len({int(each) for number, each in enumerate(samples) if number not in others}) > 1:
+                raw.load_data()
 
 
 def mark_gaps(raw: Any) -> None:
@@ -138,12 +142,3 @@ def is_mark(name: str) -> bool:
     return bool(
         BOUNDARY.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge"))
     )
-
-
-def _rates(extra: Any) -> int:
-    """Count the rates of the channels of a file, which only EDF and its kin tell apart."""
-    samples = extra.get("n_samps") if isinstance(extra, dict) else None
-    if samples is None:
-        return 1
-    others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
-    return len({int(each) for number, each in enumerate(samples) if number not in others})

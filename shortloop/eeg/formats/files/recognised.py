@@ -81,15 +81,11 @@ def recognised(file: Path) -> Kind | None:
             return kind
     if start.startswith(b"MATLAB ") or is_hdf5(file):
         return _of_matlab(file)
-    if file.suffix.lower() in OF_KIT and _is_kit(start):
+    # KIT begins with a table of its parts, of 16 bytes each.
+    size, room, count = (int.from_bytes(start[at : at + 4], "little") for at in (4, 8, 12))
+    if file.suffix.lower() in OF_KIT and size == 16 and 9 < count <= room <= 1024:
         return Kind("KIT", "mne")
     return _of_a_pair(file)
-
-
-def _is_kit(start: bytes) -> bool:
-    """True if a file begins with a table of 16 bytes per part."""
-    size, room, count = (int.from_bytes(start[at : at + 4], "little") for at in (4, 8, 12))
-    return size == 16 and 9 < count <= room <= 1024
 
 
 def _is_of_features(file: Path) -> bool:

@@ -166,12 +166,6 @@ def test_volts_beside_microvolts(apart: float) -> None:
     assert "1e-05 V, as in S1, study" in str(error.expected)
 
 
-def test_two_phases_of_one_participant() -> None:
-    with pytest.raises(InputError, match="1e\\+06-fold") as caught:
-        check_scales(sized(1e-5, 10.0))
-    assert {"S1, study" in str(caught.value.expected), "test" in str(caught.value.found)} == {True}
-
-
 @pytest.mark.parametrize(("apart", "word"), [(1e3, "1e+03 times larger"), (1e-3, "1e+03 times smaller")])
 def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> None:
     odd = check_scales(sized(1e-5, 2e-5, 1e-5, 1e-5 * apart))

@@ -14,7 +14,7 @@ from cases import first_cases
 from eeg_recordings import read
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.files.delimited import decimal_of, dialect_of, encoding_of, numbers
+from shortloop.eeg.formats.files.delimited import decimal_of, numbers
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
@@ -266,27 +266,6 @@ def test_the_sign_before_fractions(texts: list[str], expected: object) -> None:
 )
 def test_what_is_no_number_is_none(wrong: str) -> None:
     assert np.isnan(numbers(pd.Series([wrong], dtype=str), ".")).all()
-
-
-def test_encodings_are_told_apart(tmp_path: Path) -> None:
-    for encoding, named in (
-        ("utf-8", "utf-8"),
-        ("utf-8-sig", "utf-8-sig"),
-        ("utf-16", "utf-16"),
-        ("cp1252", "cp1252"),
-    ):
-        file = tmp_path / encoding
-        file.write_bytes(("a,b\n" + "1,2\n" * 400_000 + "Jürgen – “x”,2\n").encode(encoding))
-        assert encoding_of(file) == named
-    (tmp_path / "latin").write_bytes(b"\x81\xfc,b\n1,2\n")
-    assert encoding_of(tmp_path / "latin") == "latin-1"
-
-
-def test_bytes_that_are_no_text_are_no_table(tmp_path: Path) -> None:
-    for number in range(20):
-        file = tmp_path / f"{number}.txt"
-        file.write_bytes(np.random.default_rng(number).bytes(20_000))
-        dialect_of(file)  # it ends
 
 
 def openbci(data: np.ndarray, *, lost: slice | None = None, packet: int = 10) -> str:

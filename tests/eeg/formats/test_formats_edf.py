@@ -54,13 +54,6 @@ def test_epochs_are_the_samples_around_the_annotations(tmp_path: Path) -> None:
     np.testing.assert_allclose(epochs.trial_info["onset"], [1.0, 2.0, 3.25, 4.5])
 
 
-def test_files_are_joined_in_order(tmp_path: Path) -> None:
-    files = [write_edf(tmp_path / f"{seed}.edf", signal(seed)) for seed in (3, 1, 2)]
-    epochs = read(files)
-    np.testing.assert_array_equal(epochs.data, np.concatenate([read([file]).data for file in files]))
-    assert epochs.trial_info["file"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
-
-
 def test_a_file_without_events_adds_nothing(tmp_path: Path) -> None:
     one = write_edf(tmp_path / "a.edf", signal(1))
     none = write_edf(tmp_path / "b.edf", signal(2), annotations=[(0.0, "T0")])
@@ -88,13 +81,6 @@ def test_a_truncated_file_is_refused(tmp_path: Path, cut: int) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole[:-cut])
     expect([file], "truncated", f"{len(whole)} bytes: 8 records")
-
-
-@pytest.mark.parametrize("length", [0, 100, 256, 700])
-def test_a_file_that_ends_in_its_header_is_refused(tmp_path: Path, length: int) -> None:
-    file = write_edf(tmp_path / "a.edf", signal())
-    file.write_bytes(file.read_bytes()[:length])
-    expect([file], "not EDF|cannot be read|truncated")
 
 
 def test_a_longer_file_is_refused_and_an_unknown_length_is_not(tmp_path: Path) -> None:

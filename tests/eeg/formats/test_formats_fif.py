@@ -89,14 +89,6 @@ def test_events_name_the_classes(tmp_path: Path) -> None:
     assert epochs.labels.tolist() == [0, 0, 1, 0, 0]
 
 
-def test_dropped_and_bad_channels_are_left_out(tmp_path: Path) -> None:
-    saved = make(names=("Fz", "Cz", "Pz", "EOG"))
-    assert read([save(tmp_path, saved)], drop=("Cz", "EOG")).channels == ("Fz", "Pz")
-    saved.info["bads"] = ["Fz"]
-    assert read([save(tmp_path, saved)]).channels == ("Cz", "Pz")
-    expect([save(tmp_path, saved)], "channel to drop is not in the file", "Oz", drop=("Oz",))
-
-
 def test_files_are_joined_and_must_agree(tmp_path: Path) -> None:
     first, second = save(tmp_path, make(0)), save(tmp_path, make(1), "b-epo.fif")
     epochs = read([first, second])
@@ -128,13 +120,6 @@ def test_a_class_without_events_is_named_with_what_there_is(tmp_path: Path) -> N
     expect(
         [save(tmp_path, make())], "run phase has no trials of dog", "2 × house/big", classes=("face", "dog")
     )
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "a-epo.fif"
-    file.write_text("not a recording")
-    expect([file], "cannot be read")
-    expect([tmp_path / "none-epo.fif"], "cannot be read")
 
 
 @pytest.mark.skipif(not N400.is_file(), reason="needs ../shared/data/n400")

@@ -60,8 +60,8 @@ FILES = {
 }
 NEEDED = {"edf": "edfio", "bdf": "edfio", "vhdr": "pybv", "set": "eeglabio", "fieldtrip": "pymatreader"}
 # Each is taken for some others.
-SAID = [(name, said) for name in FILES for said in ("edf", "fif", "npz") if said != FILES[name][0]]
-SAID += [("set", "fieldtrip"), ("fieldtrip", "eeglab"), ("edf", "brainvision"), ("npz", "eeglab")]
+SAID = [(name, "edf" if FILES[name][0] == "fif" else "fif") for name in FILES]
+SAID += [("set", "fieldtrip"), ("fieldtrip", "eeglab"), ("edf", "brainvision"), ("vhdr", "npz")]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -76,30 +76,11 @@ def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> N
     assert_it_runs(tmp_path)
 
 
-@pytest.mark.parametrize("alike", [False, True])
-def test_columns_of_trialinfo(tmp_path: Path, looked: Shown, alike: bool) -> None:
-    """One of several that looks like codes is taken; of two, one is asked for."""
+def test_the_column_of_trialinfo_that_looks_like_codes_is_taken(tmp_path: Path, looked: Shown) -> None:
     (tmp_path / "data").mkdir()
-    rng = np.random.default_rng(0)
     for who in ("P1", "P2"):
-        other = rng.permutation(np.arange(48) % 2 + 5) if alike else np.arange(48)
-        write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", other)
-    found = looked(tmp_path / "data")
-    file = tmp_path / "my-study/study.toml"
-    if not alike:
-        assert found.questions == ()
-        assert_it_runs(tmp_path, classes=("11", "12"))
-        return
-    (question,) = found.questions
-    assert (
-        "Which column has the codes of events? Found: column 1: 5 (24 times), 6 (24 times); column 2"
-        in question
-    )
-    assert any("several columns of trialinfo" in each.problem for each in open_all(file, silent).problems)
-    lines = found.settings.splitlines()
-    lines[int(question.split("Line ")[1].split()[0]) - 1] = "column = 2"
-    text = "\n".join(lines).replace('classes = ["5", "6"]', 'classes = ["11", "12"]')
-    file.write_text(text, encoding="utf-8")
+        write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", np.arange(48))
+    assert looked(tmp_path / "data").questions == ()
     assert_it_runs(tmp_path, classes=("11", "12"))
 
 
@@ -366,20 +347,6 @@ def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
         "amplitude": False,
         "power": True,
     }
-
-
-def test_features_whose_phases_nobody_can_tell(tmp_path: Path, looked: Shown) -> None:
-    for who in ("A1", "A2"):
-        for phase in ("red", "blue"):
-            write_features(tmp_path / f"data/{who}_{phase}.mat", ["x", "y"] * 12, "voltage {}")
-    found = looked(tmp_path / "data")
-    (which,) = found.questions
-    assert 'Found: "blue", "red"' in which
-    file = tmp_path / "my-study/study.toml"
-    lines = file.read_text(encoding="utf-8").splitlines()
-    lines[int(which.split("Line ")[1].split()[0]) - 1] = 'train = "red"'
-    file.write_text("\n".join(lines), encoding="utf-8")
-    assert_it_runs(tmp_path, classes=("x", "y"), phases={"train": "red", "decode": None})
 
 
 def test_a_pattern_that_two_files_of_features_match_is_refused(tmp_path: Path, looked: Shown) -> None:

@@ -181,12 +181,3 @@ def test_bins_of_each_phase_have_times_of_their_own() -> None:
         check_alike(study_of(POWER, times=(0.05, 0.15)))
     assert (refused.value.found, refused.value.where["participant"]) == ("0.05 to 0.15", "S2")
     assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
-
-
-def test_names_of_many_features_are_shown_from_where_they_differ() -> None:
-    names = tuple(f"f{number}" for number in range(1000))
-    odd = (*names[:500], names[501], names[500], *names[502:])
-    with pytest.raises(InputError) as refused:
-        check_alike(study_of(replace(POWER, names=names), names=odd))
-    assert str(refused.value.found).startswith("another order: …, f501, f500, f502")
-    assert len(str(refused.value.found)) < 100

@@ -85,21 +85,6 @@ def test_onsets_in_another_unit_are_refused_and_the_hint_cures_it(
     assert_samples(epochs_of(file, event_unit=unit))
 
 
-@pytest.mark.parametrize("sfreq", [100.0, 250.0, 512.0, 1000.0])
-@pytest.mark.parametrize("unit", ["ms", "samples"])
-def test_units_are_told_apart_at_any_rate(tmp_path: Path, sfreq: float, unit: str) -> None:
-    recording = make_raw(1, sfreq, 40).set_annotations(None)
-    onsets = np.linspace(2, 38, 40)
-    file = exported(recording, tmp_path / "S1_raw.fif")
-    scale = 1000 if unit == "ms" else sfreq
-    (tmp_path / "S1_raw_events.tsv").write_text(rows((onsets * scale).round()), encoding="utf-8")
-    with pytest.raises(InputError, match="onsets seem to be in") as caught:
-        read("fif", [file])
-    assert f"in {unit}" in caught.value.problem or sfreq == 1000.0  # then both are the same
-    epochs = read("fif", [file], event_unit=unit)
-    np.testing.assert_allclose(epochs.trial_info["onset"].astype(float), onsets, atol=1 / sfreq)
-
-
 def test_a_table_of_a_longer_recording_is_refused(tmp_path: Path) -> None:
     file = recorded(tmp_path, rows(ONSETS + 90))
     with pytest.raises(InputError, match="after the end of the recording") as caught:

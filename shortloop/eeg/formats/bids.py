@@ -151,7 +151,7 @@ def _refuse_events(file: Path) -> None:
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
             raise InputError(
-                "the table of events is not as BIDS has it",
+                "the table of events does not follow BIDS",
                 field="input.event_column",
                 found=f"{table.name}: {found}",
                 expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",

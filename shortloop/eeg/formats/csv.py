@@ -52,8 +52,7 @@ class CsvInput(SignalInput, FilesInput):
 
     How each file is written is found in it: encoding, separator, lines before that of the names, decimal
     sign, thousands, and the format of times. A marker begins an event where it differs from that of the row
-    before, and is neither empty nor 0. Columns that are no channels by their names, as of a counter, are left
-    out.
+    before, and is neither empty nor 0. Columns that are not channels, by their names, are left out.
     """
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
@@ -125,8 +124,8 @@ class CsvInput(SignalInput, FilesInput):
         told = [name for name in aside if name not in (*self.drop, *self.picks)]
         if told:
             warnings.warn(
-                f"columns that are no channels by their names or values were left out: {', '.join(told)}; if "
-                "they are, name all channels (picks)",
+                f"columns that are not channels, by their names or values, were left out: {', '.join(told)}; "
+                "if they are, name all channels (picks)",
                 stacklevel=2,
             )
         if marker is not None:
@@ -168,7 +167,7 @@ class CsvInput(SignalInput, FilesInput):
         if first:
             name = min(first, key=lambda each: first[each])
             raise InputError(
-                "channels hold values that are no numbers",
+                "channels hold values that are not numbers",
                 field="input.drop",
                 found=", ".join(first),
                 expected=f"finite numbers in each row; line {first_line + first[name]} has "

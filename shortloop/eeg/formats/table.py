@@ -156,7 +156,7 @@ def _check_numbers(features: Any) -> None:
     wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
     if wrong or not len(features.columns):
         raise InputError(
-            "columns hold values that are no numbers" if wrong else "the table has no features",
+            "columns hold values that are not numbers" if wrong else "the table has no features",
             field="input.drop",
             found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
             expected="numbers in each row of each feature",

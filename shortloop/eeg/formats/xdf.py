@@ -217,7 +217,7 @@ def _breaks(stamps: Any, name: str) -> Any:
             f"time stamps of {name} go back",
             found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
             if len(back)
-            else "values that are no numbers",
+            else "values that are not numbers",
             expected="a clock that goes on",
             hint="split the recording there",
         )
@@ -273,8 +273,8 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
     ]
     if others and given is None:
         warnings.warn(
-            f"channels whose unit is no voltage were left out: {', '.join(others)}; if they are EEG, write "
-            'their unit under [input], as unit = "µV"',
+            f"channels whose unit is not a voltage were left out: {', '.join(others)}; if they are EEG, "
+            'write their unit under [input], as unit = "µV"',
             stacklevel=2,
         )
         kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]

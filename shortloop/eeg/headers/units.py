@@ -79,7 +79,7 @@ def _unit(value: object) -> object:
 def _volt_unit(value: object) -> object:
     named = _unit(value)
     if isinstance(named, str) and named not in VOLTS:
-        raise ValueError(f"{value!r} is no unit of voltage; write one of {', '.join(VOLTS)}")
+        raise ValueError(f"{value!r} is not a unit of voltage; write one of {', '.join(VOLTS)}")
     return named
 
 
@@ -113,8 +113,8 @@ def scale_to_volts(raw: Any, file: Path) -> None:
         raw.set_channel_types(dict.fromkeys(others, "misc"), on_unit_change="ignore")
         named = ", ".join(f"{name} ({_text(written[name]) or 'no unit'})" for name in others)
         warnings.warn(
-            f"channels whose unit is no voltage were left out: {named}; if they are EEG, correct their units "
-            "in the file",
+            f"channels whose unit is not a voltage were left out: {named}; if they are EEG, correct their "
+            "units in the file",
             stacklevel=2,
         )
 

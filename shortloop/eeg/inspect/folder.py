@@ -123,7 +123,7 @@ def _sort(path: Path, found: Folder) -> None:
     try:
         str(path).encode()
         if path.is_dir() and not is_recording(path):
-            raise InputError("the folder is no whole recording", file=path)
+            raise InputError("the folder is not a complete recording", file=path)
         if not (path.is_file() or path.is_dir()):
             found.others.append(path)
             return
@@ -131,7 +131,7 @@ def _sort(path: Path, found: Folder) -> None:
             raise InputError("the file is empty", file=path)
         kind = recognised(path)
     except UnicodeEncodeError:
-        found.problems[path] = InputError("its name is no text in UTF-8: rename it", file=path)
+        found.problems[path] = InputError("its name is not valid UTF-8: rename it", file=path)
     except InputError as error:
         found.problems[path] = error
     except PermissionError as error:

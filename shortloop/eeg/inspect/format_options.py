@@ -181,7 +181,7 @@ def recording_settings(file: Path) -> dict[str, object] | str:
     decimal = decimal if isinstance(decimal, str) else "."  # the reader asks
     unit = _unit_of_times(dialect, times[0], decimal) if times else "s"
     if unit is None:
-        return f"values of {times[0]} are no times of samples"
+        return f"values of {times[0]} are not times of samples"
     # The reader refuses rows longer than the line of names, with a better message.
     longer = any(len(row) > len(dialect.names) for row in dialect.rows) and len(dialect.rows) >= FEWEST_ROWS
     if not (markers or events_beside(file) or longer):

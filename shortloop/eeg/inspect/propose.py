@@ -242,7 +242,7 @@ def _channels(scan: Scan) -> Iterator[str]:
     every, shared, drop = scan.study_recordings(), scan.shared_channels(), scan.channels_to_drop()
     if all(each.channels == every[0].channels for each in every):
         if drop:
-            yield f"{_set(drop, 'drop')}  # no EEG, by their names"
+            yield f"{_set(drop, 'drop')}  # not EEG, by their names"
     elif scan.format != "npz":  # which has no picks
         same = all({*each.channels} == {*shared} for each in every)
         why = "are in several orders: this is that of all" if same else "differ: these are in all"

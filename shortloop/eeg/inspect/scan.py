@@ -78,7 +78,7 @@ class Scan:
         return [name for name in every[0].channels if all(name in each.channels for each in every)]
 
     def channels_to_drop(self) -> list[str]:
-        """Return shared channels that are no EEG by their names."""
+        """Return shared channels that are not EEG, by their names."""
         shared = self.shared_channels()
         named = [name for name in shared if NO_SIGNAL.match(name)]
         return named if len(named) < len(shared) else []

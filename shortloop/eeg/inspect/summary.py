@@ -116,7 +116,7 @@ def _channels(scan: Scan) -> list[str]:
         some = _some((f"{name} (in {count})" for name, count in counts.items()), 20)
         lines.append(f"left out: channels that not all of the {len(every)} recordings have: {some}")
     if dropped:
-        lines.append(f"left out: channels that are no EEG by their names: {_some(dropped, 20)}")
+        lines.append(f"left out: channels that are not EEG, by their names: {_some(dropped, 20)}")
     return lines
 
 

@@ -114,6 +114,19 @@ def test_files_that_lack_something_are_named(tmp_path: Path) -> None:
     assert "cannot be read: S2/study_X.npy: labels are Python objects, which are not read" in said
 
 
+def test_a_table_whose_phases_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """It ended in a traceback."""
+    (tmp_path / "data").mkdir()
+    for who in PARTICIPANTS:
+        both = pd.concat([table_of(who, phase).assign(task=phase) for phase in PHASES])
+        both.to_csv(tmp_path / f"data/{who}.csv", index=False)
+    with (tmp_path / "data/S2.csv").open("a", encoding="utf-8") as file:
+        file.write("1," * 12 + "1\n")
+    found, study = looked_at(tmp_path)
+    assert study.participants == ("S1", "S3")
+    assert "cannot be read: S2.csv: a row has more values" in "\n".join(found.lines)
+
+
 def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for who in PARTICIPANTS:

@@ -126,7 +126,7 @@ def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path
     (tmp_path / "data/P3.mff/info.xml").unlink()
     said = "\n".join(looked(tmp_path / "data").lines)
     assert "cannot be read: P2.mff: the file cannot be read" in said
-    assert "cannot be read: P3.mff: the folder is no whole recording" in said
+    assert "cannot be read: P3.mff: the folder is not a complete recording" in said
     assert_it_runs(tmp_path, participants=("P1",))
     with pytest.raises(InputError, match="recordings are looked for in a folder"):
         looked(tmp_path / "data/P1.mff")
@@ -230,7 +230,7 @@ def test_what_else_lies_in_folders(tmp_path: Path, looked: Shown) -> None:
     (data / "dangling.edf").symlink_to(data / "nowhere")
     os.mkfifo(data / "pipe.edf")
     said = "\n".join(looked(data).lines)
-    assert r"cannot be read: P3\udcff.edf: its name is no text in UTF-8: rename it" in said
+    assert r"cannot be read: P3\udcff.edf: its name is not valid UTF-8: rename it" in said
     assert_it_runs(tmp_path, participants=("P1", "P2"))
 
 

@@ -90,7 +90,7 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):
         raise InputError(
-            "onsets of events are no numbers",
+            "onsets of events are not numbers",
             field=FIELD,
             found=f"{path.name}: {_lines(table, dialect, wrong, 'onset')}",
             expected="a number (s) in each row with an event, or n/a",

@@ -84,7 +84,7 @@ def require_dialect(file: Path, separator: str | None, unit: str) -> Dialect:
     dialect = dialect_of(file, separator)
     if dialect is None:
         raise InputError(
-            "the file is no table with a line of names",
+            "the file has no header line",
             expected=f"names of columns in one of the first lines, and below a row for each {unit}",
             hint="add the line, or name what is between values (input.separator)",
         )

@@ -118,31 +118,36 @@ class _InMemory(Outputs):
         return np.empty(shape, dtype)
 
 
-def _import_jobs(study: Study, file: Path) -> list[_Job]:
-    """Ask for the jobs of the import, as the build script does."""
+def _import_jobs(study: Study, file: Path) -> list[_Job] | InputError:
+    """Ask for the jobs of the import, as the build script does; return the problem if files are missing."""
     recorder = _Recorder()
     run = StudyRun(recorder, study, file)
-    if isinstance(study.input, FeaturesInput):
-        for kind in study.features.kinds:
-            pipeline.import_features(run, kind=kind)
-    else:
-        pipeline.import_epochs(run)
+    try:
+        if isinstance(study.input, FeaturesInput):
+            for kind in study.features.kinds:
+                pipeline.import_features(run, kind=kind)
+        else:
+            pipeline.import_epochs(run)
+    except InputError as error:
+        return error
     return recorder.jobs
 
 
 def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:
     """Return the import of a participant; if files are missing, of phases and features that have files."""
-    try:
-        return _import_jobs(study, file)
-    except InputError as error:
-        first = error
-    jobs, wrong = [], []
+    whole = _import_jobs(study, file)
+    if not isinstance(whole, InputError):
+        return whole
+    jobs: list[_Job] = []
+    wrong: list[InputError] = []
     for part in _parts(study):
-        try:
-            jobs += _import_jobs(part, file)
-        except InputError as error:
-            wrong += _missing(part, file) or [error]
-    problems += wrong or [first]
+        found = _import_jobs(part, file)
+        if isinstance(found, InputError):
+            of_files = (_import_jobs(one, file) for one in _of_one_file(part))
+            wrong += [each for each in of_files if isinstance(each, InputError)] or [found]
+        else:
+            jobs += found
+    problems += wrong or [whole]
     return jobs
 
 
@@ -156,17 +161,13 @@ def _parts(study: Study) -> Iterator[Study]:
             yield study.model_copy(update={"phases": phases, "features": features})
 
 
-def _missing(study: Study, file: Path) -> list[InputError]:
-    if not isinstance(study.input, FilesInput):
-        return []
-    wrong, phase = [], study.phases.train
-    for pattern in study.input.files[phase]:
-        alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
-        try:
-            _import_jobs(study.model_copy(update={"input": alone}), file)
-        except InputError as error:
-            wrong.append(error)
-    return wrong
+def _of_one_file(study: Study) -> Iterator[Study]:
+    """Reduce a study of one phase to each name of a file."""
+    if isinstance(study.input, FilesInput):
+        phase = study.phases.train
+        for pattern in study.input.files[phase]:
+            alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
+            yield study.model_copy(update={"input": alone})
 
 
 def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
@@ -193,16 +194,13 @@ def _paths(value: object) -> Iterator[Path]:
 def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: bool) -> None:
     """Find recordings that are there twice, by the content of files that are of one size."""
     named = [one for job in jobs for one in _files_of(job)]
-    people = Counter(path for _, path in {(who, path) for _, who, _, path in named})
-    sizes = {path: path.stat().st_size for path in people}
-    same: Counter[int] = Counter()
-    for path, count in people.items():
-        same[sizes[path]] += count
+    pairs = {(who, path) for _, who, _, path in named}
+    sizes = {path: path.stat().st_size for _, path in pairs}
+    same = Counter(sizes[path] for _, path in pairs)
     contents = dict(hash_files({path: size for path, size in sizes.items() if same[size] > 1}))
-    found: dict[str, pipeline.Files] = {}
+    found: dict[str, pipeline.Files] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for name, who, phase, path in named:
-        phases = found.setdefault(name, {}).setdefault(who, {})
-        phases.setdefault(phase, []).append(File(contents.get(path, ""), path))
+        found[name][who][phase].append(File(contents.get(path, ""), path))
     for name, files in found.items():
         refuse_repeated(files, name, problems.append, of_all)
 

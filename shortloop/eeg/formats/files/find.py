@@ -37,9 +37,7 @@ def find_files(
     number at its end (or start) must end (or start) there.
     """
     field = field or f"input.files.{phase}"
-    if isinstance(patterns, str):
-        patterns = (patterns,)
-    if not Path(folder).is_dir():
+    if not folder.is_dir():
         raise InputError(
             "the folder of the recordings does not exist",
             participant=participant,
@@ -47,9 +45,7 @@ def find_files(
             field="input.folder",
             hint="correct input.folder in the study file, or put the recordings there",
         )
-    found = [
-        path for pattern in patterns for path in _expand(Path(folder), pattern, participant, field, folders)
-    ]
+    found = [path for pattern in patterns for path in _expand(folder, pattern, participant, field, folders)]
     if not found:
         raise InputError(
             f"no files are named for the {phase} phase",

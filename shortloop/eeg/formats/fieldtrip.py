@@ -140,12 +140,13 @@ def _trials(
     if all(same):
         return trials, first
     hint = "cut them alike: ft_redefinetrial with cfg.toilim"
-    starts = [round((time[0] - first[0]) / step) for time in times]
-    begin, end = max(starts), min(start + len(time) for start, time in zip(starts, times, strict=True))
-    if end - begin > 1 and all(
+    even = all(
         trial.shape == (channels, len(time)) and np.allclose(np.diff(time), step, rtol=1e-3, atol=0)
         for trial, time in pairs
-    ):
+    )
+    starts = [round((time[0] - first[0]) / step) for time in times] if even else [0]
+    begin, end = max(starts), min(start + len(time) for start, time in zip(starts, times, strict=False))
+    if even and end - begin > 1:
         low, high = first[0] + begin * step, first[0] + (end - 1) * step  # what all trials have
         if tmin is not None and tmax is not None and low - step / 2 <= tmin and tmax <= high + step / 2:
             begin, end = round((tmin - first[0]) / step), round((tmax - first[0]) / step) + 1
@@ -157,8 +158,8 @@ def _trials(
     raise InputError(
         "trials differ in length or time",
         field="trial",
-        found=f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, "
-        f"{len(times[odd])} times from {times[odd][0]:g} s",
+        found=f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, {len(times[odd])} times"
+        + "".join(f" from {time:g} s" for time in times[odd][:1]),
         expected=f"{channels} channels × {len(first)} samples from {first[0]:g} s, as the first",
         hint=hint,
     )

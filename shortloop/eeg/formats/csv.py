@@ -15,7 +15,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
-from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, numbers, read_table, require_dialect
+from shortloop.eeg.formats.files.delimited import decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
@@ -97,7 +97,10 @@ class CsvInput(SignalInput, FilesInput):
         dialect = require_dialect(file, self.separator, "sample")
         values = (value for row in dialect.rows for value in row)
         decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
-        time = self._time(dialect)
+        wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
+        time = next((name for name in wanted if name in dialect.names), None)
+        if time is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
+            raise _no_column("times", "time", self.time or "timestamps", dialect.names)
         markers = [self.marker.strip()] if self.marker else marker_columns(dialect.names)
         known = [name for name in markers if name in dialect.names]
         table = read_table(file, dialect, texts=known if decimal == "." else None)
@@ -131,14 +134,6 @@ class CsvInput(SignalInput, FilesInput):
         if marker is not None:
             raw.set_annotations(_events(table[marker], sfreq))
         return raw
-
-    def _time(self, dialect: Dialect) -> str | None:
-        """Find the column of times; None if there is none, and the study or the file says the rate."""
-        wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
-        found = next((name for name in wanted if name in dialect.names), None)
-        if found is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
-            raise _no_column("times", "time", self.time or "timestamps", dialect.names)
-        return found
 
     def _marker(self, file: Path, table: Any, columns: Sequence[str]) -> str | None:
         """Find the column of markers; None if events are in a table beside the recording."""

@@ -141,7 +141,9 @@ def _trials(
         return trials, first
     hint = "cut them alike: ft_redefinetrial with cfg.toilim"
     even = all(
-        trial.shape == (channels, len(time)) and np.allclose(np.diff(time), step, rtol=1e-3, atol=0)
+        len(time) > 0
+        and trial.shape == (channels, len(time))
+        and np.allclose(np.diff(time), step, rtol=1e-3, atol=0)
         for trial, time in pairs
     )
     starts = [round((time[0] - first[0]) / step) for time in times] if even else [0]

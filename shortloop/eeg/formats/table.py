@@ -70,7 +70,15 @@ class TableInput(FeaturesInput):
         table = self._rows(self._table(file), participant, phase)
         given = {self.label, self.participant, self.phase, *self.drop}
         features = table[[name for name in table.columns if name not in given]]
-        _check_numbers(features)
+        wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
+        if wrong or not len(features.columns):
+            raise InputError(
+                "columns hold values that are not numbers" if wrong else "the table has no features",
+                field="input.drop",
+                found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
+                expected="numbers in each row of each feature",
+                hint="drop columns that are no features (input.drop), or repair the file",
+            )
         found = Found(
             _texts(table[self.label]).tolist(),
             tuple(features.columns),
@@ -150,15 +158,3 @@ class TableInput(FeaturesInput):
 def _texts(column: Any) -> Any:
     """Return values for comparison: ``1`` for ``1.0``, and composed accents."""
     return column.fillna("").str.strip().str.removesuffix(".0").map(composed)
-
-
-def _check_numbers(features: Any) -> None:
-    wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
-    if wrong or not len(features.columns):
-        raise InputError(
-            "columns hold values that are not numbers" if wrong else "the table has no features",
-            field="input.drop",
-            found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
-            expected="numbers in each row of each feature",
-            hint="drop columns that are no features (input.drop), or repair the file",
-        )

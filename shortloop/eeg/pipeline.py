@@ -92,7 +92,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     of_labels = study.input.files_of_labels()
     labelled = [phase for phase in phases if phase in of_labels]
     labels = samples_of(_read(run, _one_file_each(study, folder, of_labels, labelled, "input.labels")))
-    refuse_repeated(files, f"input.{kind}", of_all=study.input.is_of_all())
+    refuse_repeated(files, f"input.{kind}", of_all=study.input.holds_several())
     return {
         name: run.build(
             "import_features",

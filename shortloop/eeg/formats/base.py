@@ -180,7 +180,7 @@ class FeaturesInput(InputSettings):
         """Return the file of each phase with the trials' classes, if these have files of their own."""
         return {}
 
-    def is_of_all(self) -> bool:
+    def holds_several(self) -> bool:
         """True if one file holds several participants."""
         return False
 

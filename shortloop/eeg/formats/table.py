@@ -53,7 +53,7 @@ class TableInput(FeaturesInput):
 
         import shortloop.eeg.formats.feature_trials  # noqa: F401
 
-    def is_of_all(self) -> bool:
+    def holds_several(self) -> bool:
         return self.participant is not None
 
     def unit_of(self, kind: str) -> str:
@@ -87,7 +87,7 @@ class TableInput(FeaturesInput):
         refuse_labels_among_features(found, hint="leave out columns that are no features: input.drop")
         return found
 
-    def whose(self, file: Path) -> list[tuple[str, str]]:
+    def participants_in(self, file: Path) -> list[tuple[str, str]]:
         """List the participants and phases of a file's rows."""
         from shortloop.eeg.formats.files.process import reading
 

@@ -54,7 +54,7 @@ def open_all(file: Path, tell: Tell) -> Opened:
         for job in _imports_of(study.model_copy(update={"participants": (who,)}), file, problems)
         for part in _readable(job, problems)
     ]
-    _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.is_of_all())
+    _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.holds_several())
     warm_up(study.input)
     imported: dict[str, list[Facts]] = defaultdict(list)
     notes: list[str] = []

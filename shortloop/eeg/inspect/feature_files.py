@@ -113,8 +113,8 @@ def _without(group: str, meanings: set[str]) -> str:
 def _find_files(scan: Scan, settings: FeaturesInput) -> Iterator[_File]:
     """Find the participant and the phase of each file."""
     files = scan.folder.recordings[scan.format]
-    if isinstance(settings, TableInput) and settings.is_of_all():
-        yield from _of_all(scan, settings, files)
+    if isinstance(settings, TableInput) and settings.holds_several():
+        yield from _of_shared_files(scan, settings, files)
         return
     named = read_names(scan.folder.root, files)
     scan.files_left_out = named.left_out
@@ -129,7 +129,7 @@ def _find_files(scan: Scan, settings: FeaturesInput) -> Iterator[_File]:
                 scan.left_out[who] = f"{file.name}: no file beside it has a class for each trial"
             elif isinstance(settings, TableInput) and settings.phase is not None:
                 try:
-                    phases = dict.fromkeys(phase for _, phase in settings.whose(file))
+                    phases = dict.fromkeys(phase for _, phase in settings.participants_in(file))
                 except InputError as error:
                     scan.folder.problems[file] = error
                     scan.left_out[who] = f"{file.name}: {error.problem}"
@@ -165,12 +165,12 @@ def _groups_of_labels(named: NamedFiles) -> dict[str, str]:
     }
 
 
-def _of_all(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:
+def _of_shared_files(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:
     """Divide files by the column that names the participant of each row."""
     found: list[_File] = []
     for file in files:
         try:
-            whose = settings.whose(file)
+            whose = settings.participants_in(file)
         except InputError as error:
             scan.folder.problems[file] = error
             continue

@@ -13,6 +13,7 @@ from eeg_recordings import CLASSES, exported, make_raw, read
 from handmade_recordings import CODES, write_cnt
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.headers.brainvision import pointed_to
 from shortloop.eeg.inspect.choose import scan_recordings
 from shortloop.eeg.inspect.folder import find_recordings
 
@@ -98,3 +99,10 @@ def test_files_that_cannot_be_read_do_not_hide_another_format(tmp_path: Path) ->
     assert looked.format == "fif"
     assert looked.other_formats == {"edf": 4}
     assert {path.name for path in looked.folder.problems} == {"S1a.edf", "S1b.edf", "S2a.edf", "S2b.edf"}
+
+
+@pytest.mark.parametrize("name", ["/", ".", "//"])
+def test_a_header_that_names_a_folder_names_no_file(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "S1.vhdr"
+    file.write_text(f"[Common Infos]\nDataFile={name}\nMarkerFile=S1.vmrk\n", encoding="utf-8")
+    assert pointed_to(file) == {"MarkerFile": tmp_path / "S1.vmrk"}

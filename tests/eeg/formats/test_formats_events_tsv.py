@@ -11,13 +11,13 @@ from typing import Any
 import mne
 import numpy as np
 import pytest
+from eeg_folders import proposed, silent
 from eeg_recordings import exported, make_raw, read
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.read import read_epochs
 from shortloop.eeg.inspect.check_study import open_all
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
 
 RATE, SECONDS = 128.0, 60
@@ -170,8 +170,7 @@ def test_tables_in_latin_1(tmp_path: Path) -> None:
     file.with_name("sub-01_task-look_channels.tsv").write_bytes("\n".join(lines).encode("latin-1"))
     (tmp_path / "participants.tsv").write_bytes("participant_id\tname\nsub-01\tJürgen\n".encode("latin-1"))
     assert_samples(epochs_of(file, events={"face": ["face"], "house": ["Häuser"]}))
-    found = look(tmp_path, tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path, tmp_path / "study")
     assert "40 × Häuser" not in found.lines
     assert "Häuser" in found.settings
 
@@ -180,8 +179,7 @@ def test_tables_in_latin_1(tmp_path: Path) -> None:
 def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
     for who in ("01", "02"):
         in_bids(tmp_path / "data", rows(ONSETS * 1000 if unit == "ms" else AT), who=who)
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     (question, *_) = found.questions
     assert f"Which unit do onsets of events have in the tables? Found: {unit}" in question
     lines = found.settings.splitlines()
@@ -192,7 +190,7 @@ def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
     file.parent.mkdir()
     file.write_text("\n".join(lines), encoding="utf-8")
     assert read_study(file).classes == ("face", "house")
-    assert [each.problem for each in open_all(file, lambda *_: None).problems] == []
+    assert [each.problem for each in open_all(file, silent).problems] == []
 
 
 def test_a_row_too_long_is_found_in_the_table_and_the_recording_is_named(tmp_path: Path) -> None:

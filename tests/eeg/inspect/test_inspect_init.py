@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import ROOT, assert_one_message, forked, shortloop
-from eeg_folders import CHANNELS, FOLDERS, exported, recording, write_fieldtrip
+from eeg_folders import CHANNELS, FOLDERS, exported, proposed, recording, silent, write_fieldtrip
 from handmade_recordings import write_mff
 from scipy.io import savemat
 from without_root import shortloop as bound
@@ -24,7 +24,6 @@ from shortloop.analyses import Look
 from shortloop.base.errors import InputError
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.events import phases_in, sections_in
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.study.load import read_study
 from shortloop.settings.base import tag_of
@@ -32,17 +31,12 @@ from shortloop.settings.base import tag_of
 Shown = Callable[[Path], Look]
 
 
-def silent(done: int, total: int) -> None:
-    """Progress that nobody sees."""
-
-
 @pytest.fixture
 def looked(tmp_path: Path) -> Shown:
     """What is made of a folder; the study is written beside it."""
 
     def one(folder: Path) -> Look:
-        found = look(folder, tmp_path / "my-study", silent)
-        assert found is not None
+        found = proposed(folder, tmp_path / "my-study")
         (tmp_path / "my-study").mkdir(exist_ok=True)
         (tmp_path / "my-study/study.toml").write_text(found.settings, encoding="utf-8")
         return found
@@ -370,8 +364,7 @@ def test_data_far_away_are_named_from_the_root(tmp_path: Path) -> None:
         (tmp_path / "a/b/new", "../data"),
         (tmp_path / "c/new", str(data)),
     ):
-        found = look(data, project, silent)
-        assert found is not None
+        found = proposed(data, project)
         assert f'folder = "{expected}"' in found.settings, project
 
 

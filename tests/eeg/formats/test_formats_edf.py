@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import eeg_recordings
 import numpy as np
 import pytest
 from edf_files import ANNOTATIONS, signal, write_edf
+from eeg_recordings import refused
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.edf import EdfInput
-from shortloop.eeg.formats.read import read_epochs
 
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"
 CLASSES = ("left", "right")
 EVENTS = {"left": ("T1",), "right": ("T2",)}
 
 
-def read(files: Sequence[Path], classes: Sequence[str] = CLASSES, **settings: Any) -> Epochs:
-    given: dict[str, Any] = {"tmin": -0.25, "tmax": 0.5, "events": EVENTS, **settings}
-    return read_epochs(
-        EdfInput(format="edf", files={"run": ("x",)}, **given),
-        files,
-        participant="S001",
-        phase="run",
-        classes=classes,
-    )
-
-
-def expect(files: Sequence[Path], problem: str, *parts: str, **settings: Any) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        read(files, **settings)
-    assert caught.value.where["participant"] == "S001"
-    assert str(files[-1]) in str(caught.value.file)
-    for part in parts:
-        assert part in str(caught.value)
+read = partial(eeg_recordings.read, "edf", classes=CLASSES, participant="S001", events=EVENTS)
+expect = partial(refused, read)
 
 
 def test_epochs_are_the_samples_around_the_annotations(tmp_path: Path) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import eeg_recordings
 import mne
 import numpy as np
 import pandas as pd
 import pytest
-
-from shortloop.base.errors import InputError
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.fif import FifInput
-from shortloop.eeg.formats.read import read_epochs
+from eeg_recordings import refused
 
 N400 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n400" / "subject04-epo.fif"
 CLASSES = ("face", "house")
@@ -43,23 +40,8 @@ def save(folder: Path, epochs: mne.EpochsArray, name: str = "a-epo.fif") -> Path
     return folder / name
 
 
-def read(files: Sequence[Path], classes: Sequence[str] = CLASSES, **settings: Any) -> Epochs:
-    return read_epochs(
-        FifInput(format="fif", files={"run": ("x",)}, **settings),
-        files,
-        participant="S1",
-        phase="run",
-        classes=classes,
-    )
-
-
-def expect(files: Sequence[Path], problem: str, *parts: str, **settings: Any) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        read(files, **settings)
-    assert caught.value.where["participant"] == "S1"
-    assert str(files[-1]) in str(caught.value.file)
-    for part in parts:
-        assert part in str(caught.value)
+read = partial(eeg_recordings.read, "fif", tmin=None, tmax=None)
+expect = partial(refused, read)
 
 
 def test_round_trip_by_hierarchical_names(tmp_path: Path) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import eeg_recordings
 import numpy as np
 import pytest
+from eeg_recordings import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from shortloop.base.errors import InputError
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.npz import NpzInput
-from shortloop.eeg.formats.read import read_epochs
 
 N170 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n170"
 EVENTS = {"house": ("0",), "face": ("1",)}
@@ -37,23 +34,10 @@ def save(folder: Path, content: dict[str, Any], name: str = "a.npz") -> Path:
     return folder / name
 
 
-def read(files: Sequence[Path], classes: Sequence[str] = ("house", "face"), **given_: Any) -> Epochs:
-    return read_epochs(
-        NpzInput(format="npz", files={"run": ("x",)}, **{"events": EVENTS, "unit": "µV", **given_}),
-        files,
-        participant="s01",
-        phase="run",
-        classes=classes,
-    )
-
-
-def expect(files: Sequence[Path], problem: str, *parts: str, **given_: Any) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        read(files, **given_)
-    assert caught.value.where["participant"] == "s01"
-    assert str(files[-1]) in str(caught.value.file)
-    for part in parts:
-        assert part in str(caught.value)
+read = partial(
+    eeg_recordings.read, "npz", classes=("house", "face"), participant="s01", events=EVENTS, unit="µV"
+)
+expect = partial(refused, read)
 
 
 @settings(max_examples=15, deadline=None)

@@ -133,4 +133,4 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     expect("times do not increase", frame.assign(timestamps=frame["timestamps"][::-1].to_numpy()))
     lost = frame.copy()
     lost.loc[17, "AF7"] = np.nan
-    expect("no numbers", lost, "AF7")
+    expect("not numbers", lost, "AF7")

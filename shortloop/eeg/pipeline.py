@@ -90,7 +90,7 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     of_labels = study.input.files_of_labels()
     labelled = {phase: of_labels[phase] for phase in phases if phase in of_labels}
     labels = _one_file_each(run, labelled, "input.labels")
-    refuse_repeated(files, f"input.{kind}", of_all=study.input.is_of_all())
+    refuse_repeated(files, f"input.{kind}", of_all=study.input.holds_several())
     return {
         name: run.build(
             "import_features",

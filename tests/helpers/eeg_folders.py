@@ -10,12 +10,26 @@ import mne
 import numpy as np
 from scipy.io import savemat
 
-__all__ = ["CHANNELS", "FOLDERS", "exported", "recording", "write_fieldtrip"]
+from shortloop.analyses import Look
+from shortloop.eeg.inspect.propose import look
+
+__all__ = ["CHANNELS", "FOLDERS", "exported", "proposed", "recording", "silent", "write_fieldtrip"]
 
 CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4", "VEOG")
 RATE = 128.0
 CLASSES = ("face", "house")
 PARTICIPANTS = ("P01", "P02", "P03")
+
+
+def silent(done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
+def proposed(data: Path, project: Path) -> Look:
+    """What is made of a folder."""
+    found = look(data, project, silent)
+    assert found is not None
+    return found
 
 
 def recording(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import mne
 import numpy as np
+import pytest
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_epochs
 
-__all__ = ["CLASSES", "NAMES", "direct", "exported", "make_raw", "read"]
+__all__ = ["CLASSES", "NAMES", "direct", "exported", "make_raw", "read", "refused"]
 
 CLASSES = ("face", "house")
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "VEOG")
@@ -60,6 +62,18 @@ def read(
     values = {"format": kind, **{name: each for name, each in given.items() if name in known}, **settings}
     form = InputSettings.model_validate(values)
     return read_epochs(form, files, participant=participant, phase="run", classes=classes)
+
+
+def refused(
+    reader: Callable[..., Epochs], files: Sequence[Path], problem: str, *parts: str, **settings: Any
+) -> None:
+    """A reader refuses files: the message has all parts, and names the participant and the last file."""
+    with pytest.raises(InputError, match=problem) as caught:
+        reader(files, **settings)
+    assert caught.value.where["participant"]
+    assert str(files[-1]) in str(caught.value.file)
+    for part in parts:
+        assert part in str(caught.value)
 
 
 def direct(raw: mne.io.BaseRaw, **options: Any) -> mne.Epochs:

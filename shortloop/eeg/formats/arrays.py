@@ -5,14 +5,20 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
-from shortloop.eeg.formats.base import FeaturesInput, all_named, none_other
-from shortloop.eeg.headers.numpy_files import array_in, as_text, declared, refuse_missing, refuse_other_types
+from shortloop.eeg.formats.base import FeaturesInput, check_keys
+from shortloop.eeg.headers.numpy_files import (
+    as_text,
+    declared,
+    read_array,
+    refuse_missing,
+    refuse_other_types,
+)
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -46,8 +52,7 @@ class ArraysInput(FeaturesInput):
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)
         if self.labels:
-            all_named("input.labels", phases[:1], self.labels)
-            none_other("input.labels", phases, self.labels)
+            check_keys("input.labels", self.labels, phases[:1], phases)
 
     def warm_up(self) -> None:
         import numpy as np  # noqa: F401
@@ -72,15 +77,10 @@ class ArraysInput(FeaturesInput):
         data, y = arrays["X"], arrays["y"]
         _check(**arrays)
         bins = np.moveaxis(data, 2, 0) if data.ndim == 3 else data[np.newaxis]
-        names = arrays.get("names", np.arange(1, bins.shape[2] + 1))
-        found = Found(
-            [as_text(value) for value in y],
-            tuple(as_text(name) for name in names)
-            if "names" in arrays
-            else tuple(map("feature {}".format, names)),
-            bins,
-            arrays["t"].astype(np.float64) if "t" in arrays else None,
-        )
+        numbered = (f"feature {number}" for number in range(1, bins.shape[2] + 1))
+        names = map(as_text, arrays["names"]) if "names" in arrays else numbered
+        times = arrays["t"].astype(np.float64) if "t" in arrays else None
+        found = Found([as_text(value) for value in y], tuple(names), bins, times)
         refuse_labels_among_features(found, hint="leave it out of X, and save the file again")
         return found
 
@@ -90,29 +90,17 @@ def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:
 
     if zipfile.is_zipfile(file):
         with np.load(file, allow_pickle=False) as content:
-            found = {key: array_in(content, key) for key in KEYS if key in content.files}
+            found = {key: read_array(content, key) for key in KEYS if key in content.files}
             others = [key for key in content.files if key not in KEYS]
     else:
-        found, others = {"X": array_in(_Alone(file), "X")}, []
+        found, others = {"X": read_array(None, "X", file)}, []
     if labels is not None:
-        found["y"] = array_in(_Alone(labels), "y", labels)
+        found["y"] = read_array(None, "y", labels)
     hint = "save both with numpy.savez(file, X=X, y=y), or name a file of labels (input.labels)"
     refuse_missing(KEYS[:2], [*found, *others], hint)
     if found["y"].ndim == 2 and 1 in found["y"].shape:
         found["y"] = found["y"].ravel()
     return found
-
-
-class _Alone:
-    """A file with one array, as if it were an archive."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __getitem__(self, key: str) -> Any:
-        import numpy as np
-
-        return np.load(self.file, mmap_mode="r", allow_pickle=False)
 
 
 def _check(

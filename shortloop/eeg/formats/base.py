@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import BeforeValidator, Field
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shortloop.eeg.formats.sessions import Part
 
 
+T = TypeVar("T")
 Patterns = tuple[str, ...]
 
 FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
@@ -101,25 +102,17 @@ class RecordedInput(InputSettings):
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         if self.events:
-            all_named("input.events", classes, self.events)
-        none_other("input.phase_events", phases, self.phase_events)
+            check_keys("input.events", self.events, classes)
+        check_keys("input.phase_events", self.phase_events, known=phases)
         for phase, events in self.phase_events.items():
-            all_named(f"input.phase_events.{phase}", classes, events)
-            none_other(f"input.phase_events.{phase}", classes, events)
+            check_keys(f"input.phase_events.{phase}", events, classes, classes)
 
     def class_of_event(self, classes: Sequence[str]) -> dict[str, int]:
         """Map each event name to the index of its class."""
         found: dict[str, int] = {}
         for index, name in enumerate(classes):
             for event in self.events.get(name, (name,)):
-                if found.setdefault(event, index) != index:
-                    raise InputError(
-                        "an event belongs to two classes",
-                        field="input.events",
-                        found=f"{event} in {classes[found[event]]} and {name}",
-                        expected="each event in one class",
-                        hint="correct [input.events] in the study file",
-                    )
+                set_class(found, event, index, event, classes)
         return found
 
     def of_phase(self, phase: str) -> Self:
@@ -152,7 +145,7 @@ class FilesInput(RecordedInput):
     files: dict[str, Patterns] = Field(description=FILES)
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
-        all_named("input.files", phases, self.files)
+        check_keys("input.files", self.files, phases)
         super().check_phases(phases, classes, kinds)
 
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
@@ -177,7 +170,7 @@ class FeaturesInput(InputSettings):
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         for kind in kinds:
             # The decoded phase may be missing: those features are then cross-validated only.
-            all_named(f"input.{kind}", phases[:1], self.files_of(kind))
+            check_keys(f"input.{kind}", self.files_of(kind), phases[:1])
 
     def files_of(self, kind: str) -> Mapping[str, str]:
         """Return the file of each phase with features of one kind."""
@@ -187,7 +180,7 @@ class FeaturesInput(InputSettings):
         """Return the file of each phase with the trials' classes, if these have files of their own."""
         return {}
 
-    def is_of_all(self) -> bool:
+    def holds_several(self) -> bool:
         """True if one file holds several participants."""
         return False
 
@@ -204,16 +197,26 @@ class FeaturesInput(InputSettings):
         """Read all trials of a participant in a phase."""
 
 
-def all_named(field: str, wanted: Sequence[str], table: Mapping[str, object]) -> None:
-    """Raise ValueError if a table lacks a required key."""
-    missing = [name for name in wanted if name not in table]
+def check_keys(
+    field: str, table: Mapping[str, object], required: Sequence[str] = (), known: Sequence[str] | None = None
+) -> None:
+    """Raise ValueError if a table lacks a required key, or has an unknown one."""
+    missing = [name for name in required if name not in table]
     if missing:
         have = ", ".join(table) or "none"
         raise ValueError(f"{field}: nothing given for {', '.join(missing)} (given: {have})")
-
-
-def none_other(field: str, known: Sequence[str], table: Mapping[str, object]) -> None:
-    """Raise ValueError if a table has an unknown key."""
-    others = [name for name in table if name not in known]
-    if others:
+    others = [] if known is None else [name for name in table if name not in known]
+    if known is not None and others:
         raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known)}")
+
+
+def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Sequence[str]) -> None:
+    """Set the class of an event; raise InputError if it has another one."""
+    if labels.setdefault(key, label) != label:
+        raise InputError(
+            "an event belongs to two classes",
+            field="input.events",
+            found=f"{event} in {classes[labels[key]]} and {classes[label]}",
+            expected="each event in one class",
+            hint="correct [input.events] in the study file",
+        )

@@ -104,6 +104,8 @@ class BidsInput(SignalInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne_bids
 
+        from shortloop.eeg.formats.epochs.events import name_by_events
+
         path = mne_bids.get_bids_path_from_fname(file, check=False)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_PARTICIPANTS)
@@ -115,8 +117,9 @@ class BidsInput(SignalInput):
                 _refuse_events(file)
                 raise
             except RuntimeError as error:
-                if "read_epochs_bids" in str(error):
-                    return _epochs(path, file)
+                if "read_epochs_bids" in str(error):  # its sidecar calls it epoched
+                    epochs = mne_bids.read_epochs_bids(path)
+                    return name_by_events(epochs, file) if file.suffix == ".set" else epochs
                 if not str(error).startswith("Channel mismatch"):
                     raise
         return _named_as_in_table(path)
@@ -148,24 +151,12 @@ def _refuse_events(file: Path) -> None:
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
             raise InputError(
-                "the table of events is not as BIDS has it",
+                "the table of events does not follow BIDS",
                 field="input.event_column",
                 found=f"{table.name}: {found}",
                 expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",
                 hint="write the table so",
             )
-
-
-def _epochs(path: Any, file: Path) -> Any:
-    """Read a recording that its sidecar calls epoched."""
-    import mne_bids
-
-    from shortloop.eeg.formats.epochs.event_columns import name_by_events
-
-    epochs = mne_bids.read_epochs_bids(path)
-    if file.suffix == ".set":
-        name_by_events(epochs, file)
-    return epochs
 
 
 def _named_as_in_table(path: Any) -> Any:
@@ -202,13 +193,17 @@ def _plain(name: str) -> str:
 
 
 def recordings_of(folder: Path) -> list[Path]:
-    """Find all recordings of a participant."""
     found = sorted(folder.rglob(f"{glob.escape(folder.name)}_*"), key=lambda path: (natural(str(path)), path))
-    return [path for path in found if _is_recording(path)]
+    return [
+        path
+        for path in found
+        if (path.suffix in RECORDINGS or (path.suffix == OF_CTF and is_recording(path)))
+        and path.stem.rpartition("_")[2] == path.parent.name  # further parts have a number after it
+        and int(_entities(path).get("split", "01")) == 1
+    ]
 
 
 def task_of(file: Path) -> str:
-    """Return the task of a recording."""
     return _entities(file).get("task", "")
 
 
@@ -263,13 +258,6 @@ def _refuse_versions(files: Sequence[Path], said: Collection[str], participant: 
         "each trial in training and held-out trials alike",
         hint=f"choose one, as {choosing(phase, versions)} under [input]; several that are listed are joined",
     )
-
-
-def _is_recording(path: Path) -> bool:
-    suffix = path.stem.rpartition("_")[2]  # further parts have a number after it
-    split = _entities(path).get("split", "01")
-    known = path.suffix in RECORDINGS or (path.suffix == OF_CTF and is_recording(path))
-    return suffix == path.parent.name and known and int(split) == 1
 
 
 def _entities(path: Path) -> dict[str, str]:

@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
-from shortloop.eeg.formats.files.columns import (
-    NOTHING,
-    counter_in,
-    is_no_channel,
-    marker_columns,
-    rate_of,
-    seconds_of,
-    stated_rate,
-    time_columns,
-)
-from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.delimited import decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
 BYTES = 8  # in memory, for each byte of text
 SHOWN = 50  # names in a message
+NOTHING = ("", "0", "0.0", "nan", "NaN", "n/a", "None")
+TIMES = (
+    *("timestamps", "timestamp", "times", "time", "t", "seconds", "sec", "ms", "time_s", "time_ms"),
+    *("timestamp_s", "timestamp_ms", "timestamp_us", "time_us", "lsl_timestamp", "unix_timestamp"),
+    *("datetime", "zeitstempel", "zeit"),
+)
+MARKERS = ("marker", "event", "trigger", "stim", "code", "label", "annotation", "condition", "status")
+COUNTERS = ("sample index", "sample_index", "sampleindex", "counter", "eeg.counter", "packet_num")
+NO_CHANNEL = re.compile(  # names of columns that no electrode has
+    r"(?i)unnamed: \d+|(row_?|sample[ _.]?|packet_?)?(index|number|num|nr|no|counter|count)"
+    r"|(eeg\.)?(counter|interpolated|rawcq|battery\w*)|sample|row|packet"
+    r"|[ec]q[_. ].*|hsi_.*|headbandon|batt(ery)?.*|acc(el(erometer)?)?([ _.\d]?[xyz\d]|[ _.].*|)"
+    r"|gyro(scope)?([ _.]?[xyz\d]|[ _.].*|)|(digital|analog|accel|marker|resistance) ?channel.*"
+    r"|not used.*|other(\.\d+)?|.*timestamp.*|date.*|time|time[ _(\[].*|uhrzeit|datum"
+)
+NAMED_UNIT = re.compile(r"(?i)(?:^|[ _.(\[/])(ms|us|µs|ns)[)\]]?$")
+SINCE_1970 = 1e9, 4e9  # s: from 2001 on
+SAID = re.compile(r"(?i)sampl\w*[ _-]*(?:rate|freq\w*)\W{1,4}([\d.]+) *(k?)(?:hz)?")
+DATES = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?"
+CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d+)?"
+DAY = 86_400.0  # s
+OFF = 0.5  # samples that a time may be off
+CLOCKS = 0.01  # share by which two clocks may differ; beyond it, samples were lost
+PACKETS = 3.0  # a gap between packets that is so many times the usual one has lost a packet
 
 
 class CsvInput(SignalInput, FilesInput):
@@ -36,8 +52,7 @@ class CsvInput(SignalInput, FilesInput):
 
     How each file is written is found in it: encoding, separator, lines before that of the names, decimal
     sign, thousands, and the format of times. A marker begins an event where it differs from that of the row
-    before, and is neither empty nor 0. Columns that are no channels by their names, as of a counter, are left
-    out.
+    before, and is neither empty nor 0. Columns that are not channels, by their names, are left out.
     """
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
@@ -79,16 +94,13 @@ class CsvInput(SignalInput, FilesInput):
         import mne
         import numpy as np
 
-        dialect = dialect_of(file, self.separator)
-        if dialect is None:
-            raise InputError(
-                "the file has no header line",
-                expected="names of columns in one of the first lines, and below a row for each sample",
-                hint="add the line, or name what is between values (input.separator)",
-            )
+        dialect = require_dialect(file, self.separator, "sample")
         values = (value for row in dialect.rows for value in row)
         decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
-        time = self._time(dialect)
+        wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
+        time = next((name for name in wanted if name in dialect.names), None)
+        if time is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
+            raise _no_column("times", "time", self.time or "timestamps", dialect.names)
         markers = [self.marker.strip()] if self.marker else marker_columns(dialect.names)
         known = [name for name in markers if name in dialect.names]
         table = read_table(file, dialect, texts=known if decimal == "." else None)
@@ -115,21 +127,13 @@ class CsvInput(SignalInput, FilesInput):
         told = [name for name in aside if name not in (*self.drop, *self.picks)]
         if told:
             warnings.warn(
-                f"columns that are no channels by their names or values were left out: {', '.join(told)}; if "
-                "they are, name all channels (picks)",
+                f"columns that are not channels, by their names or values, were left out: {', '.join(told)}; "
+                "if they are, name all channels (picks)",
                 stacklevel=2,
             )
         if marker is not None:
             raw.set_annotations(_events(table[marker], sfreq))
         return raw
-
-    def _time(self, dialect: Dialect) -> str | None:
-        """Find the column of times; None if there is none, and the study or the file says the rate."""
-        wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
-        found = next((name for name in wanted if name in dialect.names), None)
-        if found is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
-            raise _no_column("times", "time", self.time or "timestamps", dialect.names)
-        return found
 
     def _marker(self, file: Path, table: Any, columns: Sequence[str]) -> str | None:
         """Find the column of markers; None if events are in a table beside the recording."""
@@ -158,7 +162,7 @@ class CsvInput(SignalInput, FilesInput):
         if first:
             name = min(first, key=lambda each: first[each])
             raise InputError(
-                "channels hold values that are no numbers",
+                "channels hold values that are not numbers",
                 field="input.drop",
                 found=", ".join(first),
                 expected=f"finite numbers in each row; line {first_line + first[name]} has "
@@ -173,7 +177,6 @@ def _texts(column: Any) -> Any:
 
 
 def _events(column: Any, sfreq: float) -> Any:
-    """Annotate where markers begin."""
     import mne
     import numpy as np
 
@@ -192,3 +195,184 @@ def _no_column(what: str, field: str, wanted: str, names: Sequence[str]) -> Inpu
         hint=f'name the column under [input], as {field} = "…"'
         + (", or the rate of a file without times, as sfreq = 250" if field == "time" else ""),
     )
+
+
+def _plain(name: str) -> str:
+    return re.split(r"[ (\[]", name.strip().lower())[0]
+
+
+def time_columns(names: Sequence[str]) -> list[str]:
+    """Return columns named like times, the likeliest first."""
+    return [name for word in TIMES for name in names if _plain(name) == word]
+
+
+def marker_columns(names: Sequence[str]) -> list[str]:
+    """Return columns named like markers; `marker` alone if there is one."""
+    if "marker" in names:
+        return ["marker"]
+    return [
+        name
+        for word in MARKERS
+        for name in names
+        if word in (_plain(name), _plain(name).rstrip("s0123456789"))
+    ]
+
+
+def is_no_channel(name: str) -> bool:
+    """True if no electrode has this name."""
+    return NO_CHANNEL.fullmatch(name.strip()) is not None or name in marker_columns([name])
+
+
+def counter_in(names: Iterable[str]) -> str | None:
+    return next((name for name in names if name.strip().lower() in COUNTERS), None)
+
+
+def stated_rate(lines: Iterable[str]) -> float | None:
+    """Return the sampling rate (Hz) that lines above the table state, if any."""
+    found = SAID.search("\n".join(lines))
+    return float(found[1]) * (1000 if found[2] else 1) if found else None
+
+
+def unit_of_times(name: str, first: float) -> str:
+    """Return the unit in a column's name, or of times since 1970; else s."""
+    said = NAMED_UNIT.search(name.strip())
+    if said:
+        return said[1].lower()
+    low, high = SINCE_1970
+    return next((unit for unit, scale in SECONDS.items() if low <= first * scale <= high), "s")
+
+
+def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int) -> Any:
+    """Return times of rows, s after the first, from numbers, ISO 8601 dates or clock times."""
+    import numpy as np
+    import pandas as pd
+
+    numeric = column.dtype.kind in "iuf"
+    texts = column.astype(str).where(column.notna(), "") if column.isna().any() or not numeric else column
+    texts = texts if numeric else texts.str.strip()
+    if not numeric and texts.str.fullmatch(DATES).all():
+        times = pd.to_datetime(
+            texts.str.replace(",", "."), format="ISO8601", utc=bool(texts.str.contains("Z|[+-]..:?..$").all())
+        )
+        return (times - times.iloc[0]).dt.total_seconds().to_numpy() if len(times) else np.empty(0)
+    if not numeric and texts.str.fullmatch(CLOCK).all():
+        times = pd.to_timedelta(texts.str.replace(",", ".")).dt.total_seconds().to_numpy()
+        over = np.cumsum(np.diff(times, prepend=times[:1]) < -DAY / 2)  # midnights
+        return times + DAY * over - times[:1]
+    values = numbers(column, decimal)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise InputError(
+            "rows have no time",
+            field="input.time",
+            found=f"'{texts.iloc[wrong[0]]}' in line {first_line + wrong[0]}, column '{column.name}'"
+            + f", and {len(wrong) - 1:,} more" * (len(wrong) > 1),
+            expected="a number in each row, or a date in each, as 2024-03-01 10:00:00.125",
+            hint="write times so, or name another column (input.time)",
+        )
+    # Subtract the first before scaling: times since 1970 have few digits to lose.
+    scale = SECONDS[unit or unit_of_times(str(column.name), float(values[0]) if len(values) else 0.0)]
+    return (values - values[:1]) * scale
+
+
+def rate_of(
+    times: Any, rows: int, *, given: float | None, said: float | None, counter: Any, first_line: int
+) -> float:
+    """Return the rate of evenly spaced `times` (s) or, if packets share times, that of study or file."""
+    import numpy as np
+
+    if counter is not None and (given or said):
+        _refuse_jumps(counter, first_line)
+    if times is None:
+        return float(given or said or np.nan)
+    steps = np.diff(times)
+    usual = float(np.median(steps)) if len(steps) else np.nan
+    if given:
+        _check_given(times, given, first_line)
+        return given
+    sfreq = (
+        float(f"{(rows - 1) / (times[-1] - times[0]):.12g}") if rows > 1 and times[-1] > times[0] else np.nan
+    )
+    if said and _are_packets(times, said):
+        return said
+    if not usual > 0 or not sfreq > 0:
+        raise InputError(
+            "times do not increase",
+            field="input.time",
+            found=f"{rows} rows, most steps {usual:g} s",
+            expected="a time in each row, each later than the one before",
+            hint=_of_packets(sfreq),
+        )
+    off = np.abs(times - np.arange(rows) / sfreq) * sfreq
+    if off.max() > OFF or steps.max() > 1.5 * usual or (steps <= 0).any():
+        worst = int(np.argmax(np.abs(steps - usual)))
+        raise InputError(
+            "times are not evenly spaced: samples are lost, or times are those of packets",
+            field="input.time",
+            found=f"{steps[worst]:g} s between rows {worst + 1} and {worst + 2}; {off.max():.3g} samples off",
+            expected=f"steps of {usual:g} s, each time at most {OFF:g} samples off",
+            hint="fill the gaps and export again, or, " + _of_packets(sfreq),
+        )
+    return sfreq
+
+
+def _of_packets(sfreq: float) -> str:
+    near = f"{nominal(sfreq):.6g}" if sfreq > 0 else "250"
+    return f"if they are of packets and no sample is lost, write the rate under [input], as sfreq = {near}"
+
+
+def _are_packets(times: Any, rate: float) -> bool:
+    """True if samples came in packets with shared times, and none is lost."""
+    import numpy as np
+
+    steps = np.diff(times)
+    gaps = steps[steps > 0]
+    if len(gaps) < 2 or (steps < 0).any() or len(gaps) == len(steps):
+        return False
+    lasts = abs(len(steps) / rate - times[-1]) <= CLOCKS * times[-1] + 2 * np.median(gaps)
+    return bool(lasts and gaps.max() <= PACKETS * np.median(gaps))
+
+
+def _check_given(times: Any, rate: float, first_line: int) -> None:
+    """Refuse a rate that contradicts the times; warn of a jump in them."""
+    import numpy as np
+
+    steps = np.diff(times)
+    gaps = steps[steps > 0]
+    if not len(gaps) or (steps == 1).all():  # sample numbers, not times
+        return
+    measured = len(steps) / (times[-1] - times[0])
+    if abs(measured - rate) > CLOCKS * rate + 2 * np.median(gaps) / (times[-1] - times[0]) * rate:
+        raise InputError(
+            "the rate that the study says is not that of the times",
+            field="input.sfreq",
+            found=f"{len(times):,} rows in {times[-1] - times[0]:.6g} s, {measured:.6g} Hz",
+            expected=f"{rate:g} Hz, but for {CLOCKS:.0%}",
+            hint="correct the rate; samples are lost if it is right",
+        )
+    at = int(np.argmax(steps))
+    if steps[at] > PACKETS * np.median(gaps) + 2 / rate:
+        warnings.warn(
+            f"times jump by {steps[at]:.3g} s after line {first_line + at}: if samples are lost there, "
+            "events after it are off",
+            stacklevel=2,
+        )
+
+
+def _refuse_jumps(counter: Any, first_line: int) -> None:
+    """Refuse a sample counter with gaps; it may restart at its smallest value."""
+    import numpy as np
+
+    steps = np.diff(counter)
+    usual = float(np.median(steps)) if len(steps) else 1.0
+    again = (steps < 0) & (counter[1:] <= counter.min() + usual) & (counter[:-1] >= counter.max() - usual)
+    jumps = np.flatnonzero(~again & (steps != usual))
+    if len(jumps) and usual > 0:
+        at = int(jumps[0])
+        raise InputError(
+            "samples are lost",
+            found=f"line {first_line + at + 1} counts {counter[at + 1]:g} after {counter[at]:g}"
+            + f", and jumps {len(jumps) - 1:,} times more" * (len(jumps) > 1),
+            expected=f"steps of {usual:g}",
+            hint="fill the gaps, or split the file there into runs",
+        )

@@ -33,7 +33,7 @@ class EeglabInput(SignalInput, FilesInput):
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
-        from shortloop.eeg.formats.epochs.event_columns import event_name, name_by_events
+        from shortloop.eeg.formats.epochs.events import event_name, name_by_events
 
         try:
             raw = mne.io.read_raw_eeglab(file, montage_units="auto")
@@ -42,6 +42,4 @@ class EeglabInput(SignalInput, FilesInput):
         except TypeError as error:
             if "trials" not in str(error):
                 raise
-        epochs = mne.io.read_epochs_eeglab(file, montage_units="auto")
-        name_by_events(epochs, file)
-        return epochs
+        return name_by_events(mne.io.read_epochs_eeglab(file, montage_units="auto"), file)

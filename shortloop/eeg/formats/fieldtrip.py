@@ -3,7 +3,6 @@ Neurosci. 2011:156869)."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 METRES = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
 TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar": "grad", "meggrad": "grad"}
 TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}
-OTHERS = re.compile(r"[HV]?EOG|ECG|EMG|STI")  # prefixes of channels that are no EEG
+OTHERS = {"EOG": "eog", "HEOG": "eog", "VEOG": "eog", "ECG": "ecg", "EMG": "emg", "STI": "stim"}
+"""Types of channels by prefixes of their names."""
 AVERAGES, SPECTRA = ("avg", "individual"), ("powspctrm", "fourierspctrm", "crsspctrm")
 SHOWN = 6  # codes of a column in a message
 
@@ -63,17 +63,12 @@ class FieldtripInput(SignalInput, FilesInput):
 
         struct = self._struct(file)
         names = [str(name) for name in _listed(struct["label"])]
-        trials, times = _trials(struct, (self.tmin, self.tmax))
+        trials, times = _trials(struct, self.tmin, self.tmax)
         sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
         info = mne.create_info(names, sfreq, _types(struct, names))
         _place(info, struct)
         factors = self._factors(struct, names)
-        scale = np.array(
-            [
-                factor if each in ("eeg", "eog", "ecg", "emg") else 1.0
-                for factor, each in zip(factors, info.get_channel_types(), strict=True)
-            ]
-        )
+        scale = np.where(np.isin(info.get_channel_types(), ("eeg", "eog", "ecg", "emg")), factors, 1.0)
         data = np.stack(trials) * scale[:, np.newaxis]
         if len(data) == 1:
             return mne.io.RawArray(data[0], info)
@@ -115,7 +110,9 @@ class FieldtripInput(SignalInput, FilesInput):
         return [VOLTS["µV"]] * len(names)
 
 
-def _trials(struct: dict[str, Any], asked: tuple[float | None, float | None]) -> tuple[list[Any], Any]:
+def _trials(
+    struct: dict[str, Any], tmin: float | None, tmax: float | None
+) -> tuple[list[np.ndarray], np.ndarray]:
     """Return arrays of channels × samples, and their times; trials of unequal length are cut as asked."""
     import numpy as np
 
@@ -123,65 +120,51 @@ def _trials(struct: dict[str, Any], asked: tuple[float | None, float | None]) ->
         averages = not struct.keys().isdisjoint(AVERAGES)
         spectra = not struct.keys().isdisjoint(SPECTRA)
         raise InputError(
-            "averages cannot be decoded, trials are needed"
-            if averages
-            else "there are no trials in the struct",
+            "averages cannot be decoded, trials are needed" if averages else "no trials in the struct",
             found="averages (avg)" if averages else "spectra" if spectra else _fields(struct),
             expected="trial",
             hint="save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'",
         )
     trials = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["trial"])]
     times = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["time"], 1)]
-    channels = len(_listed(struct["label"]))
     if len(times) == 1:
         times *= len(trials)
-    step = (times[0][-1] - times[0][0]) / max(len(times[0]) - 1, 1)
-    for number, (trial, time) in enumerate(zip(trials, times, strict=True), start=1):
-        if trial.shape != (channels, len(times[0])) or time.shape != times[0].shape:
-            found = f"trial {number}: {' × '.join(map(str, trial.shape))}, {len(time)} times"
-            expected = f"{channels} channels × {len(times[0])} samples, as the first"
-        elif abs(time - times[0]).max() > step / 4:
-            found = f"trial {number} from {time[0]:g} s"
-            expected = f"from {times[0][0]:g} s, as the first"
-        else:
-            continue
-        cut, hint = _cut_alike(trials, times, channels, step, asked)
-        if cut is not None:
-            return cut
-        raise InputError(
-            "trials differ in length or time", field="trial", found=found, expected=expected, hint=hint
-        )
-    return trials, times[0]
-
-
-def _cut_alike(
-    trials: list[Any], times: list[Any], channels: int, step: float, asked: tuple[float | None, float | None]
-) -> tuple[tuple[list[Any], Any] | None, str]:
-    """Cut samples from input.tmin to input.tmax if all trials have them; else return a hint."""
-    import numpy as np
-
+    first, channels = times[0], len(_listed(struct["label"]))
+    step = (first[-1] - first[0]) / max(len(first) - 1, 1)
+    pairs = [*zip(trials, times, strict=True)]
+    same = [
+        (trial.shape, time.shape) == ((channels, len(first)), first.shape)
+        and bool(abs(time - first).max() <= step / 4)
+        for trial, time in pairs
+    ]
+    if all(same):
+        return trials, first
     hint = "cut them alike: ft_redefinetrial with cfg.toilim"
-    if any(trial.shape != (channels, len(time)) for trial, time in zip(trials, times, strict=True)):
-        return None, hint
-    if not all(np.allclose(np.diff(time), step, rtol=1e-3, atol=0) for time in times):
-        return None, hint
-    zero = times[0][0]
-    starts = [round((time[0] - zero) / step) for time in times]
-    first, last = max(starts), min(start + len(time) - 1 for start, time in zip(starts, times, strict=True))
-    if last <= first:
-        return None, hint
-    tmin, tmax = asked
-    if (
-        tmin is None
-        or tmax is None
-        or tmin < zero + (first - 0.5) * step
-        or tmax > zero + (last + 0.5) * step
-    ):
-        span = f"input.tmin = {zero + first * step:.4f} and input.tmax = {zero + last * step:.4f}"
-        return None, f"name what all trials have, at most {span}; or leave short trials out, and {hint}"
-    begin, end = round((tmin - zero) / step), round((tmax - zero) / step) + 1
-    cut = [trial[:, begin - start : end - start] for trial, start in zip(trials, starts, strict=True)]
-    return (cut, zero + np.arange(begin, end) * step), ""
+    even = all(
+        len(time) > 0
+        and trial.shape == (channels, len(time))
+        and np.allclose(np.diff(time), step, rtol=1e-3, atol=0)
+        for trial, time in pairs
+    )
+    starts = [round((time[0] - first[0]) / step) for time in times] if even else [0]
+    begin, end = max(starts), min(start + len(time) for start, time in zip(starts, times, strict=False))
+    if even and end - begin > 1:
+        low, high = first[0] + begin * step, first[0] + (end - 1) * step  # what all trials have
+        if tmin is not None and tmax is not None and low - step / 2 <= tmin and tmax <= high + step / 2:
+            begin, end = round((tmin - first[0]) / step), round((tmax - first[0]) / step) + 1
+            cut = [trial[:, begin - start : end - start] for trial, start in zip(trials, starts, strict=True)]
+            return cut, first[0] + np.arange(begin, end) * step
+        span = f"input.tmin = {low:.4f} and input.tmax = {high:.4f}"
+        hint = f"name what all trials have, at most {span}; or leave short trials out, and {hint}"
+    odd = same.index(False)
+    raise InputError(
+        "trials differ in length or time",
+        field="trial",
+        found=f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, {len(times[odd])} times"
+        + "".join(f" from {time:g} s" for time in times[odd][:1]),
+        expected=f"{channels} channels × {len(first)} samples from {first[0]:g} s, as the first",
+        hint=hint,
+    )
 
 
 def _arrays(value: Any, dimensions: int = 2) -> list[Any]:
@@ -196,13 +179,11 @@ def _types(struct: dict[str, Any], names: list[str]) -> list[str]:
     said: dict[str, str] = {}
     if isinstance(header, dict) and {"label", "chantype"} <= header.keys():
         said = dict(zip(_listed(header["label"]), map(str, _listed(header["chantype"])), strict=False))
-    by_name = {"STI": "stim", "ECG": "ecg", "EMG": "emg"}
-    types = []
-    for name in names:
-        other = OTHERS.match(name.upper())
-        guessed = by_name.get(other[0], "eog") if other else "eeg"
-        types.append(TYPES.get(said.get(name, ""), guessed))
-    return types
+    named = [
+        next((kind for start, kind in OTHERS.items() if name.upper().startswith(start)), "eeg")
+        for name in names
+    ]
+    return [TYPES.get(said.get(name, ""), kind) for name, kind in zip(names, named, strict=True)]
 
 
 def _place(info: Any, struct: dict[str, Any]) -> None:
@@ -254,12 +235,17 @@ def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
 
 
 def in_words(columns: dict[int, Counter[int]]) -> str:
-    """Describe codes of columns with their counts."""
-    return "; ".join(f"column {number}: {_few(codes)}" for number, codes in columns.items())
+    said = []
+    for number, codes in columns.items():
+        if len(codes) > 2 * SHOWN:
+            values = f"{len(codes)} different, from {min(codes)} to {max(codes)}"
+        else:
+            values = ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))
+        said.append(f"column {number}: {values}")
+    return "; ".join(said)
 
 
 def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
-    """Return the event code of each trial."""
     found = code_columns(table) if len(table) == trials else {}
     if column is None and len(found) > 1:
         raise InputError(
@@ -282,9 +268,3 @@ def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
             hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
         )
     return table[:, wanted - 1].astype(int)
-
-
-def _few(codes: Counter[int]) -> str:
-    if len(codes) > 2 * SHOWN:
-        return f"{len(codes)} different, from {min(codes)} to {max(codes)}"
-    return ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))

@@ -12,7 +12,13 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
-from shortloop.eeg.headers.numpy_files import array_in, as_text, declared, refuse_missing, refuse_other_types
+from shortloop.eeg.headers.numpy_files import (
+    as_text,
+    declared,
+    read_array,
+    refuse_missing,
+    refuse_other_types,
+)
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -51,8 +57,16 @@ class NpzInput(FilesInput):
         wanted = self.class_of_event(classes)
         data, y, times, ch = _arrays(file)
         times = times if self.time_unit in (None, "s") else times * SECONDS[self.time_unit]
-        sfreq = _rate(times)
-        span = float(times[-1] - times[0])
+        span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+        if not span > 0:
+            raise InputError(
+                "times do not increase",
+                field="t",
+                found=f"{len(times)} times over {span:g} s",
+                expected="two samples or more, each later than the one before",
+            )
+        # Twelve digits: rounding of the times must not show in the rate.
+        sfreq = float(f"{(len(times) - 1) / span:.12g}")
         check_rate(sfreq, span, believed=self.time_unit is not None, field="input.time_unit")
         names = [str(name) for name in ch]
         channels = kept_channels(names, self.drop, known=names)
@@ -80,7 +94,7 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     with np.load(file, allow_pickle=False) as content:
         keys = list(getattr(content, "files", ()))
         refuse_missing(KEYS, keys, "save the four arrays with numpy.savez")
-        data, y, times, ch = (array_in(content, key) for key in KEYS)
+        data, y, times, ch = (read_array(content, key) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
         raise InputError(
             "the arrays do not fit together",
@@ -91,16 +105,3 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
         )
     refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch
-
-
-def _rate(times: np.ndarray) -> float:
-    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
-    if not span > 0:
-        raise InputError(
-            "times do not increase",
-            field="t",
-            found=f"{len(times)} times over {span:g} s",
-            expected="two samples or more, each later than the one before",
-        )
-    # Twelve digits: rounding of the times must not show in the rate.
-    return float(f"{(len(times) - 1) / span:.12g}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from os.path import getsize
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -21,8 +22,9 @@ from shortloop.eeg.formats.feature_trials import Found
 from shortloop.eeg.formats.files.find import Named, linked, recording_of
 from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
 from shortloop.eeg.formats.files.recognised import explain_other_format
-from shortloop.eeg.formats.sessions import join
+from shortloop.eeg.formats.sessions import Part, join
 
+T = TypeVar("T")
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
 
 
@@ -77,9 +79,26 @@ def read_epochs(
         )
     settings.warm_up()  # not in the reading process: all files then share the loaded libraries
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
-    files = [_own_header(recording) for recording in named]
 
-    with linked(named) as places:
+    def joined(parts: list[Part]) -> Epochs:
+        with located(participant, ", ".join(str(part.file) for part in parts)):
+            epochs = join(parts, **who, classes=classes)
+            check_epochs(epochs, **who)
+        return epochs
+
+    return read_parts(settings, named, participant, classes, joined)
+
+
+def read_parts(
+    settings: RecordedInput,
+    recordings: Sequence[Named],
+    participant: str,
+    classes: Sequence[str],
+    finish: Callable[[list[Part]], T],
+) -> T:
+    """Read recordings in a process of their own, and return what `finish` makes of their epochs there."""
+    files = [_own_header(recording) for recording in recordings]
+    with linked(recordings) as places:
 
         def declared(file: Path, participant: str) -> int:
             # At its place among its own files: several recordings may share one header.
@@ -90,20 +109,16 @@ def read_epochs(
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
-        def read_and_check() -> Epochs:
+        def read() -> T:
             parts = []
             for file, place in zip(files, places, strict=True):
                 with reading(file, participant, place), _recognised(settings, file):
-                    part = settings.read_part(place, participant, classes)
-                    parts.append(replace(part, file=file))
-            with located(participant, ", ".join(map(str, files))):
-                epochs = join(parts, **who, classes=classes)
-                check_epochs(epochs, **who)
-            return epochs
+                    parts.append(replace(settings.read_part(place, participant, classes), file=file))
+            return finish(parts)
 
-        others = [path for recording in named for _, path in recording[1:]]
+        others = [path for recording in recordings for _, path in recording[1:]]
         everything = list(dict.fromkeys([*files, *others]))
-        return read_apart(read_and_check, everything, participant=participant, declared=declared)
+        return read_apart(read, everything, participant=participant, declared=declared)
 
 
 def read_features(
@@ -145,26 +160,27 @@ def read_features(
     InputError
         If anything is wrong that a later stage would trip over.
     """
-    who = {"participant": participant, "phase": phase}
-    with start_reading_features(
-        settings, file, labels, kind=kind, **who, classes=classes, allocate=allocate
-    ) as wait:
-        return wait()
+    found = read_features_of_phases(
+        settings,
+        {phase: [file] if labels is None else [file, labels]},
+        kind=kind,
+        participant=participant,
+        classes=classes,
+        allocate=lambda _, shape: allocate(shape),
+    )
+    return found[phase]
 
 
-@contextmanager
-def start_reading_features(
+def read_features_of_phases(
     settings: InputSettings,
-    file: Path,
-    labels: Path | None = None,
+    files: Mapping[str, Sequence[Path]],
     *,
     kind: str,
     participant: str,
-    phase: str,
     classes: Sequence[str],
-    allocate: Callable[[tuple[int, ...]], FloatArray] = np.empty,
-) -> Iterator[Callable[[], Features]]:
-    """Start to read and check one participant's ready-made features in one phase."""
+    allocate: Callable[[str, tuple[int, ...]], FloatArray],
+) -> dict[str, Features]:
+    """Read and check features of all phases at the same time; the second file of a phase has the labels."""
     if not isinstance(settings, FeaturesInput):
         raise _wrong_kind(settings, "epochs, not features", "read_epochs", participant)
     settings.warm_up()
@@ -173,17 +189,23 @@ def start_reading_features(
         with _recognised(settings, file):
             return settings.declared(file, participant)
 
-    def read_and_check() -> Features:
+    def read(phase: str) -> Features:
+        file, *labels = files[phase]
         with reading(file, participant), _recognised(settings, file):
-            found = settings.find_in(file, labels, participant, phase)
-            features = _features_of(found, settings, kind, phase, classes, allocate)
+            found = settings.find_in(file, next(iter(labels), None), participant, phase)
+            features = _features_of(found, settings, kind, phase, classes, partial(allocate, phase))
         with located(participant, str(file)):
             check_features(features, phase)
         return features
 
-    files = [file] if labels is None else [file, labels]
-    with start_reading(read_and_check, files, participant=participant, declared=declared) as wait:
-        yield wait
+    with ExitStack() as until_read:
+        started = {
+            phase: until_read.enter_context(
+                start_reading(partial(read, phase), paths, participant=participant, declared=declared)
+            )
+            for phase, paths in files.items()
+        }
+        return {phase: wait() for phase, wait in started.items()}
 
 
 def _features_of(

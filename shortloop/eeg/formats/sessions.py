@@ -1,4 +1,4 @@
-"""The epochs of one file, and how several files are checked and joined to one recording."""
+"""The epochs of one file, trials that are left out, and how several files are joined to one recording."""
 
 from __future__ import annotations
 
@@ -18,11 +18,20 @@ from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.same_trials import trial_digests
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.epochs.dropped import all_left_out
 from shortloop.eeg.formats.epochs.positions import mean_positions
 
 PARALLEL = 10  # trials; two files that share so many onsets do not by chance
 SHARED = 0.9  # of the trials: a few may be left out of one file
+AMPLITUDE, FLAT = "amplitude", "flat"
+BEYOND, GAP = "beyond the recording", "across a gap in the recording"
+REASONS = {
+    "TOO_SHORT": BEYOND,
+    "NO_DATA": BEYOND,
+    "USER": "left out before it was saved",
+    "BAD boundary": GAP,
+}
+NAMED = 5  # channels in a message
+Log = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,10 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
         apart = "channels", ", ".join(part.channels), ", ".join(first.channels)
     elif not same_rate(part.sfreq, first.sfreq):
         apart = "sampling rate", f"{part.sfreq:g} Hz", f"{first.sfreq:g} Hz"
-    elif not _same_times(part, first):
+    elif len(part.times) != len(first.times) or not any(
+        np.allclose(part.times * scale, first.times, rtol=0, atol=0.25 / first.sfreq)
+        for scale in (1.0, part.sfreq / first.sfreq)  # as they are, or at one rate
+    ):
         spans = [f"{len(t)} samples, {t[0]:g} to {t[-1]:g} s" for t in (part.times, first.times)]
         apart = "times", spans[0], spans[1]
     if apart:
@@ -153,16 +165,6 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
             if differ and differ <= {*bads}
             else "make the files alike, or leave one out",
         )
-
-
-def _same_times(one: Part, other: Part) -> bool:
-    """True if times are the same, or would be at one rate."""
-    if len(one.times) != len(other.times):
-        return False
-    return any(
-        np.allclose(one.times * scale, other.times, rtol=0, atol=0.25 / other.sfreq)
-        for scale in (1.0, one.sfreq / other.sfreq)
-    )
 
 
 def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:
@@ -198,48 +200,130 @@ def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: 
     seen: dict[bytes, tuple[Part, int]] = {}
     kept = []
     for part, digests in zip(parts, trial_digests(*(part.data for part in parts)), strict=True):
-        copies: dict[int, tuple[Part, int]] = {}
-        for index, digest in enumerate(digests):
-            first = (part, index) if digest is None else seen.setdefault(digest, (part, index))
-            if first[0] is not part or first[1] != index:
-                copies[index] = first
-        kept.append(_fresh(part, copies, classes, participant) if copies else part)
+        first = [
+            (part, index) if digest is None else seen.setdefault(digest, (part, index))
+            for index, digest in enumerate(digests)
+        ]
+        copies = {
+            index: found for index, found in enumerate(first) if found[0] is not part or found[1] != index
+        }
+        kept.append(_drop_copies(part, copies, classes, participant) if copies else part)
     return kept
 
 
-def _fresh(
+def _drop_copies(
     part: Part, copies: Mapping[int, tuple[Part, int]], classes: Sequence[str], participant: str
 ) -> Part:
     """Leave out trials that are copies; `copies` maps each to the place of the original."""
-    other = next((first for first, _ in copies.values() if first is not part), part)
-    where = f"are also in {other.file.name}" if other is not part else "are there twice"
-    number, (_, same) = next(iter(copies.items()))
+    number, (other, same) = next(iter(copies.items()))
+    where = f"the first is trial {number + 1}, as trial {same + 1} of {other.file.name}"
     if any(first.labels[at] != part.labels[index] for index, (first, at) in copies.items()):
         raise InputError(
-            "a trial is there twice under different classes"
-            if other is part
-            else "a trial is in two files under different classes",
+            "a trial is there twice under different classes",
             file=part.file,
-            found=f"{len(copies)} trials that {where}",
-            hint="save each trial once, with the class that it has"
-            if other is part
-            else "leave one of the files out",
+            found=f"{len(copies)} trials that are there twice, {where}",
+            hint="save each trial once, with the class that it has, or leave one of several files out",
         )
-    cause = (
-        " and were left out here"
-        if other is not part
-        else f", the first is trial {number + 1}, as trial {same + 1}, and were left out: exported or "
-        "joined twice, or drawn with replacement to balance the classes"
-    )
     warnings.warn(
-        f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials {where}{cause}",
+        f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials are there twice, "
+        f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes",
         stacklevel=2,
     )
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
-    info = {key: values[fresh] for key, values in part.info.items()}
-    moments = None if part.moments is None else part.moments[fresh]
     of = Counter(classes[part.labels[index]] for index in copies)
     left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
-    account = {**part.account, "dropped": [*part.account.get("dropped", ()), *left]}
-    kept = {"data": part.data[fresh], "labels": part.labels[fresh], "info": info, "moments": moments}
-    return replace(part, **kept, account=account)
+    return replace(
+        part,
+        data=part.data[fresh],
+        labels=part.labels[fresh],
+        info={key: values[fresh] for key, values in part.info.items()},
+        moments=None if part.moments is None else part.moments[fresh],
+        account={**part.account, "dropped": [*part.account.get("dropped", ()), *left]},
+    )
+
+
+def dropped_trials(
+    epochs: Any, log: Log, of: list[int], thresholds: Mapping[str, Mapping[str, float]]
+) -> tuple[Counter[tuple[int, str]], Counter[str]]:
+    """Reject trials by amplitude; count dropped trials by class and reason, and rejections by channel."""
+    by_index = {
+        index: ", ".join(dict.fromkeys(REASONS.get(each, f"annotated as {each}") for each in reasons))
+        for index, reasons in enumerate(log)
+        if reasons
+    }
+    there = [index for index in range(len(log)) if index not in by_index]
+    channels: Counter[str] = Counter()
+    for step, reason in (("reject", AMPLITUDE), ("flat", FLAT)):
+        if thresholds[step] and len(epochs):
+            before = epochs.selection.tolist()
+            epochs.drop_bad(**{"reject": None, "flat": None, step: thresholds[step]})
+            kept = set(epochs.selection.tolist())
+            for index, number in zip(there, before, strict=True):
+                if number not in kept:
+                    by_index[index] = reason
+                    channels.update(epochs.drop_log[number])
+            there = [index for index, number in zip(there, before, strict=True) if number in kept]
+    return Counter((of[index], reason) for index, reason in by_index.items()), channels
+
+
+def warn_of_dropped(dropped: Counter[tuple[int, str]], of: list[int], ends: float | None = None) -> None:
+    if dropped:
+        reasons: Counter[str] = Counter()
+        for (_, reason), count in dropped.items():
+            reasons[reason] += count
+        why = _counted(reasons) + (f"; {_ends_earlier(ends)}" if ends is not None else "")
+        warnings.warn(f"{dropped.total()} of {len(of)} trials were left out ({why})", stacklevel=2)
+
+
+def all_left_out(
+    accounts: Sequence[Mapping[str, Any]], missing: Sequence[str], phase: str, expected: str
+) -> InputError | None:
+    """Explain why all trials of the missing classes were left out; None if these classes have no events."""
+    of: dict[str, Counter[str]] = {name: Counter() for name in missing}
+    channels: Counter[str] = Counter()
+    for account in accounts:
+        channels.update(account.get("rejected_by", {}))
+        for each in account.get("dropped", ()):
+            if each["class"] in of:
+                of[each["class"]][each["reason"]] += each["trials"]
+    why_of = {name: why for name, why in of.items() if why}
+    if not why_of:
+        return None
+    said = "; ".join(
+        f"{why.total()} of {why.total()} {name} ({_counted(why)})" for name, why in why_of.items()
+    )
+    if channels:
+        said += f"; by channel: {', '.join(f'{name} {count}' for name, count in channels.most_common(NAMED))}"
+    reasons = sum(why_of.values(), Counter[str]())
+    ends = min((each["fits_until"] for each in accounts if each.get("fits_until") is not None), default=None)
+    odd = [name for name, count in channels.most_common() if 2 * count >= max(channels.values())]
+    odd = odd if len(odd) < max(len(each.get("types", ())) for each in accounts) else []
+    field, hint = _remedy(reasons.most_common(1)[0][0], odd, ends)
+    return InputError(
+        f"all trials of {', '.join(why_of)} in the {phase} phase were left out",
+        field=field,
+        found=said,
+        expected=expected,
+        hint=hint,
+    )
+
+
+def _remedy(reason: str, channels: Sequence[str], ends: float | None) -> tuple[str, str]:
+    """Return the field of the study file, and what to do about it."""
+    if reason in (AMPLITUDE, FLAT):
+        field = f"input.preprocessing.{'reject' if reason == AMPLITUDE else 'flat'}"
+        limit = "raise" if reason == AMPLITUDE else "lower"
+        drop = f", or leave channels out (input.drop = {list(channels)})" if channels else ""
+        return field, f"{limit} {field}{drop}"
+    if reason in (BEYOND, GAP):
+        return "input.tmax", _ends_earlier(ends) or "make the epochs shorter: input.tmin, input.tmax"
+    return "input.files", "take away the annotations of trials that are good, or the copies of trials"
+
+
+def _ends_earlier(ends: float | None) -> str:
+    """Suggest an end of epochs with which trials are whole; empty if there is none."""
+    return "" if ends is None else f"epochs that end earlier are whole: input.tmax = {ends:.7g}"
+
+
+def _counted(reasons: Counter[str]) -> str:
+    return "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())

@@ -24,7 +24,7 @@ SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, 
 """What checks the size of a recording, by its ending; MNE would read truncated files without an error."""
 
 # Harmless warnings of MNE, and those that are given here in other words.
-NO_MATTER = (
+HARMLESS = (
     ".*(naming conventions|At least one epoch has multiple events|All epochs were dropped|Not setting posi"
     "tion|channels without locations|contains 'boundary' events).*"
 )
@@ -123,7 +123,7 @@ def _prefixed_warnings(prefix: str) -> Iterator[None]:
 
     with warnings.catch_warnings(record=True) as caught, mne.utils.use_log_level("WARNING"):
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", message=NO_MATTER)
+        warnings.filterwarnings("ignore", message=HARMLESS)
         yield
     known = [each for each in caught if each.category in (RuntimeWarning, UserWarning)]
     texts = dict.fromkeys(" ".join(str(each.message).split()) for each in known)

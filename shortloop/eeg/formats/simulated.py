@@ -85,8 +85,14 @@ class SimulatedInput(GeneratedInput):
 
         window = self._window(times, training)
         patterns = rng("patterns")
-        mixing = _mixing(self.channels, patterns)
-        evoked = _evoked_patterns(n_classes, mixing, patterns)
+        # Sources are mixed to channels of the same power.
+        mixing = patterns.standard_normal((self.channels, self.channels))
+        mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
+        mixing = np.sqrt(NOISE_RMS**2 - SENSOR_RMS**2) * mixing
+        # Patterns of classes are mixed as the noise is, to a root mean square of 1.
+        evoked = patterns.standard_normal((n_classes, self.channels)) @ mixing.T
+        evoked -= evoked.mean(axis=0)
+        evoked /= np.sqrt(np.mean(evoked**2, axis=1, keepdims=True))
         induced = patterns.uniform(0, 1, (n_classes, self.channels))
 
         drawn = rng("trials", phase)
@@ -132,26 +138,6 @@ class SimulatedInput(GeneratedInput):
                 hint="correct input.onset, input.offset or input.delay in the study file",
             )
         return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)
-
-
-def _mixing(channels: int, rng: np.random.Generator) -> FloatArray:
-    """Mix sources to channels of the same power."""
-    import numpy as np
-
-    mixing = rng.standard_normal((channels, channels))
-    mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
-    noise: FloatArray = np.sqrt(NOISE_RMS**2 - SENSOR_RMS**2) * mixing
-    return noise
-
-
-def _evoked_patterns(classes: int, mixing: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return classes × channels, mixed from sources as the noise is; root mean square 1."""
-    import numpy as np
-
-    patterns = rng.standard_normal((classes, len(mixing))) @ mixing.T
-    patterns -= patterns.mean(axis=0)
-    scaled: FloatArray = patterns / np.sqrt(np.mean(patterns**2, axis=1, keepdims=True))
-    return scaled
 
 
 def _noise(

@@ -10,7 +10,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
 from shortloop.eeg.formats.base import FeaturesInput, Patterns
-from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TableInput(FeaturesInput):
 
         import shortloop.eeg.formats.feature_trials  # noqa: F401
 
-    def is_of_all(self) -> bool:
+    def holds_several(self) -> bool:
         return self.participant is not None
 
     def unit_of(self, kind: str) -> str:
@@ -70,7 +70,15 @@ class TableInput(FeaturesInput):
         table = self._rows(self._table(file), participant, phase)
         given = {self.label, self.participant, self.phase, *self.drop}
         features = table[[name for name in table.columns if name not in given]]
-        _check_numbers(features)
+        wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
+        if wrong or not len(features.columns):
+            raise InputError(
+                "columns hold values that are not numbers" if wrong else "the table has no features",
+                field="input.drop",
+                found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
+                expected="numbers in each row of each feature",
+                hint="drop columns that are no features (input.drop), or repair the file",
+            )
         found = Found(
             _texts(table[self.label]).tolist(),
             tuple(features.columns),
@@ -79,7 +87,7 @@ class TableInput(FeaturesInput):
         refuse_labels_among_features(found, hint="leave out columns that are no features: input.drop")
         return found
 
-    def whose(self, file: Path) -> list[tuple[str, str]]:
+    def participants_in(self, file: Path) -> list[tuple[str, str]]:
         """List the participants and phases of a file's rows."""
         from shortloop.eeg.formats.files.process import reading
 
@@ -91,15 +99,11 @@ class TableInput(FeaturesInput):
         return [*dict.fromkeys(zip(*columns, strict=True))]
 
     def _table(self, file: Path) -> Any:
+        import numpy as np
+
         given = {"label": self.label, "participant": self.participant, "phase": self.phase}
         named = {field: name for field, name in given.items() if name}
-        dialect = dialect_of(file, self.separator)
-        if dialect is None:
-            raise InputError(
-                "the file is not a table",
-                expected="names of columns in one of the first lines, and below a row for each trial",
-                hint="add the line of names, or name what is between values (input.separator)",
-            )
+        dialect = require_dialect(file, self.separator, "trial")
         texts = [name for name in dialect.names if name in (*named.values(), *self.drop)]
         features = [name for name in dialect.names if name not in texts]
         values = (value for name in features for value in dialect.column(name))
@@ -115,7 +119,10 @@ class TableInput(FeaturesInput):
                     hint="name a column of the file, or another separator (input.separator)",
                 )
         for name in features:
-            table[name] = _as_numbers(table[name], decimal)
+            values = numbers(table[name], decimal)
+            missing = table[name].isna() | table[name].astype(str).str.strip().isin(MISSING)
+            if not (np.isnan(values) & ~missing).any():
+                table[name] = values
         return table
 
     def _rows(self, table: Any, participant: str, phase: str) -> Any:
@@ -148,27 +155,6 @@ class TableInput(FeaturesInput):
         return table
 
 
-def _as_numbers(column: Any, decimal: str) -> Any:
-    """Convert a column if all values are numbers or missing."""
-    import numpy as np
-
-    values = numbers(column, decimal)
-    missing = column.isna() | column.astype(str).str.strip().isin(MISSING)
-    return column if (np.isnan(values) & ~missing).any() else values
-
-
 def _texts(column: Any) -> Any:
     """Return values for comparison: ``1`` for ``1.0``, and composed accents."""
     return column.fillna("").str.strip().str.removesuffix(".0").map(composed)
-
-
-def _check_numbers(features: Any) -> None:
-    wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
-    if wrong or not len(features.columns):
-        raise InputError(
-            "columns hold values that are no numbers" if wrong else "the table has no features",
-            field="input.drop",
-            found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
-            expected="numbers in each row of each feature",
-            hint="drop columns that are no features (input.drop), or repair the file",
-        )

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FeaturesInput
-from shortloop.eeg.headers.mat import declared, is_hdf5, load_variables, variables
+from shortloop.eeg.headers.mat import declared, read_struct, variables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,62 +70,16 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
 
     from shortloop.eeg.formats.feature_trials import Found
 
-    struct = _struct_of_hdf5(file) if is_hdf5(file) else _struct(file)
-    feature = struct["feature"]
-    cells = list(np.ravel(feature)) if feature.dtype == object else [feature]  # a matrix: one bin
-    found = Found(
-        _texts(struct["category_name"]), tuple(_texts(struct["feature_name"])), [*map(np.asarray, cells)]
-    )
-    return found, np.ravel(struct["category"]).tolist() if "category" in struct else None
-
-
-def _struct(file: Path) -> dict[str, Any]:
-    content = load_variables(file)
-    found = content.get(file.stem)
-    if found is None or found.dtype.names is None or found.size != 1:
-        raise _no_struct(file, list(content))
-    return _with_fields({name: found[name].flat[0] for name in found.dtype.names}, file)
-
-
-def _struct_of_hdf5(file: Path) -> dict[str, Any]:
-    """Load the struct of version 7.3, where arrays are transposed, and a cell is a reference."""
-    import h5py
-    import numpy as np
-
-    with h5py.File(file) as content:
-        found = content.get(file.stem)
-        if not isinstance(found, h5py.Group):
-            raise _no_struct(file, variables(file))
-
-        def value_of(array: Any) -> np.ndarray:
-            if array.attrs.get("MATLAB_empty"):
-                return np.empty(0)
-            values = array[()]
-            if h5py.check_ref_dtype(array.dtype) is None:
-                text = array.attrs.get("MATLAB_class") == b"char"
-                rows = np.atleast_2d(values.T).tolist() if text else ()
-                return np.array(["".join(map(chr, row)) for row in rows]) if text else values.T
-            cells = np.empty(values.size, dtype=object)
-            for number, reference in enumerate(values.T.ravel()):
-                cells[number] = value_of(content[reference])
-            return cells
-
-        return _with_fields(
-            {name: value_of(each) for name, each in found.items() if isinstance(each, h5py.Dataset)}, file
+    names = variables(file)
+    struct = read_struct(file, file.stem) if file.stem in names else None
+    if not isinstance(struct, dict):
+        raise InputError(
+            "the file has no struct of its own name",
+            field=file.stem,
+            found=", ".join(names) or "no variables",
+            expected=f"a struct named {file.stem}",
+            hint="give the file the name that the struct had when it was saved",
         )
-
-
-def _no_struct(file: Path, names: list[str]) -> InputError:
-    return InputError(
-        "the file has no struct of its own name",
-        field=file.stem,
-        found=", ".join(names) or "no variables",
-        expected=f"a struct named {file.stem}",
-        hint="give the file the name that the struct had when it was saved",
-    )
-
-
-def _with_fields(struct: dict[str, Any], file: Path) -> dict[str, Any]:
     missing = [name for name in FIELDS if name not in struct]
     if missing:
         raise InputError(
@@ -135,16 +89,18 @@ def _with_fields(struct: dict[str, Any], file: Path) -> dict[str, Any]:
             expected=", ".join(FIELDS),
             hint="save the classification data with all fields",
         )
-    return struct
-
-
-def _texts(value: np.ndarray) -> list[str]:
-    """Convert a cell array of strings, or a matrix of characters."""
-    import numpy as np
-
-    if value.dtype != object:
-        return [str(item).rstrip() for item in np.ravel(value)]
-    return ["".join(map(str, np.ravel(item))) for item in np.ravel(value)]
+    trials, features = ([str(each).rstrip() for each in np.ravel(struct[name])] for name in FIELDS[:2])
+    feature = struct["feature"]
+    cells = [np.asarray(each) for each in (feature if isinstance(feature, list) else [feature])]
+    # The reader drops dimensions of length 1.
+    shape = len(trials), len(features)
+    cells = [
+        each.reshape(shape) if each.ndim < 2 and 1 in shape and each.size == max(shape) else each
+        for each in cells
+    ]
+    return Found(trials, tuple(features), cells), np.ravel(
+        struct["category"]
+    ).tolist() if "category" in struct else None
 
 
 def _check_shapes(cells: Sequence[np.ndarray] | np.ndarray, trials: int, features: int) -> None:

@@ -98,7 +98,11 @@ class XdfInput(SignalInput, FilesInput):
 
     def _chosen(self, streams: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Choose the stream to decode."""
-        found = [each for each in streams if len(each["time_stamps"]) > 1 and self._matches(each)]
+        if self.stream is None:
+            asked = [each for each in streams if _first(each["info"], "type").casefold() == "eeg"]
+        else:
+            asked = [each for each in streams if self.stream in _names(each)]
+        found = [each for each in asked if len(each["time_stamps"]) > 1]
         if len(found) == 1:
             return found[0]
         numbers = Counter(_name(each) for each in found)
@@ -113,26 +117,17 @@ class XdfInput(SignalInput, FilesInput):
             else "name it under [input] (stream)",
         )
 
-    def _matches(self, stream: dict[str, Any]) -> bool:
-        kind = _first(stream["info"], "type").casefold()
-        return kind == "eeg" if self.stream is None else self.stream in _names(stream)
-
     def _events(
         self, streams: Sequence[dict[str, Any]], eeg: dict[str, Any], times: Any, step: float
     ) -> tuple[Any, list[str]]:
         """Return samples and names of markers, without those in interruptions of the recording."""
         import numpy as np
 
-        chosen = [
-            each
-            for each in streams
-            if each is not eeg
-            and (
-                {*self.markers} & {*_names(each)}
-                if self.markers
-                else not float(_first(each["info"], "nominal_srate") or 0)
-            )
-        ]
+        others = [each for each in streams if each is not eeg]
+        if self.markers:
+            chosen = [each for each in others if {*self.markers} & {*_names(each)}]
+        else:
+            chosen = [each for each in others if not float(_first(each["info"], "nominal_srate") or 0)]
         unknown = {*self.markers} - {name for each in chosen for name in _names(each)}
         if unknown:
             raise InputError(
@@ -161,8 +156,8 @@ def eeg_streams(file: Path) -> list[str]:
     need("formats", ["pyxdf"])
     import pyxdf
 
-    found = [each for each in pyxdf.resolve_streams(str(file)) if each["type"].casefold() == "eeg"]
-    return [each["name"] for each in found]
+    streams = pyxdf.resolve_streams(str(file))
+    return [each["name"] for each in streams if each["type"].casefold() == "eeg"]
 
 
 def _first(info: Any, name: str) -> str:
@@ -222,7 +217,7 @@ def _breaks(stamps: Any, name: str) -> Any:
             f"time stamps of {name} go back",
             found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
             if len(back)
-            else "values that are no numbers",
+            else "values that are not numbers",
             expected="a clock that goes on",
             hint="split the recording there",
         )
@@ -278,8 +273,8 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
     ]
     if others and given is None:
         warnings.warn(
-            f"channels whose unit is no voltage were left out: {', '.join(others)}; if they are EEG, write "
-            'their unit under [input], as unit = "µV"',
+            f"channels whose unit is not a voltage were left out: {', '.join(others)}; if they are EEG, "
+            'write their unit under [input], as unit = "µV"',
             stacklevel=2,
         )
         kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]

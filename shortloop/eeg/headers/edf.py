@@ -33,7 +33,6 @@ class EdfHeader:
 
     @classmethod
     def read(cls, file: Path) -> EdfHeader:
-        """Read the header of a file."""
         with file.open("rb") as stream:
             header = stream.read(NAMES)
             signals = int(header[252:256])
@@ -55,7 +54,6 @@ class EdfHeader:
 
     @property
     def width(self) -> int:
-        """Bytes of a sample."""
         return 3 if self.bdf else 2
 
 
@@ -89,9 +87,16 @@ def declared(file: Path) -> int:
 
 
 def is_bdf(file: Path) -> bool:
-    """True if a file is BDF."""
     with file.open("rb") as stream:
         return stream.read(8) == BDF
+
+
+def decoded(text: bytes) -> str:
+    """Decode UTF-8, or else Latin-1."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode(LATIN)
 
 
 def in_its_encoding(read: Callable[..., Any]) -> Any:

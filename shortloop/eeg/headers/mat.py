@@ -25,7 +25,14 @@ def declared(file: Path) -> int:
     """Return the bytes of all variables when decompressed, after checking that they lie in the file."""
     size = file.stat().st_size
     if is_hdf5(file):
-        return _declared_by_hdf5(file)
+        import h5py
+
+        sizes: list[int] = []
+        with h5py.File(file) as content:
+            content.visititems(
+                lambda _, each: sizes.append(each.nbytes) if isinstance(each, h5py.Dataset) else None
+            )
+        return sum(sizes)
     with file.open("rb") as stream:
         order = _order(stream, size)
         total, at = 0, HEADER_BYTES
@@ -45,17 +52,6 @@ def declared(file: Path) -> int:
                 length = struct.unpack(f"{order}2I", zlib.decompressobj().decompress(peek, TAG_BYTES))[1]
             total += length
     return total
-
-
-def _declared_by_hdf5(file: Path) -> int:
-    import h5py
-
-    sizes: list[int] = []
-    with h5py.File(file) as content:
-        content.visititems(
-            lambda _, each: sizes.append(each.nbytes) if isinstance(each, h5py.Dataset) else None
-        )
-    return sum(sizes)
 
 
 def _order(stream: IO[bytes], size: int) -> str:
@@ -87,7 +83,6 @@ def is_hdf5(file: Path) -> bool:
 
 
 def variables(file: Path) -> list[str]:
-    """Return the names of the variables in a file."""
     if is_hdf5(file):
         import h5py
 
@@ -98,14 +93,6 @@ def variables(file: Path) -> list[str]:
 
         names = [name for name, _, _ in whosmat(str(file), appendmat=False)]
     return [name for name in names if not name.startswith(HIDDEN)]
-
-
-def load_variables(file: Path) -> dict[str, Any]:
-    """Load all variables of a file before version 7.3."""
-    from scipy.io import loadmat
-
-    content = loadmat(file, appendmat=False)
-    return {name: value for name, value in content.items() if not name.startswith(HIDDEN)}
 
 
 def read_struct(file: Path, name: str) -> Any:

@@ -104,7 +104,6 @@ class Struct:
 
 @contextmanager
 def open_struct(file: Path, name: str) -> Iterator[Struct]:
-    """Find a struct in a file."""
     with file.open("rb") as stream:
         try:
             with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:

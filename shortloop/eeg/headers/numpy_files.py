@@ -33,7 +33,6 @@ def declared(file: Path, keys: Collection[str]) -> int:
 
 
 def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Read the shape and type of an array from its header."""
     from numpy.lib import format as npy
 
     version = npy.read_magic(stream)
@@ -42,10 +41,12 @@ def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     return shape, dtype
 
 
-def array_in(content: Any, key: str, file: Path | None = None) -> np.ndarray:
-    """Return an array of a file, or refuse Python objects."""
+def read_array(content: Any, key: str, file: Path | None = None) -> np.ndarray:
+    """Read an array of an archive, or map the only one of a file; refuse Python objects."""
+    import numpy as np
+
     try:
-        found: np.ndarray = content[key]
+        found: np.ndarray = content[key] if file is None else np.load(file, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
         if not any(words in str(error) for words in ("allow_pickle", "Python objects in dtype")):
             raise
@@ -60,7 +61,6 @@ def array_in(content: Any, key: str, file: Path | None = None) -> np.ndarray:
 
 
 def refuse_missing(keys: Collection[str], known: Collection[str], hint: str) -> None:
-    """Raise InputError if one of the arrays is missing."""
     missing = [key for key in keys if key not in known]
     if missing:
         raise InputError(
@@ -73,7 +73,6 @@ def refuse_missing(keys: Collection[str], known: Collection[str], hint: str) -> 
 
 
 def refuse_other_types(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise InputError unless all arrays hold real numbers."""
     if any(array.dtype.kind not in "iuf" for array in arrays.values()):
         raise InputError(
             "X and t must hold real numbers",

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from shortloop.eeg.headers.brainvision import units_of
-from shortloop.eeg.headers.edf import READERS, EdfHeader
+from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
 VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
 
@@ -79,7 +79,7 @@ def _unit(value: object) -> object:
 def _volt_unit(value: object) -> object:
     named = _unit(value)
     if isinstance(named, str) and named not in VOLTS:
-        raise ValueError(f"{value!r} is no unit of voltage; write one of {', '.join(VOLTS)}")
+        raise ValueError(f"{value!r} is not a unit of voltage; write one of {', '.join(VOLTS)}")
     return named
 
 
@@ -113,8 +113,8 @@ def scale_to_volts(raw: Any, file: Path) -> None:
         raw.set_channel_types(dict.fromkeys(others, "misc"), on_unit_change="ignore")
         named = ", ".join(f"{name} ({_text(written[name]) or 'no unit'})" for name in others)
         warnings.warn(
-            f"channels whose unit is no voltage were left out: {named}; if they are EEG, correct their units "
-            "in the file",
+            f"channels whose unit is not a voltage were left out: {named}; if they are EEG, correct their "
+            "units in the file",
             stacklevel=2,
         )
 
@@ -149,11 +149,7 @@ def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
 
 
 def _text(unit: bytes) -> str:
-    """Decode a unit of unknown encoding."""
-    try:
-        text = unit.decode("utf-8")
-    except UnicodeDecodeError:
-        text = unit.decode("latin-1")
+    text = decoded(unit)
     for sign, meant in MICRO.items():
         text = text.replace(sign, meant)
     return text.strip(" \0")
@@ -161,10 +157,8 @@ def _text(unit: bytes) -> str:
 
 def _volts(unit: bytes) -> float | None:
     """Return the factor of a unit; None if it is no voltage."""
-    try:
-        return VOLTS.get(unit_named(_text(unit)))
-    except ValueError:
-        return None
+    (volts,) = voltages([_text(unit)]) or (None,)
+    return None if volts is None else VOLTS[volts]
 
 
 def _is_no_voltage(unit: bytes) -> bool:

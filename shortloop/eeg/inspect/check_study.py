@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EACCES
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
 from shortloop.base.extras import need
+from shortloop.base.text import counted
 from shortloop.eeg import pipeline
 from shortloop.eeg.checks.consistency import refuse_repeated
 from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, InputSettings, RecordedInput
@@ -42,7 +42,6 @@ OF_THE_STUDY = ("features", "decoding")  # beginnings of fields that are of no r
 
 
 def open_all(file: Path, tell: Tell) -> Opened:
-    """Open all recordings of a study."""
     file = Path(os.path.abspath(file))
     study = read_study(file)
     if isinstance(study.input, GeneratedInput):
@@ -55,7 +54,7 @@ def open_all(file: Path, tell: Tell) -> Opened:
         for job in _imports_of(study.model_copy(update={"participants": (who,)}), file, problems)
         for part in _readable(job, problems)
     ]
-    _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.is_of_all())
+    _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.holds_several())
     warm_up(study.input)
     imported: dict[str, list[Facts]] = defaultdict(list)
     notes: list[str] = []
@@ -76,9 +75,8 @@ def _summary(imported: Mapping[str, list[Facts]]) -> str:
     for every in imported.values():  # kinds of features are of the same trials
         for of_phase in {each["phase"]: each["trials"] for each in every}.values():
             trials.update(of_phase)
-    counted = ", ".join(f"{number:,} × {name}" for name, number in trials.items())
-    people = f"{len(imported):,} participant{'' if len(imported) == 1 else 's'}"
-    return f"recordings of {people} were read, with trials: {counted}"
+    counts = ", ".join(f"{number:,} × {name}" for name, number in trials.items())
+    return f"recordings of {counted(len(imported), 'participant')} were read, with trials: {counts}"
 
 
 @dataclass(frozen=True)
@@ -103,52 +101,53 @@ class _Recorder(Run):
 
     def __init__(self) -> None:
         super().__init__("")
-        self.asked: list[_Job] = []
+        self.jobs: list[_Job] = []
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
-        self.asked.append(_Job(stage, partition or "", call.arguments))
+        self.jobs.append(_Job(stage, partition or "", call.arguments))
         return Built("", stage, partition)
 
 
-class _Discarded(Outputs):
-    """Outputs of a stage, in memory."""
-
+class _InMemory(Outputs):
     def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         import numpy as np
 
         return np.empty(shape, dtype)
 
 
-def _ask(study: Study, file: Path, build: Callable[[pipeline.StudyRun], object]) -> list[_Job]:
-    run = _Recorder()
-    build(StudyRun(run, study, file))
-    return run.asked
-
-
-def _ask_imports(study: Study, file: Path) -> list[_Job]:
-    """Ask for the jobs of the import, as the build script does."""
-    if not isinstance(study.input, FeaturesInput):
-        return _ask(study, file, pipeline.import_epochs)
-    kinds = study.features.kinds
-    return [job for kind in kinds for job in _ask(study, file, partial(pipeline.import_features, kind=kind))]
+def _import_jobs(study: Study, file: Path) -> list[_Job] | InputError:
+    """Ask for the jobs of the import, as the build script does; return the problem if files are missing."""
+    recorder = _Recorder()
+    run = StudyRun(recorder, study, file)
+    try:
+        if isinstance(study.input, FeaturesInput):
+            for kind in study.features.kinds:
+                pipeline.import_features(run, kind=kind)
+        else:
+            pipeline.import_epochs(run)
+    except InputError as error:
+        return error
+    return recorder.jobs
 
 
 def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:
     """Return the import of a participant; if files are missing, of phases and features that have files."""
-    try:
-        return _ask_imports(study, file)
-    except InputError as error:
-        first = error
-    jobs, wrong = [], []
+    whole = _import_jobs(study, file)
+    if not isinstance(whole, InputError):
+        return whole
+    jobs: list[_Job] = []
+    wrong: list[InputError] = []
     for part in _parts(study):
-        try:
-            jobs += _ask_imports(part, file)
-        except InputError as error:
-            wrong += _missing(part, file) or [error]
-    problems += wrong or [first]
+        found = _import_jobs(part, file)
+        if isinstance(found, InputError):
+            of_files = (_import_jobs(one, file) for one in _of_one_file(part))
+            wrong += [each for each in of_files if isinstance(each, InputError)] or [found]
+        else:
+            jobs += found
+    problems += wrong or [whole]
     return jobs
 
 
@@ -162,18 +161,13 @@ def _parts(study: Study) -> Iterator[Study]:
             yield study.model_copy(update={"phases": phases, "features": features})
 
 
-def _missing(study: Study, file: Path) -> list[InputError]:
-    """Return the problems of each name of a file of one phase."""
-    if not isinstance(study.input, FilesInput):
-        return []
-    wrong, phase = [], study.phases.train
-    for pattern in study.input.files[phase]:
-        alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
-        try:
-            _ask_imports(study.model_copy(update={"input": alone}), file)
-        except InputError as error:
-            wrong.append(error)
-    return wrong
+def _of_one_file(study: Study) -> Iterator[Study]:
+    """Reduce a study of one phase to each name of a file."""
+    if isinstance(study.input, FilesInput):
+        phase = study.phases.train
+        for pattern in study.input.files[phase]:
+            alone = study.input.model_copy(update={"files": {phase: (pattern,)}})
+            yield study.model_copy(update={"input": alone})
 
 
 def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
@@ -190,7 +184,6 @@ def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
 
 
 def _paths(value: object) -> Iterator[Path]:
-    """Find files anywhere in the fields of a stage."""
     if isinstance(value, File):
         yield value.path
     elif isinstance(value, Mapping | list | tuple):
@@ -201,16 +194,13 @@ def _paths(value: object) -> Iterator[Path]:
 def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: bool) -> None:
     """Find recordings that are there twice, by the content of files that are of one size."""
     named = [one for job in jobs for one in _files_of(job)]
-    people = Counter(path for _, path in {(who, path) for _, who, _, path in named})
-    sizes = {path: path.stat().st_size for path in people}
-    same: Counter[int] = Counter()
-    for path, count in people.items():
-        same[sizes[path]] += count
+    pairs = {(who, path) for _, who, _, path in named}
+    sizes = {path: path.stat().st_size for _, path in pairs}
+    same = Counter(sizes[path] for _, path in pairs)
     contents = dict(hash_files({path: size for path, size in sizes.items() if same[size] > 1}))
-    found: dict[str, pipeline.Files] = {}
+    found: dict[str, pipeline.Files] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for name, who, phase, path in named:
-        phases = found.setdefault(name, {}).setdefault(who, {})
-        phases.setdefault(phase, []).append(File(contents.get(path, ""), path))
+        found[name][who][phase].append(File(contents.get(path, ""), path))
     for name, files in found.items():
         refuse_repeated(files, name, problems.append, of_all)
 
@@ -258,12 +248,12 @@ def _problems_of_files(job: _Job, first: InputError) -> list[InputError]:
 
 
 def _facts(job: _Job) -> Facts:
-    stage: Stage = ImportEpochs()
-    fields = dict(job.fields)
-    if job.stage != "import_epochs":
-        stage = ImportFeatures()
-        fields["settings"] = InputSettings.to_read(fields["settings"])
-    return dict(_with_fields(stage, fields, job.who).finish(_Discarded({})).facts)
+    if job.stage == "import_epochs":
+        stage = _with_fields(ImportEpochs(), job.fields, job.who)
+    else:
+        settings = InputSettings.to_read(job.fields["settings"])
+        stage = _with_fields(ImportFeatures(), {**job.fields, "settings": settings}, job.who)
+    return dict(stage.finish(_InMemory({})).facts)
 
 
 def _with_fields(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:
@@ -279,7 +269,9 @@ def _compare(
     """Find differences between recordings; return notes about what is odd, but no problem."""
     if not imported:
         return []
-    (job,) = _ask(study, file, lambda run: pipeline.check_recordings(run, []))
+    recorder = _Recorder()
+    pipeline.check_recordings(StudyRun(recorder, study, file), [])
+    (job,) = recorder.jobs
     jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
     stage = cast("CheckRecordings", _with_fields(CheckRecordings(), {**job.fields, "imported": jobs}))
     return cast("list[str]", stage.compare(problems.append)["notes"])

@@ -45,7 +45,10 @@ class Classes:
 
 def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     """Tell classes from other events, by their counts in each phase and participant."""
-    totals = [_total(participants) for participants in phases]
+    totals = [
+        Counter(dict(sorted(sum(map(Counter, participants.values()), Counter[str]()).items())))
+        for participants in phases
+    ]
     every = totals[0]
     usual = [name for name in every if _is_usual(name, phases[0])]
     shared = [name for name in usual if all(name in total for total in totals)]
@@ -72,11 +75,6 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
 def matching(event: str, names: Iterable[str]) -> list[str]:
     """Return names that are the event, or have it as a part, as MNE's tags."""
     return [name for name in names if event == name or event in name.split("/")]
-
-
-def _total(participants: Mapping[str, Mapping[str, int]]) -> Counter[str]:
-    total = sum(map(Counter, participants.values()), Counter())
-    return Counter(dict(sorted(total.items())))
 
 
 def _is_usual(name: str, participants: Mapping[str, Mapping[str, int]]) -> bool:

@@ -14,7 +14,7 @@ from shortloop.eeg.checks.participants import NAME, alike
 from shortloop.eeg.formats.base import FeaturesInput, InputSettings
 from shortloop.eeg.formats.files.process import read_apart, reading
 from shortloop.eeg.formats.table import TableInput
-from shortloop.eeg.inspect.format_options import labels_in
+from shortloop.eeg.inspect.format_options import find_options
 from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, ONLY, NamedFiles, read_names
 from shortloop.eeg.inspect.recording import Recorded, parallel_map
 from shortloop.eeg.inspect.rules import as_name, name_means
@@ -39,35 +39,25 @@ class _File:
     labels_pattern: str = ""
 
 
-@dataclass(frozen=True)
-class _Content:
-    """Trials of each class, and the name of the first feature."""
-
-    trials: Mapping[str, int]
-    first: str
-
-
 def read_features(scan: Scan, tell: Tell) -> People:
     """Read all files in parallel; those that cannot be read are problems of the folder."""
     options = scan.folder.options.setdefault(scan.format, {})
     settings = InputSettings.to_read({"format": scan.format, **options})
     assert isinstance(settings, FeaturesInput)
     settings.warm_up()
-    if "label" in options:
-        several = labels_in(scan.folder.recordings[scan.format][0])
-        scan.folder.choices = {"label": ", ".join(several)} if len(several) > 1 else {}
+    _, scan.folder.choices = find_options(scan.format, scan.folder.recordings[scan.format][0], options)
     files = [*_find_files(scan, settings)]
-    groups: dict[str, list[tuple[_File, _Content]]] = defaultdict(list)
+    groups: dict[str, list[tuple[_File, Counter[str], str]]] = defaultdict(list)
     for one, found in zip(files, parallel_map(partial(_read, settings), files, tell), strict=True):
         if isinstance(found, InputError):
             scan.folder.problems[one.file] = found
             scan.left_out[one.who] = f"{one.file.name}: {found.problem}"
         else:
-            groups[one.group].append((one, found))
+            groups[one.group].append((one, *found))
     people: dict[tuple[str, str], frozenset[str]] = {}
     for group, of_group in groups.items():
-        first, _ = of_group[0]
-        kind = _kind(group, [content for _, content in of_group])
+        first, *_ = of_group[0]
+        kind = _kind(group, [name for _, _, name in of_group])
         phase = first.phase or _without(group, {kind, "array"}) or ONLY
         if phase in scan.kinds.get(kind, ()):
             phase = group
@@ -75,9 +65,9 @@ def read_features(scan: Scan, tell: Tell) -> People:
         scan.patterns.setdefault(phase, []).append(first.pattern)
         if first.labels_pattern:
             scan.labels[phase] = first.labels_pattern
-        people[kind, phase] = frozenset(one.who for one, _ in of_group)
-        for one, content in of_group:  # the trials are those of the first kind
-            recorded = Recorded(source=settings.classes_in, events=dict(content.trials))
+        people[kind, phase] = frozenset(one.who for one, _, _ in of_group)
+        for one, trials, _ in of_group:  # the trials are those of the first kind
+            recorded = Recorded(source=settings.classes_in, events=dict(trials))
             scan.recorded.setdefault(one.who, {}).setdefault(phase, [recorded])
     return people
 
@@ -93,11 +83,13 @@ def drop_incomplete(scan: Scan, people: People) -> None:
                     scan.left_out.setdefault(who, f"no {kind} features of {phase}")
 
 
-def _read(settings: FeaturesInput, one: _File) -> _Content | InputError:
-    def read() -> _Content:
+def _read(settings: FeaturesInput, one: _File) -> tuple[Counter[str], str] | InputError:
+    """Count the trials of each class, and return the name of the first feature."""
+
+    def read() -> tuple[Counter[str], str]:
         with reading(one.file, one.who):
             found = settings.find_in(one.file, one.labels, one.who, one.phase)
-            return _Content(Counter(found.trials), found.features[0] if found.features else "")
+            return Counter(found.trials), next(iter(found.features), "")
 
     files = [one.file] if one.labels is None else [one.file, one.labels]
     try:
@@ -106,8 +98,8 @@ def _read(settings: FeaturesInput, one: _File) -> _Content | InputError:
         return error
 
 
-def _kind(group: str, contents: list[_Content]) -> str:
-    if any(part in each.first.casefold() for each in contents for part in POWER):
+def _kind(group: str, names: list[str]) -> str:
+    if any(part in name.casefold() for name in names for part in POWER):
         return "power"
     meanings = frozenset().union(*map(name_means, group.split("-")))
     return "power" if "power" in meanings and "amplitude" not in meanings else "amplitude"
@@ -121,8 +113,8 @@ def _without(group: str, meanings: set[str]) -> str:
 def _find_files(scan: Scan, settings: FeaturesInput) -> Iterator[_File]:
     """Find the participant and the phase of each file."""
     files = scan.folder.recordings[scan.format]
-    if isinstance(settings, TableInput) and settings.is_of_all():
-        yield from _of_all(scan, settings, files)
+    if isinstance(settings, TableInput) and settings.holds_several():
+        yield from _of_shared_files(scan, settings, files)
         return
     named = read_names(scan.folder.root, files)
     scan.files_left_out = named.left_out
@@ -136,8 +128,13 @@ def _find_files(scan: Scan, settings: FeaturesInput) -> Iterator[_File]:
             elif file.suffix.lower() == ARRAY and len(beside) != 1:
                 scan.left_out[who] = f"{file.name}: no file beside it has a class for each trial"
             elif isinstance(settings, TableInput) and settings.phase is not None:
-                for phase in dict.fromkeys(phase for _, phase in settings.whose(file)):
-                    yield _File(who, phase, pattern, file, phase)
+                try:
+                    phases = dict.fromkeys(phase for _, phase in settings.participants_in(file))
+                except InputError as error:
+                    scan.folder.problems[file] = error
+                    scan.left_out[who] = f"{file.name}: {error.problem}"
+                    continue
+                yield from (_File(who, phase, pattern, file, phase) for phase in phases)
             elif beside:
                 yield _File(who, group, pattern, file, "", beside[0], named.patterns[labels[group]][0])
             else:
@@ -163,22 +160,19 @@ def _groups_of_labels(named: NamedFiles) -> dict[str, str]:
         group: of
         for group in arrays.difference(labels)
         for of in labels
-        if _phase_of(of, {"array"}) == _phase_of(group, {"array", "amplitude", "power"})
+        if _without(of, {"array"}).removeprefix(ONLY)
+        == _without(group, {"array", "amplitude", "power"}).removeprefix(ONLY)
     }
 
 
-def _phase_of(group: str, others: set[str]) -> str:
-    return _without(group, others).removeprefix(ONLY)
-
-
-def _of_all(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:
+def _of_shared_files(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:
     """Divide files by the column that names the participant of each row."""
     found: list[_File] = []
     for file in files:
         try:
-            whose = settings.whose(file)
-        except (InputError, ValueError, OSError) as error:
-            scan.folder.problems[file] = InputError("the file cannot be read", file=file, found=str(error))
+            whose = settings.participants_in(file)
+        except InputError as error:
+            scan.folder.problems[file] = error
             continue
         pattern = file.relative_to(scan.folder.root).as_posix()
         group = ONLY if len(files) == 1 else as_name("-".join(file.stem.split()), ONLY)

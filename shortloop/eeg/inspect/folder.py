@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
@@ -51,7 +51,6 @@ class Folder:
 
 
 def find_recordings(folder: Path, tell: Tell) -> Folder:
-    """Find the recordings in a folder and below it."""
     if not folder.is_dir():
         raise InputError(
             "no such folder",
@@ -60,7 +59,7 @@ def find_recordings(folder: Path, tell: Tell) -> Folder:
             hint="name the folder that has the recordings",
         )
     if is_recording(folder):
-        raise single_recording(folder)
+        refuse_single(folder)
     found = _bids_dataset(folder)
     if found is None:
         found = Folder(folder)
@@ -78,10 +77,10 @@ def find_recordings(folder: Path, tell: Tell) -> Folder:
     return found
 
 
-def single_recording(path: Path) -> InputError:
+def refuse_single(path: Path) -> NoReturn:
     """Refuse a recording in place of its folder."""
     hint = f"name the folder: {path.parent}"
-    return InputError("recordings are looked for in a folder", file=path, hint=hint)
+    raise InputError("recordings are looked for in a folder", file=path, hint=hint)
 
 
 def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
@@ -106,7 +105,8 @@ def _files_below(folder: Path, found: Folder) -> list[Path]:
     """List all files, and folders that are recordings; unreadable folders are problems."""
 
     def report(error: OSError) -> None:
-        found.problems[Path(error.filename)] = _unreadable("folder", Path(error.filename), error)
+        path = Path(error.filename)
+        found.problems[path] = InputError("the folder cannot be read", file=path, found=error.strerror)
 
     files = []
     for above, folders, names in os.walk(folder, onerror=report):
@@ -117,17 +117,13 @@ def _files_below(folder: Path, found: Folder) -> list[Path]:
     return sorted(files)
 
 
-def _unreadable(what: str, path: Path, error: OSError) -> InputError:
-    return InputError(f"the {what} cannot be read", file=path, found=error.strerror)
-
-
 def _sort(path: Path, found: Folder) -> None:
     """Add a file to the recordings, the known files, the problems or the others."""
     ending = path.suffix.lower()
     try:
         str(path).encode()
         if path.is_dir() and not is_recording(path):
-            raise InputError("the folder is no whole recording", file=path)
+            raise InputError("the folder is not a complete recording", file=path)
         if not (path.is_file() or path.is_dir()):
             found.others.append(path)
             return
@@ -135,11 +131,11 @@ def _sort(path: Path, found: Folder) -> None:
             raise InputError("the file is empty", file=path)
         kind = recognised(path)
     except UnicodeEncodeError:
-        found.problems[path] = InputError("its name is no text in UTF-8: rename it", file=path)
+        found.problems[path] = InputError("its name is not valid UTF-8: rename it", file=path)
     except InputError as error:
         found.problems[path] = error
     except PermissionError as error:
-        found.problems[path] = _unreadable("file", path, error)
+        found.problems[path] = InputError("the file cannot be read", file=path, found=error.strerror)
     except Exception as error:
         if ending in (".mat", ".set"):
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
@@ -207,25 +203,24 @@ def _value(options: dict[str, object], name: str) -> str:
 
 def _report_unlike_tables(found: Folder) -> None:
     """Report text files that are no recordings, but have the name or columns of one."""
+
+    def pattern(path: Path) -> str:
+        return re.sub(r"\d+", "#", path.name.lower())
+
+    def columns(path: Path) -> tuple[str, ...]:
+        dialect = dialect_of(path)
+        return () if dialect is None else dialect.names
+
     format = CSV if found.recordings.get(CSV) else TABLE
     files = found.recordings.get(format, [])
-    patterns = {_pattern(path) for path in files}
-    known = {name for path in files[:1] for name in _columns(path)}
+    patterns = set(map(pattern, files))
+    known = {name for path in files[:1] for name in columns(path)}
     for path in [path for path in found.others if path.suffix.lower() in TABLES and files]:
-        shared = len(known.intersection(_columns(path))) > len(known) / 2
-        if shared or _pattern(path) in patterns or is_of_numbers(path, MANY):
+        shared = len(known.intersection(columns(path))) > len(known) / 2
+        if shared or pattern(path) in patterns or is_of_numbers(path, MANY):
             found.others.remove(path)
             why = recording_settings(path) if format == CSV else "no rows with a class and features"
             found.problems[path] = InputError("it looks like a recording, but is not", file=path, found=why)
-
-
-def _pattern(path: Path) -> str:
-    return re.sub(r"\d+", "#", path.name.lower())
-
-
-def _columns(path: Path) -> tuple[str, ...]:
-    dialect = dialect_of(path)
-    return () if dialect is None else dialect.names
 
 
 def _drop_parts(found: Folder) -> None:
@@ -233,14 +228,12 @@ def _drop_parts(found: Folder) -> None:
     for format, files in found.recordings.items():
         if format in FEATURES:
             continue
-        together: Callable[[Path], list[tuple[str, Path]]] = settings_of(
-            format, found.options.get(format, {})
-        ).together
+        settings = settings_of(format, found.options.get(format, {}))
         parts: set[Path] = set()
         for path in sorted(files, key=lambda path: (len(path.name), path)):
             if path not in parts:
                 try:
-                    parts |= {other for _, other in together(path)} - {path}
+                    parts |= {other for _, other in settings.together(path)} - {path}
                 except (OSError, ValueError):  # the reader says what is wrong
                     continue
         found.recordings[format] = [path for path in files if path not in parts]

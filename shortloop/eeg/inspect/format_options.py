@@ -12,15 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS
-from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
-from shortloop.eeg.formats.epochs.events_tsv import NOTHING as NO_EVENT
-from shortloop.eeg.formats.epochs.settings import events_beside
-from shortloop.eeg.formats.fieldtrip import code_columns, in_words, table_of
-from shortloop.eeg.formats.files.columns import (
+from shortloop.eeg.formats.csv import (
     NOTHING,
     is_no_channel,
     marker_columns,
@@ -28,6 +23,10 @@ from shortloop.eeg.formats.files.columns import (
     time_columns,
     unit_of_times,
 )
+from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
+from shortloop.eeg.formats.epochs.events_tsv import NOTHING as NO_EVENT
+from shortloop.eeg.formats.epochs.settings import events_beside
+from shortloop.eeg.formats.fieldtrip import code_columns, in_words, table_of
 from shortloop.eeg.formats.files.delimited import (
     MISSING,
     Dialect,
@@ -65,66 +64,66 @@ NO_FEATURE = re.compile(
 )
 """Columns of numbers that were not measured in a trial."""
 ROWS = 2000  # of a table that are read
+SAMPLE_NUMBERS = "ms, or numbers of samples: then write their rate in its place, as sfreq = 250"
+
+Options = dict[str, object]
+Choices = dict[str, str]
+Columns = dict[str, tuple[str, ...]]
 
 
-def options_of(format: str, file: Path) -> dict[str, object]:
-    """Return fields of a format that are not its defaults."""
+def find_options(format: str, file: Path, known: Options) -> tuple[Options, Choices]:
+    """Return further fields that a format needs, and the choices for fields in doubt."""
     if format == "fieldtrip":
         return _fieldtrip_options(file)
     if format == "xdf":
         streams = eeg_streams(file)
-        return {"stream": streams[0]} if len(streams) > 1 else {}
-    return _array_options(file) if format == "npz" else _event_options(file)
+        return ({"stream": streams[0]}, {"stream": ", ".join(streams)}) if len(streams) > 1 else ({}, {})
+    if format == "npz":
+        return _array_options(file), {}
+    if format == "table":
+        labels = _labels(_read_columns(file)[0]) if "label" in known else []
+        return {}, {"label": ", ".join(labels)} if len(labels) > 1 else {}
+    if format in ("arrays", "thesis"):
+        return {}, {}
+    options, choices = _event_options(file)
+    if format == "csv" and not options and (dialect := dialect_of(file)) is not None:
+        if "marker" in known:
+            choices["marker"] = _listed(_used(dialect, marker_columns(dialect.names)))
+        elif known.get("time_unit") == "ms":
+            times = dialect.column(time_columns(dialect.names)[0])
+            choices |= {"time_unit": SAMPLE_NUMBERS} if _count_up(_numbers(times, ".")) else {}
+    return options, choices
 
 
-def choices_of(format: str, file: Path, options: dict[str, object]) -> dict[str, str]:
-    """Return the choices for each field that could as well be another."""
-    if EVENT_COLUMN in options:
-        columns = _event_columns(file)
-        return {EVENT_COLUMN: _listed(columns)} if len(columns) > 1 else {}
-    if format == "csv" and "marker" in options:
-        return {"marker": _listed(markers_in(file))}
-    if format == "csv" and options.get("time_unit") == "ms" and counts_samples(file):
-        return {"time_unit": "ms, or numbers of samples: then write their rate in its place, as sfreq = 250"}
-    if "stream" in options:
-        return {"stream": ", ".join(eeg_streams(file))}
-    if format != "fieldtrip" or "column" not in options:
-        return {}
+def _fieldtrip_options(file: Path) -> tuple[Options, Choices]:
     names = variables(file)
-    struct = read_struct(file, str(options.get("variable", names[0] if len(names) == 1 else STRUCT)))
-    codes = code_columns(table_of(struct))
-    likely = _likely(codes)
-    return {} if len(likely) == 1 else {"column": in_words(likely or codes)}
-
-
-def _fieldtrip_options(file: Path) -> dict[str, object]:
-    names = variables(file)
-    one = names[0] if len(names) == 1 else STRUCT if STRUCT in names else None
-    for name in [one] if one else names:
+    usual = names[0] if len(names) == 1 else STRUCT if STRUCT in names else None
+    for name in [usual] if usual else names:
         struct = read_struct(file, name)
         if isinstance(struct, dict) and {"label", "time", "trial"} <= struct.keys():
-            columns = code_columns(table_of(struct))
-            column = {"column": min(_likely(columns) or columns)} if len(columns) > 1 else {}
-            return {**({} if one else {"variable": name}), **column}
-    return {}
+            options: Options = {} if usual else {"variable": name}
+            codes = code_columns(table_of(struct))
+            if len(codes) < 2:
+                return options, {}
+            likely = {n: c for n, c in codes.items() if 2 <= len(c) <= MOST and min(c.values()) >= FEWEST}
+            choices = {} if len(likely) == 1 else {"column": in_words(likely or codes)}
+            return {**options, "column": min(likely or codes)}, choices
+    return {}, {}
 
 
-def _likely(columns: dict[int, Counter[int]]) -> dict[int, Counter[int]]:
-    """Return columns whose codes look like those of events."""
-    return {n: each for n, each in columns.items() if 2 <= len(each) <= MOST and min(each.values()) >= FEWEST}
-
-
-def _event_options(file: Path) -> dict[str, object]:
-    """Return the column of events, if it is not the usual one or that one has only kinds of events."""
+def _event_options(file: Path) -> tuple[Options, Choices]:
+    """Find the column of events, if it is not the usual one or that one has only kinds of events."""
     columns = _event_columns(file)
     usual, *more = COLUMNS
     codes = [name for name in more if _are_events(columns.get(name, Counter()))]
-    if codes and len(columns.get(usual, ())) > 1 and are_kinds(columns[usual]):
-        return {EVENT_COLUMN: codes[0]}  # trial_type tells stimuli from responses alone
     words = any(not value.isdecimal() for values in columns.values() for value in values)
-    if usual in columns or not columns or ({*more} & {*columns} and not words):
-        return {}
-    return {EVENT_COLUMN: next(name for name in (*more, *columns) if name in columns)}
+    if codes and len(columns.get(usual, ())) > 1 and are_kinds(columns[usual]):
+        column = codes[0]  # trial_type tells stimuli from responses alone
+    elif usual in columns or not columns or ({*more} & {*columns} and not words):
+        return {}, {}
+    else:
+        column = next(name for name in (*more, *columns) if name in columns)
+    return {EVENT_COLUMN: column}, {EVENT_COLUMN: _listed(columns)} if len(columns) > 1 else {}
 
 
 def _event_columns(file: Path) -> dict[str, Counter[str]]:
@@ -166,19 +165,6 @@ def _array_options(file: Path) -> dict[str, object]:
     return {} if not first.size or np.abs(first).max() < LARGEST else {"unit": "µV"}
 
 
-def markers_in(file: Path) -> dict[str, Counter[str]]:
-    """Count the values of columns that may be the markers, in the first rows."""
-    dialect = dialect_of(file)
-    return {} if dialect is None else _used(dialect, marker_columns(dialect.names))
-
-
-def counts_samples(file: Path) -> bool:
-    """True if times go up by 1, which may be ms at 1000 Hz, or numbers of samples."""
-    dialect = dialect_of(file)
-    names = [] if dialect is None else time_columns(dialect.names)
-    return dialect is None or not names or _count_up(_numbers(dialect.column(names[0]), "."))
-
-
 def recording_settings(file: Path) -> dict[str, object] | str:
     """Return fields of the format ``csv`` that are not its defaults, or why the file is no recording."""
     try:
@@ -195,7 +181,7 @@ def recording_settings(file: Path) -> dict[str, object] | str:
     decimal = decimal if isinstance(decimal, str) else "."  # the reader asks
     unit = _unit_of_times(dialect, times[0], decimal) if times else "s"
     if unit is None:
-        return f"values of {times[0]} are no times of samples"
+        return f"values of {times[0]} are not times of samples"
     # The reader refuses rows longer than the line of names, with a better message.
     longer = any(len(row) > len(dialect.names) for row in dialect.rows) and len(dialect.rows) >= FEWEST_ROWS
     if not (markers or events_beside(file) or longer):
@@ -222,7 +208,7 @@ def _used(dialect: Dialect, names: Sequence[str]) -> dict[str, Counter[str]]:
 
 
 def _unit_of_times(dialect: Dialect, name: str, decimal: str) -> str | None:
-    """Return the unit of times that are those of samples, s if the study need not say it; else None."""
+    """Return the unit of times of samples, s if the study need not say it; None if they are no such times."""
     texts = dialect.column(name)
     times = _numbers(texts, decimal)
     if 2 * len(times) < len(texts):  # probably dates, which the reader knows better
@@ -252,82 +238,61 @@ def _count_up(values: Sequence[float]) -> bool:
     return all(after - before == 1 for before, after in itertools.pairwise(values))
 
 
-class _Table(NamedTuple):
-    """The first rows of a table, by column, and its decimal sign."""
-
-    columns: dict[str, tuple[str, ...]]
-    decimal: str
-
-
 def feature_table_settings(file: Path) -> dict[str, object] | None:
     """Return fields of the format ``table`` that are not its defaults; None if the file has no features."""
-    table = _read_table(file)
-    labels = [] if table is None else _labels(table.columns)
-    if table is None or not labels or "onset" in map(_plain, table.columns):  # that lists events of BIDS
+    columns, decimal = _read_columns(file)
+    labels = _labels(columns)
+    if not labels or "onset" in map(_plain, columns):  # that lists events of BIDS
         return None
-    features = _features(table, labels)
+    features = [
+        name
+        for name, texts in columns.items()
+        if name not in labels and _is_feature(name, texts, [columns[each] for each in labels], decimal)
+    ]
     if not features:
         return None
-    participant = _first(table.columns, PARTICIPANT)
-    phase = _first([name for name, values in table.columns.items() if len({*values}) > 1], PHASE)
+    participant = next((name for name in columns if PARTICIPANT.fullmatch(_plain(name))), None)
+    several = [name for name, values in columns.items() if len({*values}) > 1]
+    phase = next((name for name in several if PHASE.fullmatch(_plain(name))), None)
     # If another column is chosen for the classes, this one is no feature either.
     others = {*features, participant, phase, *(labels if len(labels) == 1 else ())}
-    drop = [name for name in table.columns if name not in others]
+    drop = [name for name in columns if name not in others]
     return _not_default(label=labels[0], participant=participant, phase=phase, drop=drop)
 
 
-def labels_in(file: Path) -> list[str]:
-    """List columns that could be the classes."""
-    table = _read_table(file)
-    return [] if table is None else _labels(table.columns)
-
-
-def _read_table(file: Path) -> _Table | None:
-    """Read the first rows of a table; None if it is none, or has too few rows."""
+def _read_columns(file: Path) -> tuple[Columns, str]:
+    """Read the first rows of a table, by column, and its decimal sign; no columns if it has too few rows."""
     try:
         dialect = dialect_of(file, head=ROWS)
     except (OSError, UnicodeError):
-        return None
+        dialect = None
     if dialect is None:
-        return None
+        return {}, "."
     at = int(dialect.indexed)
     rows = [row[at:] for row in dialect.rows if len(row) == len(dialect.names) + at]
     if len(rows) < 2 * FEWEST:
-        return None
+        return {}, "."
     decimal = decimal_of((value for row in rows for value in row), dialect.separator)
     columns = dict(zip(dialect.names, zip(*rows, strict=True), strict=True))
-    return _Table(columns, decimal if isinstance(decimal, str) else ".")
+    return columns, decimal if isinstance(decimal, str) else "."
 
 
-def _labels(columns: dict[str, tuple[str, ...]]) -> list[str]:
+def _labels(columns: Columns) -> list[str]:
     """List columns named for classes that have at least two values, each in some rows."""
     counts = {name: Counter(values) for name, values in columns.items() if _plain(name) in LABELS}
     found = [name for name, each in counts.items() if len(each) > 1 and min(each.values()) >= FEWEST]
     return sorted(found, key=lambda name: LABELS.index(_plain(name)))
 
 
-def _features(table: _Table, labels: Sequence[str]) -> list[str]:
-    """List columns of numbers that neither count rows nor repeat the classes."""
-    found = []
-    for name, texts in table.columns.items():
-        if name in labels or any(each.fullmatch(_plain(name)) for each in (NO_FEATURE, PARTICIPANT, PHASE)):
-            continue
-        values = _numbers(texts, table.decimal)
-        numeric = len(values) == sum(text not in MISSING for text in texts)
-        index = len(values) == len(texts) and _count_up(values)
-        if numeric and not index and not any(_same(texts, table.columns[label]) for label in labels):
-            found.append(name)
-    return found
-
-
-def _same(texts: Sequence[str], labels: Sequence[str]) -> bool:
-    """True if a column says the same as that of the classes."""
-    pairs = {*zip(texts, labels, strict=True)}
-    return len(pairs) == len({*texts}) == len({*labels})
-
-
-def _first(names: Iterable[str], wanted: re.Pattern[str]) -> str | None:
-    return next((name for name in names if wanted.fullmatch(_plain(name))), None)
+def _is_feature(name: str, texts: Sequence[str], labels: Iterable[Sequence[str]], decimal: str) -> bool:
+    """True if a column has numbers that neither count rows nor repeat the classes."""
+    if any(each.fullmatch(_plain(name)) for each in (NO_FEATURE, PARTICIPANT, PHASE)):
+        return False
+    values = _numbers(texts, decimal)
+    numeric = len(values) == sum(text not in MISSING for text in texts)
+    index = len(values) == len(texts) and _count_up(values)
+    repeats = (len({*zip(texts, of, strict=True)}) == len({*texts}) == len({*of}) for of in labels)
+    return numeric and not index and not any(repeats)
 
 
 def _plain(name: str) -> str:

@@ -85,7 +85,6 @@ class _SplitPath:
         return composed(self.parts[-1 - level] if number is None else self.by_place[level, number])
 
     def means(self, level: int, number: int) -> frozenset[str]:
-        """Return the meanings of the word at a place."""
         return name_means(self.at((level, number)), self.by_place.get((level, number - 1), ""))
 
     def tokens(self, place: Place, same: Places) -> list[str]:

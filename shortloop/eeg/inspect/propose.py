@@ -10,11 +10,12 @@ from typing import NoReturn
 from shortloop.analyses import Look, Tell
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
+from shortloop.eeg.checks.participants import few
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.choose import epochs_of, scan_recordings, window_of
-from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, single_recording
+from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, refuse_single
 from shortloop.eeg.inspect.scan import Scan
 from shortloop.eeg.inspect.summary import describe, describe_left_out
 from shortloop.settings.changes import toml_key, toml_value
@@ -52,7 +53,7 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     if folder.is_file():
         if not recognised(folder):
             return None
-        raise single_recording(folder)
+        refuse_single(folder)
     found = find_recordings(folder, tell)
     if not found.recordings and not (found.problems or found.not_read):
         return None
@@ -125,7 +126,6 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
 
 
 def _draft(scan: Scan, name: str, project: Path) -> str:
-    """Write a study file."""
     lines = [*_head(scan, name), "", "[phases]", *_phases(scan), "", "[input]", _set(scan.format, "format")]
     lines.append(_set(written_path(scan.folder.root, project), "folder"))
     if scan.format in FEATURES:
@@ -142,7 +142,7 @@ def _head(scan: Scan, name: str) -> Iterator[str]:
     yield from (HEAD, _set(name, "name"))
     yield from _array("participants", scan.trials or scan.recorded)
     for why, who in [*scan.reasons().items()][:MOST_COMMENTED]:
-        yield f"# left out: {_few(map(one_line, who))}: {one_line(why)}"
+        yield f"# left out: {few([*map(one_line, who)], MOST_COMMENTED)}: {one_line(why)}"
     classes = scan.classes
     if classes.certain:
         yield _set([*classes.events], "classes")
@@ -242,7 +242,7 @@ def _channels(scan: Scan) -> Iterator[str]:
     every, shared, drop = scan.study_recordings(), scan.shared_channels(), scan.channels_to_drop()
     if all(each.channels == every[0].channels for each in every):
         if drop:
-            yield f"{_set(drop, 'drop')}  # no EEG, by their names"
+            yield f"{_set(drop, 'drop')}  # not EEG, by their names"
     elif scan.format != "npz":  # which has no picks
         same = all({*each.channels} == {*shared} for each in every)
         why = "are in several orders: this is that of all" if same else "differ: these are in all"
@@ -256,7 +256,7 @@ def _preprocessing(scan: Scan) -> Iterator[str]:
     yield from ("", "[input.preprocessing]  # nothing is done that is not asked for")
     rates = sorted({each.rate for each in scan.study_recordings()})
     if not same_rate(rates[0], rates[-1]):
-        yield f"resample = {rates[0]:g}  # Hz; recordings have {_few(f'{rate:g}' for rate in rates)}"
+        yield f"resample = {rates[0]:g}  # Hz; recordings have {few([f'{rate:g}' for rate in rates])}"
     yield PREPROCESSING
 
 
@@ -331,11 +331,4 @@ def _array(key: str, values: Iterable[str]) -> Iterator[str]:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    """List names with their counts."""
-    return _few(f"{count:,} × {one_line(name)}" for name, count in counts.items())
-
-
-def _few(texts: Iterable[str]) -> str:
-    texts = [*texts]
-    more = f", and {len(texts) - MOST_COMMENTED} more" * (len(texts) > MOST_COMMENTED)
-    return ", ".join(texts[:MOST_COMMENTED]) + more
+    return few([f"{count:,} × {one_line(name)}" for name, count in counts.items()], MOST_COMMENTED)

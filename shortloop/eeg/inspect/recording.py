@@ -9,20 +9,18 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
-from shortloop.eeg.formats.files.find import Named, linked, recording_of
-from shortloop.eeg.formats.files.process import read_apart, reading
-from shortloop.eeg.formats.files.recognised import explain_other_format
+from shortloop.eeg.formats.files.find import Named
+from shortloop.eeg.formats.read import read_parts
+from shortloop.eeg.formats.sessions import Part
 from shortloop.eeg.formats.signals import SignalInput
 
 T = TypeVar("T")
 R = TypeVar("R")
-BESIDE_BYTES = 4  # in memory, for each byte of a file beside a recording
 
 
 @dataclass(frozen=True)
@@ -42,35 +40,25 @@ class Recorded:
 
 def read_recording(settings: RecordedInput, named: Named, participant: str) -> Recorded | InputError:
     """Read a recording in a process of its own, and return its contents or its problem."""
-    file = named[0][1]
 
-    def declared(each: Path, participant: str) -> int:
-        if each != file:
-            return BESIDE_BYTES * each.stat().st_size
-        with explain_other_format(file, str(getattr(settings, settings.tag))):
-            return settings.declared(each, participant)
+    def contents(parts: list[Part]) -> Recorded:
+        (part,) = parts
+        return Recorded(
+            rate=part.sfreq,
+            channels=part.channels,
+            channels_in_file=int(part.account.get("channels_in_file", len(part.channels))),
+            seconds=part.account.get("seconds"),
+            start=float(part.times[0]),
+            stop=float(part.times[-1]),
+            source=str(part.account.get("events_from", "file")),
+            events=dict(part.seen),
+            onsets={name: samples.tolist() for name, samples in part.onsets.items()},
+        )
 
-    with linked([named]) as (place,), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the run repeats them
-
-        def read() -> Recorded:
-            with reading(recording_of(file), participant, place):
-                part = settings.read_part(place, participant, ())
-                account = part.account
-                return Recorded(
-                    rate=part.sfreq,
-                    channels=part.channels,
-                    channels_in_file=int(account.get("channels_in_file", len(part.channels))),
-                    seconds=account.get("seconds"),
-                    start=float(part.times[0]),
-                    stop=float(part.times[-1]),
-                    source=str(account.get("events_from", "file")),
-                    events=dict(part.seen),
-                    onsets={name: samples.tolist() for name, samples in part.onsets.items()},
-                )
-
         try:
-            return read_apart(read, [path for _, path in named], participant=participant, declared=declared)
+            return read_parts(settings, [named], participant, (), contents)
         except InputError as error:
             return error
 

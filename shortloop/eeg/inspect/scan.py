@@ -16,7 +16,7 @@ from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.bids import first_version, task_of, versions_of
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
-from shortloop.eeg.inspect.format_options import choices_of, options_of
+from shortloop.eeg.inspect.format_options import find_options
 from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, read_names
 from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
 from shortloop.eeg.inspect.rules import as_name
@@ -65,23 +65,20 @@ class Scan:
         ]
 
     def study_recordings(self) -> list[Recorded]:
-        """Return recordings of the participants in the study."""
         return self.all_recorded(self.trials or None)
 
     def reasons(self) -> dict[str, list[str]]:
-        """Return participants left out, by the reason."""
         found: dict[str, list[str]] = {}
         for who, why in self.left_out.items():
             found.setdefault(why, []).append(who)
         return found
 
     def shared_channels(self) -> list[str]:
-        """Return channels that all recordings of the study have."""
         every = self.study_recordings()
         return [name for name in every[0].channels if all(name in each.channels for each in every)]
 
     def channels_to_drop(self) -> list[str]:
-        """Return shared channels that are no EEG by their names."""
+        """Return shared channels that are not EEG, by their names."""
         shared = self.shared_channels()
         named = [name for name in shared if NO_SIGNAL.match(name)]
         return named if len(named) < len(shared) else []
@@ -104,15 +101,15 @@ def read_recordings(scan: Scan, tell: Tell) -> None:
         )
     first = asked[0][-1]
     options = scan.folder.options.setdefault(scan.format, {})
-    options |= options_of(scan.format, first)
-    scan.folder.choices = choices_of(scan.format, first, options)
+    more, scan.folder.choices = find_options(scan.format, first, options)
+    options |= more
     warm_up(settings_of(scan.format, options))
-    found = _read_all(scan.format, options, asked, tell)
+    found = parallel_map(partial(_read, settings_of(scan.format, options)), asked, tell)
     unit = _unit_of_onsets(found)
     if unit:
         scan.folder.choices["event_unit"] = f"{unit}, as in s most events are after the end of recordings"
         options["event_unit"] = unit
-        found = _read_all(scan.format, options, asked, tell)
+        found = parallel_map(partial(_read, settings_of(scan.format, options)), asked, tell)
     for (who, phase, path), one in zip(asked, found, strict=True):
         if isinstance(one, Recorded):
             scan.recorded.setdefault(who, {}).setdefault(phase, []).append(one)
@@ -147,12 +144,6 @@ def _bids_files(scan: Scan) -> Files:
         for task, versions in scan.versions.items():
             phases[task] = first_version(phases.get(task, ()), versions)
     return files
-
-
-def _read_all(
-    format: str, options: dict[str, object], asked: Sequence[tuple[str, str, Path]], tell: Tell
-) -> list[Recorded | InputError]:
-    return parallel_map(partial(_read, settings_of(format, options)), asked, tell)
 
 
 def _read(settings: RecordedInput, asked: tuple[str, str, Path]) -> Recorded | InputError:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from shortloop.base.text import one_line
+from shortloop.base.text import counted, one_line
 from shortloop.eeg.inspect.folder import Folder
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.scan import Scan
@@ -16,11 +16,10 @@ MANY = 20  # other files, of which the number is given
 
 
 def describe(scan: Scan) -> list[str]:
-    """Describe the recordings of a folder."""
     files, who = scan.folder.recordings[scan.format], [*scan.recorded]
     lines = [
-        f"{_count(len(files), 'file' if scan.kinds else 'recording')} of the format {scan.format}",
-        f"{_count(len(who), 'participant')}: {_some(who)}",
+        f"{counted(len(files), 'file' if scan.kinds else 'recording')} of the format {scan.format}",
+        f"{counted(len(who), 'participant')}: {_some(who)}",
     ]
     for phase, patterns in scan.patterns.items():
         lines += _phase(scan, phase, patterns)
@@ -28,7 +27,6 @@ def describe(scan: Scan) -> list[str]:
 
 
 def describe_left_out(folder: Folder) -> list[str]:
-    """Describe files that cannot be read or are no recordings."""
     lines = []
     for path, error in folder.problems.items():
         found = f" ({one_line(error.found)})" if error.found else ""
@@ -45,7 +43,7 @@ def describe_left_out(folder: Folder) -> list[str]:
 def _left_out_of(scan: Scan) -> list[str]:
     """Describe other formats, files and participants that are left out, unless the file is a problem."""
     lines = [
-        f"left out: {_count(count, 'recording')} of {format}; a study has one format"
+        f"left out: {counted(count, 'recording')} of {format}; a study has one format"
         for format, count in scan.other_formats.items()
     ]
     reasons: dict[str, list[str]] = {}
@@ -82,7 +80,7 @@ def _phase(scan: Scan, phase: str, patterns: Sequence[str]) -> list[str]:
     if kinds:
         lines.append(f"  features: {' and '.join(kinds)}")
     elif every:
-        facts = [_count(len(every), "recording"), *_facts([each for each in every if each.rate])]
+        facts = [counted(len(every), "recording"), *_facts([each for each in every if each.rate])]
         lines.append(f"  {', '.join(facts)}")
     if every:
         events = sum((Counter(each.events) for each in every), Counter[str]())
@@ -108,7 +106,6 @@ def _facts(every: Sequence[Recorded]) -> list[str]:
 
 
 def _channels(scan: Scan) -> list[str]:
-    """Describe channels that are not decoded."""
     every = scan.study_recordings()
     if not every:
         return []
@@ -119,7 +116,7 @@ def _channels(scan: Scan) -> list[str]:
         some = _some((f"{name} (in {count})" for name, count in counts.items()), 20)
         lines.append(f"left out: channels that not all of the {len(every)} recordings have: {some}")
     if dropped:
-        lines.append(f"left out: channels that are no EEG by their names: {_some(dropped, 20)}")
+        lines.append(f"left out: channels that are not EEG, by their names: {_some(dropped, 20)}")
     return lines
 
 
@@ -135,7 +132,3 @@ def _below(path: Path, folder: Folder) -> str:
 def _some(texts: Iterable[str], most: int = FEW) -> str:
     texts = [one_line(text) for text in texts]
     return ", ".join(texts if len(texts) <= most else [*texts[: most - 1], "…", texts[-1]])
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from eeg_recordings import make_raw, read
 from pydantic import ValidationError
 
 from shortloop.eeg.formats.base import InputSettings
@@ -61,21 +60,3 @@ def test_a_study_may_say_it_in_any_of_these_ways(unit: str, tmp_path: object) ->
 def test_a_study_with_another_unit_is_refused(name: str, unit: str) -> None:
     with pytest.raises(ValidationError, match=unit):
         InputSettings.model_validate({"format": name, "files": {"run": ("x",)}, "unit": unit})
-
-
-def test_samples_are_scaled_by_what_is_meant(tmp_path: object) -> None:
-    from pathlib import Path
-
-    import pandas as pd
-
-    raw = make_raw()
-    table = pd.DataFrame(raw.get_data(picks="eeg").T * 1e6, columns=raw.ch_names[:6])
-    table.insert(0, "timestamps", raw.times)
-    table["marker"] = ""
-    for onset, name in zip(raw.annotations.onset, raw.annotations.description):
-        table.loc[round(onset * raw.info["sfreq"]), "marker"] = name
-    file = Path(str(tmp_path)) / "S1.csv"
-    table.to_csv(file, index=False)
-    as_said, by_default = read("csv", [file], unit="micro volt"), read("csv", [file])
-    assert abs(as_said.data - by_default.data).max() == 0
-    assert 1e-6 < as_said.data.std() < 1e-3

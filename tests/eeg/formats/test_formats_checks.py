@@ -116,12 +116,3 @@ def test_samples_that_are_no_numbers_are_counted_and_placed(
     trial, channel, _ = min(places)
     assert f"{len(places)} of 60 values" in str(caught.value.found)
     assert f"trial {trial + 1}, channel {('Fz', 'Cz')[channel]}" in str(caught.value.found)
-
-
-def test_features_that_are_no_numbers_are_placed_in_a_read_only_array() -> None:
-    wrong = features()
-    wrong.data[2, 4, 1] = np.nan
-    wrong.data.setflags(write=False)
-    with pytest.raises(InputError, match="not finite") as caught:
-        check_features(wrong, "test")
-    assert "bin 3, trial 5, feature b" in str(caught.value.found)

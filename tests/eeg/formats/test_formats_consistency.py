@@ -166,12 +166,6 @@ def test_volts_beside_microvolts(apart: float) -> None:
     assert "1e-05 V, as in S1, study" in str(error.expected)
 
 
-def test_two_phases_of_one_participant() -> None:
-    with pytest.raises(InputError, match="1e\\+06-fold") as caught:
-        check_scales(sized(1e-5, 10.0))
-    assert {"S1, study" in str(caught.value.expected), "test" in str(caught.value.found)} == {True}
-
-
 @pytest.mark.parametrize(("apart", "word"), [(1e3, "1e+03 times larger"), (1e-3, "1e+03 times smaller")])
 def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> None:
     odd = check_scales(sized(1e-5, 2e-5, 1e-5, 1e-5 * apart))
@@ -187,12 +181,3 @@ def test_bins_of_each_phase_have_times_of_their_own() -> None:
         check_alike(study_of(POWER, times=(0.05, 0.15)))
     assert (refused.value.found, refused.value.where["participant"]) == ("0.05 to 0.15", "S2")
     assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
-
-
-def test_names_of_many_features_are_shown_from_where_they_differ() -> None:
-    names = tuple(f"f{number}" for number in range(1000))
-    odd = (*names[:500], names[501], names[500], *names[502:])
-    with pytest.raises(InputError) as refused:
-        check_alike(study_of(replace(POWER, names=names), names=odd))
-    assert str(refused.value.found).startswith("another order: …, f501, f500, f502")
-    assert len(str(refused.value.found)) < 100

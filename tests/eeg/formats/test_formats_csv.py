@@ -110,7 +110,7 @@ def test_names_units_and_separators(tmp_path: Path) -> None:
     epochs = csv(file, events={}, drop=("mood",), **names)
     np.testing.assert_allclose(epochs.data, plain.data, rtol=1e-12)
     np.testing.assert_array_equal(epochs.labels, plain.labels)
-    with pytest.raises(InputError, match="values that are no numbers") as caught:
+    with pytest.raises(InputError, match="values that are not numbers") as caught:
         csv(file, events={}, **names)
     assert caught.value.found == "mood"
     assert "line 2 has 'fine' in mood" in str(caught.value)
@@ -133,4 +133,4 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     expect("times do not increase", frame.assign(timestamps=frame["timestamps"][::-1].to_numpy()))
     lost = frame.copy()
     lost.loc[17, "AF7"] = np.nan
-    expect("no numbers", lost, "AF7")
+    expect("not numbers", lost, "AF7")

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
+from eeg_folders import proposed, silent
 from eeg_recordings import read
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.files.delimited import decimal_of, dialect_of, encoding_of, numbers
+from shortloop.eeg.formats.files.delimited import decimal_of, numbers
 from shortloop.eeg.inspect.check_study import open_all
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
 
 RATE = 128.0
@@ -135,8 +135,7 @@ def test_everybody_is_read_however_their_files_are_written(tmp_path: Path) -> No
     (tmp_path / "data").mkdir()
     for who, how in enumerate(ways):
         (tmp_path / f"data/S{who}.csv").write_text(text(values(who), **how), encoding="utf-8")
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     assert "4 participants: S0, S1, S2, S3" in found.lines
     file = tmp_path / "study/study.toml"
     file.parent.mkdir()
@@ -147,7 +146,7 @@ def test_everybody_is_read_however_their_files_are_written(tmp_path: Path) -> No
         "\n".join(lines).replace("folds = 10", "folds = 2") + '[estimator]\nkind = "lda"', encoding="utf-8"
     )
     assert read_study(file).participants == ("S0", "S1", "S2", "S3")
-    assert open_all(file, lambda *_: None).problems == ()
+    assert open_all(file, silent).problems == ()
     for who in range(4):
         assert_exact(tmp_path / f"data/S{who}.csv", values(who))
 
@@ -171,8 +170,7 @@ def test_whoever_is_left_out_is_named_with_the_reason(
         lines = text(values(len(who))).splitlines()
         lines = change(lines) if who == "ben" else lines
         (tmp_path / f"data/{who}_rest1.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     (line,) = (each for each in found.lines if "ben" in each and "participants" not in each)
     assert why in line or why == "no numbers"
 
@@ -182,8 +180,7 @@ def test_files_that_need_other_settings_are_named(tmp_path: Path) -> None:
     for who, scale in (("S1", 1.0), ("S2", 1.0), ("S3", 1e-6)):
         lines = text(values(3) * scale, write=lambda value: f"{value:.12f}")
         (tmp_path / f"data/{who}.csv").write_text(lines, encoding="utf-8")
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     assert "its values are in V, those of the others in µV" in next(
         each for each in found.lines if "S3" in each
     )
@@ -268,27 +265,6 @@ def test_what_is_no_number_is_none(wrong: str) -> None:
     assert np.isnan(numbers(pd.Series([wrong], dtype=str), ".")).all()
 
 
-def test_encodings_are_told_apart(tmp_path: Path) -> None:
-    for encoding, named in (
-        ("utf-8", "utf-8"),
-        ("utf-8-sig", "utf-8-sig"),
-        ("utf-16", "utf-16"),
-        ("cp1252", "cp1252"),
-    ):
-        file = tmp_path / encoding
-        file.write_bytes(("a,b\n" + "1,2\n" * 400_000 + "Jürgen – “x”,2\n").encode(encoding))
-        assert encoding_of(file) == named
-    (tmp_path / "latin").write_bytes(b"\x81\xfc,b\n1,2\n")
-    assert encoding_of(tmp_path / "latin") == "latin-1"
-
-
-def test_bytes_that_are_no_text_are_no_table(tmp_path: Path) -> None:
-    for number in range(20):
-        file = tmp_path / f"{number}.txt"
-        file.write_bytes(np.random.default_rng(number).bytes(20_000))
-        dialect_of(file)  # it ends
-
-
 def openbci(data: np.ndarray, *, lost: slice | None = None, packet: int = 10) -> str:
     head = ["%OpenBCI Raw EXG Data", "%Number of channels = 3", f"%Sample Rate = {RATE:g} Hz", "%Board = X"]
     names = ["Sample Index", *(f" EXG Channel {each}" for each in range(3)), " Accel Channel 0"]
@@ -320,8 +296,7 @@ def test_openbci(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for who in ("S1", "S2"):
         (tmp_path / f"data/{who}.txt").write_text(openbci(data), encoding="utf-8")
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     assert "drop" not in found.settings.replace("# drop", "")
 
 
@@ -361,8 +336,7 @@ def test_columns_that_could_be_the_markers_are_asked_about(tmp_path: Path) -> No
         csv(tmp_path / "data/S1.csv")
     assert f"marker = {json.dumps('event')}" in str(caught.value)
     assert_exact(tmp_path / "data/S1.csv", data, marker="event")
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     assert "Which column has the markers? Found: event: 1 (" in found.questions[0]
     frame["condition"] = 0  # a column without any marker is none
     frame.to_csv(tmp_path / "data/S1.csv", index=False)
@@ -377,8 +351,7 @@ def test_numbers_of_samples_are_no_milliseconds(tmp_path: Path) -> None:
     for who in ("S1", "S2"):
         counted = [lines[0], *([str(at), *row[1:]] for at, row in enumerate(lines[1:]))]
         (tmp_path / f"data/{who}.csv").write_text("\n".join(map(",".join, counted)), encoding="utf-8")
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     assert "Which unit do the times have? Found: ms, or numbers of samples" in found.questions[0]
     assert '# time_unit = "ms"' in found.settings
     assert_exact(tmp_path / "data/S1.csv", data, sfreq=128)

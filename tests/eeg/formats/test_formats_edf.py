@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import eeg_recordings
 import numpy as np
 import pytest
 from edf_files import ANNOTATIONS, signal, write_edf
+from eeg_recordings import refused
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.edf import EdfInput
-from shortloop.eeg.formats.read import read_epochs
 
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"
 CLASSES = ("left", "right")
 EVENTS = {"left": ("T1",), "right": ("T2",)}
 
 
-def read(files: Sequence[Path], classes: Sequence[str] = CLASSES, **settings: Any) -> Epochs:
-    given: dict[str, Any] = {"tmin": -0.25, "tmax": 0.5, "events": EVENTS, **settings}
-    return read_epochs(
-        EdfInput(format="edf", files={"run": ("x",)}, **given),
-        files,
-        participant="S001",
-        phase="run",
-        classes=classes,
-    )
-
-
-def expect(files: Sequence[Path], problem: str, *parts: str, **settings: Any) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        read(files, **settings)
-    assert caught.value.where["participant"] == "S001"
-    assert str(files[-1]) in str(caught.value.file)
-    for part in parts:
-        assert part in str(caught.value)
+read = partial(eeg_recordings.read, "edf", classes=CLASSES, participant="S001", events=EVENTS)
+expect = partial(refused, read)
 
 
 def test_epochs_are_the_samples_around_the_annotations(tmp_path: Path) -> None:
@@ -52,13 +34,6 @@ def test_epochs_are_the_samples_around_the_annotations(tmp_path: Path) -> None:
     np.testing.assert_allclose(epochs.times, np.arange(-16, 33) / 64)
     assert epochs.trial_info["event"].tolist() == ["T1", "T2", "T1", "T2"]
     np.testing.assert_allclose(epochs.trial_info["onset"], [1.0, 2.0, 3.25, 4.5])
-
-
-def test_files_are_joined_in_order(tmp_path: Path) -> None:
-    files = [write_edf(tmp_path / f"{seed}.edf", signal(seed)) for seed in (3, 1, 2)]
-    epochs = read(files)
-    np.testing.assert_array_equal(epochs.data, np.concatenate([read([file]).data for file in files]))
-    assert epochs.trial_info["file"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
 
 
 def test_a_file_without_events_adds_nothing(tmp_path: Path) -> None:
@@ -90,13 +65,6 @@ def test_a_truncated_file_is_refused(tmp_path: Path, cut: int) -> None:
     expect([file], "truncated", f"{len(whole)} bytes: 8 records")
 
 
-@pytest.mark.parametrize("length", [0, 100, 256, 700])
-def test_a_file_that_ends_in_its_header_is_refused(tmp_path: Path, length: int) -> None:
-    file = write_edf(tmp_path / "a.edf", signal())
-    file.write_bytes(file.read_bytes()[:length])
-    expect([file], "not EDF|cannot be read|truncated")
-
-
 def test_a_longer_file_is_refused_and_an_unknown_length_is_not(tmp_path: Path) -> None:
     file = write_edf(tmp_path / "a.edf", signal())
     whole = file.read_bytes()
@@ -113,26 +81,6 @@ def test_other_damage_is_refused(tmp_path: Path) -> None:
     text.write_text("onset,label\n" * 100)
     expect([text], "not EDF", "onset")
     expect([tmp_path / "none.edf"], "cannot be read", "FileNotFoundError")
-
-
-def test_files_must_agree(tmp_path: Path) -> None:
-    first = write_edf(tmp_path / "a.edf", signal())
-    slow = write_edf(tmp_path / "b.edf", signal(1, sfreq=32), sfreq=32)
-    expect([first, slow], "differ in sampling rate", "32 Hz", "64 Hz, as in a.edf")
-    named = write_edf(tmp_path / "c.edf", signal(2), names=["EEG Fz", "EEG Pz", "EOG left"])
-    expect([first, named], "differ in channels", "Fz, Pz", "Fz, Cz")
-
-
-def test_a_class_without_events_is_named_with_what_there_is(tmp_path: Path) -> None:
-    file = write_edf(tmp_path / "a.edf", signal())
-    events = {"left": ("T1",), "right": ("T3",)}
-    expect([file], "run phase has no trials of right", "2 × T2", "1 × T0", events=events)
-
-
-def test_an_event_of_two_classes_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="two classes") as caught:
-        read([write_edf(tmp_path / "a.edf", signal())], events={"left": ("T1",), "right": ("T2", "T1")})
-    assert caught.value.found == "T1 in left and right"
 
 
 def test_epochs_that_end_before_they_begin(tmp_path: Path) -> None:
@@ -160,11 +108,3 @@ def test_real_recordings_are_what_mne_reads() -> None:
                 assert epochs.labels[trial] == ["T1", "T2"].index(name)
                 trial += 1
     assert trial == 45
-
-
-@pytest.mark.skipif(not EEGBCI.is_dir(), reason="needs ../shared/data/eegbci")
-def test_a_real_recording_cut_short_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "S001R03.edf"
-    whole = (EEGBCI / file.name).read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-    expect([file], "truncated", f"{len(whole)} bytes: 125 records")

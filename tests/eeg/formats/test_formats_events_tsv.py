@@ -11,13 +11,13 @@ from typing import Any
 import mne
 import numpy as np
 import pytest
+from eeg_folders import proposed, silent
 from eeg_recordings import exported, make_raw, read
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.read import read_epochs
 from shortloop.eeg.inspect.check_study import open_all
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
 
 RATE, SECONDS = 128.0, 60
@@ -83,21 +83,6 @@ def test_onsets_in_another_unit_are_refused_and_the_hint_cures_it(
     line = re.findall(r"write (event_unit = \"\w+\")", caught.value.hint)[0]
     assert tomllib.loads(line) == {"event_unit": unit}
     assert_samples(epochs_of(file, event_unit=unit))
-
-
-@pytest.mark.parametrize("sfreq", [100.0, 250.0, 512.0, 1000.0])
-@pytest.mark.parametrize("unit", ["ms", "samples"])
-def test_units_are_told_apart_at_any_rate(tmp_path: Path, sfreq: float, unit: str) -> None:
-    recording = make_raw(1, sfreq, 40).set_annotations(None)
-    onsets = np.linspace(2, 38, 40)
-    file = exported(recording, tmp_path / "S1_raw.fif")
-    scale = 1000 if unit == "ms" else sfreq
-    (tmp_path / "S1_raw_events.tsv").write_text(rows((onsets * scale).round()), encoding="utf-8")
-    with pytest.raises(InputError, match="onsets seem to be in") as caught:
-        read("fif", [file])
-    assert f"in {unit}" in caught.value.problem or sfreq == 1000.0  # then both are the same
-    epochs = read("fif", [file], event_unit=unit)
-    np.testing.assert_allclose(epochs.trial_info["onset"].astype(float), onsets, atol=1 / sfreq)
 
 
 def test_a_table_of_a_longer_recording_is_refused(tmp_path: Path) -> None:
@@ -185,8 +170,7 @@ def test_tables_in_latin_1(tmp_path: Path) -> None:
     file.with_name("sub-01_task-look_channels.tsv").write_bytes("\n".join(lines).encode("latin-1"))
     (tmp_path / "participants.tsv").write_bytes("participant_id\tname\nsub-01\tJürgen\n".encode("latin-1"))
     assert_samples(epochs_of(file, events={"face": ["face"], "house": ["Häuser"]}))
-    found = look(tmp_path, tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path, tmp_path / "study")
     assert "40 × Häuser" not in found.lines
     assert "Häuser" in found.settings
 
@@ -195,8 +179,7 @@ def test_tables_in_latin_1(tmp_path: Path) -> None:
 def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
     for who in ("01", "02"):
         in_bids(tmp_path / "data", rows(ONSETS * 1000 if unit == "ms" else AT), who=who)
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     (question, *_) = found.questions
     assert f"Which unit do onsets of events have in the tables? Found: {unit}" in question
     lines = found.settings.splitlines()
@@ -207,7 +190,7 @@ def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
     file.parent.mkdir()
     file.write_text("\n".join(lines), encoding="utf-8")
     assert read_study(file).classes == ("face", "house")
-    assert [each.problem for each in open_all(file, lambda *_: None).problems] == []
+    assert [each.problem for each in open_all(file, silent).problems] == []
 
 
 def test_a_row_too_long_is_found_in_the_table_and_the_recording_is_named(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_what_is_no_trials_is_named(tmp_path: Path) -> None:
     expect("differ in length or time", uneven, "trial 3", "ft_redefinetrial")
     late = raw_struct()
     late["time"][1] = TIMES + 0.1
-    expect("differ in length or time", late, "trial 2 from -0.15 s")
+    expect("differ in length or time", late, "trial 2", "from -0.15 s")
     lost = raw_struct()
     del lost["trialinfo"]
     expect("no event code", lost, "no trialinfo, from which classes come", "set cfg.trialdef")

@@ -71,7 +71,7 @@ def test_a_voltage_is_understood_however_it_is_written(tmp_path: Path, unit: byt
 @first_cases(3, "unit", [b"%", b"DegC", b"\xb0C", b"bpm", b"", b"counts", b"mmHg"])
 def test_a_channel_that_is_no_voltage_is_left_out_by_its_name(tmp_path: Path, unit: bytes) -> None:
     """It is in no average reference either."""
-    with pytest.warns(UserWarning, match=r"whose unit is no voltage were left out: C3 \(") as caught:
+    with pytest.warns(UserWarning, match=r"whose unit is not a voltage were left out: C3 \(") as caught:
         epochs = epochs_of(tmp_path, [*MICRO, unit], preprocessing={"reference": "average"})
     assert len([each for each in caught if "left out: C3" in str(each.message)]) == 1
     assert epochs.channels == NAMES[:4]

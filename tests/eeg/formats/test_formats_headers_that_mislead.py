@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from edf_files import ANNOTATIONS, signal, write_edf
-from eeg_folders import recording
+from eeg_folders import recording, silent
 from eeg_recordings import CLASSES, exported, make_raw, read
 from handmade_recordings import CODES, write_cnt
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.headers.brainvision import pointed_to
 from shortloop.eeg.inspect.choose import scan_recordings
 from shortloop.eeg.inspect.folder import find_recordings
 
@@ -94,7 +95,14 @@ def test_files_that_cannot_be_read_do_not_hide_another_format(tmp_path: Path) ->
         for part in ("a", "b"):
             broken = write_edf(tmp_path / f"S{number}{part}.edf", signal(channels=3))
             broken.write_bytes(broken.read_bytes()[:-700])
-    looked = scan_recordings(find_recordings(tmp_path, lambda *_: None), lambda *_: None)
+    looked = scan_recordings(find_recordings(tmp_path, silent), silent)
     assert looked.format == "fif"
     assert looked.other_formats == {"edf": 4}
     assert {path.name for path in looked.folder.problems} == {"S1a.edf", "S1b.edf", "S2a.edf", "S2b.edf"}
+
+
+@pytest.mark.parametrize("name", ["/", ".", "//"])
+def test_a_header_that_names_a_folder_names_no_file(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "S1.vhdr"
+    file.write_text(f"[Common Infos]\nDataFile={name}\nMarkerFile=S1.vmrk\n", encoding="utf-8")
+    assert pointed_to(file) == {"MarkerFile": tmp_path / "S1.vmrk"}

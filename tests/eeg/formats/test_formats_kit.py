@@ -7,12 +7,12 @@ from pathlib import Path
 import mne
 import numpy as np
 import pytest
+from eeg_folders import proposed, silent
 from eeg_recordings import read
 from kit_files import write_kit
 
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.check_study import open_all
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
 
 RATE, SAMPLES = 500.0, 30_000
@@ -48,12 +48,11 @@ def test_from_a_folder_to_a_study(tmp_path: Path) -> None:
     for who in range(3):
         recording(tmp_path / f"data/P{who}.con", who)
     (tmp_path / "data/settings.con").write_text("[window]\nsize = 5\n" * 20)  # others have this ending, too
-    found = look(tmp_path / "data", tmp_path / "study", lambda *_: None)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "study")
     assert "3 participants: P0, P1, P2" in found.lines
     assert any("settings.con" in line for line in found.lines)
     file = tmp_path / "study/study.toml"
     file.parent.mkdir()
     file.write_text(found.settings, encoding="utf-8")
     assert read_study(file).classes == ("1", "2")
-    assert open_all(file, lambda *_: None).problems == ()
+    assert open_all(file, silent).problems == ()

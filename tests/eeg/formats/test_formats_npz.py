@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import eeg_recordings
 import numpy as np
 import pytest
+from eeg_recordings import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from shortloop.base.errors import InputError
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.npz import NpzInput
-from shortloop.eeg.formats.read import read_epochs
 
 N170 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n170"
 EVENTS = {"house": ("0",), "face": ("1",)}
@@ -37,23 +34,10 @@ def save(folder: Path, content: dict[str, Any], name: str = "a.npz") -> Path:
     return folder / name
 
 
-def read(files: Sequence[Path], classes: Sequence[str] = ("house", "face"), **given_: Any) -> Epochs:
-    return read_epochs(
-        NpzInput(format="npz", files={"run": ("x",)}, **{"events": EVENTS, "unit": "µV", **given_}),
-        files,
-        participant="s01",
-        phase="run",
-        classes=classes,
-    )
-
-
-def expect(files: Sequence[Path], problem: str, *parts: str, **given_: Any) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        read(files, **given_)
-    assert caught.value.where["participant"] == "s01"
-    assert str(files[-1]) in str(caught.value.file)
-    for part in parts:
-        assert part in str(caught.value)
+read = partial(
+    eeg_recordings.read, "npz", classes=("house", "face"), participant="s01", events=EVENTS, unit="µV"
+)
+expect = partial(refused, read)
 
 
 @settings(max_examples=15, deadline=None)
@@ -104,10 +88,6 @@ def test_sessions_are_joined_and_must_agree(tmp_path: Path) -> None:
     epochs = read(files)
     np.testing.assert_array_equal(epochs.data, np.concatenate([read([file]).data for file in files]))
     assert epochs.trial_info["file"].tolist() == [0] * 4 + [1] * 4
-    named = save(tmp_path, arrays(3, ch=np.array(["TP9", "AF7", "TP10"])), "c.npz")
-    expect([files[0], named], "differ in channels", "TP10")
-    faster = save(tmp_path, arrays(3, t=np.arange(-2, 6) / 256), "f.npz")
-    expect([files[0], faster], "differ in sampling rate", "256 Hz")
     later = save(tmp_path, arrays(3, t=np.arange(-1, 7) / 128), "l.npz")
     expect([files[0], later], "differ in times", "as in 2.npz")
 
@@ -116,7 +96,7 @@ def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
     first, second = arrays(0), arrays(1)
     second["X"][:2] = first["X"][[3, 1]]
     files = [save(tmp_path, first), save(tmp_path, second, "b.npz")]
-    with pytest.warns(UserWarning, match="s01, b.npz: 2 of 4 trials are also in a.npz"):
+    with pytest.warns(UserWarning, match="s01, b.npz: 2 of 4 trials are there twice, .* of a.npz"):
         epochs = read(files)
     np.testing.assert_array_equal(epochs.data, np.concatenate([first["X"][:4], second["X"][2:4]]))
     assert epochs.labels.tolist() == [0, 1, 1, 0, 1, 0]
@@ -126,7 +106,11 @@ def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
 def test_a_trial_under_two_classes_is_an_error(tmp_path: Path) -> None:
     turned = arrays(0, y=np.array([1, 0, 0, 1, 2]))
     files = [save(tmp_path, arrays(0)), save(tmp_path, turned, "b.npz")]
-    expect(files, "under different classes", "4 trials that are also in a.npz")
+    expect(
+        files,
+        "under different classes",
+        "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz",
+    )
 
 
 @pytest.mark.parametrize("key", ["X", "y", "t", "ch"])
@@ -157,14 +141,6 @@ def test_arrays_of_no_numbers_are_refused(tmp_path: Path, other: dict[str, Any])
 def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
     pickled = arrays(ch=np.array(["a", "b", 3], dtype=object))
     expect([save(tmp_path, pickled)], "names of channels are Python objects", "ch.astype(str)")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
-    file = save(tmp_path, arrays())
-    whole = file.read_bytes()
-    file.write_bytes(whole[: int(share * len(whole))])
-    expect([file], "cannot be read")
 
 
 def test_a_single_array_is_refused(tmp_path: Path) -> None:
@@ -210,8 +186,6 @@ def test_real_sessions_are_what_numpy_reads() -> None:
 @pytest.mark.skipif(not N170.is_dir(), reason="needs ../shared/data/n170")
 def test_real_sessions_that_share_trials() -> None:
     files = [N170 / f"group_N170_s03_ses{number}.npz" for number in (1, 2, 3)]
-    with pytest.warns(
-        UserWarning, match="s03_ses2.npz: 180 of 340 trials are also in group_N170_s03_ses1.npz"
-    ):
+    with pytest.warns(UserWarning, match="s03_ses2.npz: 180 of 340 trials are there twice, .*_ses1.npz"):
         epochs = read(files)
     assert len({trial.tobytes() for trial in epochs.data}) == len(epochs.data) == 643

@@ -56,12 +56,6 @@ def test_epochs_are_those_that_were_written(file: Path) -> None:
     assert epochs.accounts[0]["events_from"] == ("tsv" if file.suffix == ".data" else "annotations")
 
 
-def test_it_is_recognised(file: Path) -> None:
-    kind = recognised(file)
-    assert kind is not None
-    assert kind.format == "mne"
-
-
 def test_a_recording_that_is_cut_short_is_refused(file: Path) -> None:
     samples = file if file.is_file() else max(file.iterdir(), key=lambda path: path.stat().st_size)
     content = samples.read_bytes()

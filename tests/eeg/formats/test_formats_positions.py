@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from eeg_recordings import NAMES, exported, make_raw, read
 
-from shortloop.eeg.formats.epochs.positions import HEAD, mean_positions, positions_of
+from shortloop.eeg.formats.epochs.positions import HEAD, positions_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 EEG = NAMES[:6]
@@ -78,15 +78,6 @@ def test_several_files(tmp_path: Path) -> None:
     found = read("fif", [one, two, three]).positions
     assert found is not None
     np.testing.assert_allclose(found, (expected("easycap-M1") + expected("standard_1020")) / 2, atol=1e-7)
-
-
-def test_the_mean_is_over_those_that_know_it() -> None:
-    one, two = np.arange(6.0).reshape(2, 3), np.full((2, 3), np.nan)
-    two[0] = 4
-    mean = mean_positions([one, None, two])
-    assert mean is not None
-    np.testing.assert_array_equal(mean, [[2, 2.5, 3], [3, 4, 5]])
-    assert mean_positions([None, None]) is None
 
 
 def test_positions_in_other_coordinates_are_not_known(tmp_path: Path) -> None:

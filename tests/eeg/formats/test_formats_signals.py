@@ -348,14 +348,6 @@ def test_averages_are_named(tmp_path: Path) -> None:
     assert "epochs" in str(caught.value.expected)
 
 
-def test_bits_are_the_same_each_time(tmp_path: Path) -> None:
-    file = saved(tmp_path, ".fif", "mne")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        once, again = (read("fif", [file], preprocessing=STEPS["all"][0]) for _ in range(2))
-    assert once.data.tobytes() == again.data.tobytes()
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -156,23 +156,6 @@ def test_the_noise_falls_as_one_over_f() -> None:
     assert -1.15 < slope < -0.8
 
 
-def test_the_default_study_can_be_decoded_in_the_window() -> None:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.model_selection import cross_val_score
-
-    epochs = simulate()
-    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-
-    def score(start: float) -> float:
-        keep = (epochs.times >= start) & (epochs.times < start + 0.04)
-        return float(
-            cross_val_score(model, epochs.data[:, :, keep].mean(axis=2), epochs.labels, cv=10).mean()
-        )
-
-    assert 0.6 < score(0.23) < 0.98
-    assert 0.2 < score(-0.3) < 0.47
-
-
 @pytest.mark.parametrize(
     ("settings", "phase", "field"),
     [
@@ -185,9 +168,3 @@ def test_a_window_outside_the_epochs_is_an_error(settings: dict[str, Any], phase
     with pytest.raises(InputError) as caught:
         simulate(phase=phase, **settings)
     assert caught.value.field == field
-
-
-def test_what_is_generated_is_what_is_read() -> None:
-    settings = SimulatedInput(format="simulated", trials=3)
-    direct = settings.generate(participant="S01", phase="study", classes=CLASSES, seed=7, training=True)
-    assert digest(direct) == digest(simulate(trials=3))

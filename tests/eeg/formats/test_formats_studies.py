@@ -46,7 +46,7 @@ def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) 
             folder = data_folder(study.input.folder, file)
             files = study.input.find(folder, participant, phase)
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*180 of 340 trials are also in")
+                warnings.filterwarnings("ignore", message=".*180 of 340 trials are there twice")
                 epochs = read_epochs(
                     study.input, files, participant=participant, phase=phase, classes=study.classes
                 )

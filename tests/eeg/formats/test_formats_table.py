@@ -75,7 +75,7 @@ def test_a_file_for_each_with_classes_that_are_numbers(tmp_path: Path, table: pd
         ("label", "", "rows have no class"),
         ("run", None, "there is no column 'run'"),
         ("label", None, "there is no column 'label'"),
-        ("comment", "good", "values that are no numbers"),
+        ("comment", "good", "values that are not numbers"),
         ("alpha Cz", np.nan, "not finite"),
         ("label", "Face", "no trials of face, house, but of Face"),
     ],

@@ -157,18 +157,6 @@ def test_units_and_kinds(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) 
     assert (amplitude.kind, amplitude.unit) == ("amplitude", "V")
 
 
-def test_labels_follow_the_order_of_the_study(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
-    features = read(save(tmp_path, struct(y, bins)), classes=("Object", "Face", "Landmark"))
-    np.testing.assert_array_equal(features.labels, np.array([1, 2, 0])[y])
-
-
-def test_fewer_classes_drop_the_other_trials(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
-    features = read(save(tmp_path, struct(y, bins)), classes=("Object", "Face"))
-    keep = y != 1
-    np.testing.assert_array_equal(features.data, np.stack(bins)[:, keep])
-    np.testing.assert_array_equal(features.labels, np.array([1, -1, 0])[y[keep]])
-
-
 def test_names_may_be_a_matrix_of_characters(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
     features = read(save(tmp_path, struct(y, bins, category_name=NAMES[y].astype("U8"))))
     np.testing.assert_array_equal(features.labels, y)
@@ -183,11 +171,6 @@ def expect(
     assert caught.value.file == str(file)
     for part in parts:
         assert part in str(caught.value)
-
-
-def test_a_misspelt_class_is_named(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
-    file = save(tmp_path, struct(y, bins))
-    expect(file, "no trials of Faces", "but of Face", classes=("Faces", "Landmark", "Object"))
 
 
 @pytest.mark.parametrize("field", ["category_name", "feature_name", "feature"])
@@ -240,17 +223,6 @@ def test_a_value_that_is_no_number_is_placed(
         "tpoint_3",
         "1 of 35",
     )
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
-def test_a_truncated_file_is_named(
-    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], share: float, compressed: bool
-) -> None:
-    file = save(tmp_path, struct(y, bins), compressed=compressed)
-    whole = file.read_bytes()
-    file.write_bytes(whole[: int(share * len(whole))])
-    expect(file, "cannot be read|no struct")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_other_voltages_of_brainvision(tmp_path: Path) -> None:
 
 
 def test_a_channel_of_brainvision_that_is_no_voltage_is_left_out_by_its_name(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match=r"whose unit is no voltage were left out: GSR \(µS\)"):
+    with pytest.warns(UserWarning, match=r"whose unit is not a voltage were left out: GSR \(µS\)"):
         epochs = brainvision(tmp_path, ["µV", "µV", "µV", "µS"])
     assert epochs.channels == NAMES[:3]
 

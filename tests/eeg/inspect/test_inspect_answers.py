@@ -12,18 +12,13 @@ import mne
 import numpy as np
 import pytest
 from cases import first_cases
-from eeg_folders import exported, recording, write_fieldtrip
+from eeg_folders import exported, proposed, recording, silent, write_fieldtrip
 
 from shortloop.eeg.inspect.check_study import open_all
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.study.load import read_study
 
 PEOPLE = ("P1", "P2")
 COMMENT = re.compile(r'# events: ("(?:[^"\\]|\\.)*") \d+')
-
-
-def silent(done: int, total: int) -> None:
-    """Progress that nobody sees."""
 
 
 def in_annotations(data: Path, names: Sequence[str], ending: str = "edf") -> None:
@@ -83,8 +78,7 @@ def test_classes_that_are_offered(
     pairs: Callable[[list[str]], Iterable[Sequence[str]]],
 ) -> None:
     where(tmp_path / "data", NAMES[names])
-    found = look(tmp_path / "data", tmp_path / "p", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "p")
     (question,) = found.questions
     offered = [json.loads(each) for each in COMMENT.findall(found.settings)]
     assert len(offered) >= 2
@@ -108,8 +102,7 @@ def test_columns_that_are_offered(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for who in PEOPLE:
         write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", rng.permutation(np.arange(48) % 2 + 5))
-    found = look(tmp_path / "data", tmp_path / "p", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "p")
     (question,) = found.questions
     (tmp_path / "p").mkdir()
     offered = re.findall(r"column (\d+): (\d+) \(24 times\), (\d+)", question)
@@ -124,8 +117,7 @@ def test_columns_that_are_offered(tmp_path: Path) -> None:
 def test_phases_that_are_offered(tmp_path: Path) -> None:
     for who, word in itertools.product(PEOPLE, ("red", "green")):
         exported(recording(who, word), tmp_path / f"data/{who}_{word}.edf")
-    found = look(tmp_path / "data", tmp_path / "p", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "p")
     (question,) = found.questions
     (tmp_path / "p").mkdir()
     offered = re.findall(r'"(\w+)"', question.partition("Found: ")[2].partition("\n")[0])
@@ -159,24 +151,21 @@ def saved(raw: mne.io.BaseRaw, file: Path) -> Path:
 def test_one_event_is_offered_as_no_class(tmp_path: Path) -> None:
     """What is said to do is done: a table of events is written."""
     in_annotations(tmp_path / "data", ["picture"])
-    found = look(tmp_path / "data", tmp_path / "p", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "p")
     (question,) = found.questions
     assert "Found: 24 × picture." in question
     assert "a table NAME_events.tsv beside each recording" in question
     for who in PEOPLE:
         rows = ["onset\ttrial_type", *(f"{2 + 1.1 * at}\t{('old', 'new')[at % 2]}" for at in range(10))]
         (tmp_path / f"data/{who}_events.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    again = look(tmp_path / "data", tmp_path / "p", silent)
-    assert again is not None
+    again = proposed(tmp_path / "data", tmp_path / "p")
     assert again.questions == ()
 
 
 def test_an_event_named_as_a_whole_is_of_that_class(tmp_path: Path) -> None:
     """And of no other by its parts; the counts of both are those of the annotations."""
     in_annotations(tmp_path / "data", ("face", "face/famous", "house"))
-    found = look(tmp_path / "data", tmp_path / "p", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "p")
     text = re.sub(r"(?m)^classes = .*", 'classes = ["face", "famous"]', found.settings)
     text = re.sub(r"(?m)^events\..*\n", "", text)
     text = re.sub(r"(?m)^tmin", 'events.face = ["face"]\nevents.famous = ["face/famous"]\ntmin', text)

@@ -8,7 +8,7 @@ from pathlib import Path
 import mne
 import numpy as np
 import pytest
-from eeg_folders import recording
+from eeg_folders import recording, silent
 
 from shortloop.eeg.inspect.check_study import open_all
 
@@ -29,10 +29,6 @@ start = 0.0
 bins = 2
 bin_samples = 4
 """
-
-
-def silent(done: int, total: int) -> None:
-    """Progress that nobody sees."""
 
 
 def recordings(folder: Path, odd: str) -> None:

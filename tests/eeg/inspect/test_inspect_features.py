@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from eeg_folders import exported, recording
+from eeg_folders import exported, proposed, recording, silent
 
 from shortloop.analyses import Look
 from shortloop.base.errors import InputError
@@ -21,14 +21,9 @@ PARTICIPANTS = ("S1", "S2", "S3")
 PHASES = ("study", "test")
 
 
-def silent(done: int, total: int) -> None:
-    """Progress that nobody sees."""
-
-
 def looked_at(tmp_path: Path) -> tuple[Look, Study]:
     """The study of a folder; its files pass all that a run checks."""
-    found = look(tmp_path / "data", tmp_path / "my-study", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "my-study")
     assert found.questions == ()
     (tmp_path / "my-study").mkdir(exist_ok=True)
     file = tmp_path / "my-study/study.toml"
@@ -114,6 +109,19 @@ def test_files_that_lack_something_are_named(tmp_path: Path) -> None:
     assert "cannot be read: S2/study_X.npy: labels are Python objects, which are not read" in said
 
 
+def test_a_table_whose_phases_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """It ended in a traceback."""
+    (tmp_path / "data").mkdir()
+    for who in PARTICIPANTS:
+        both = pd.concat([table_of(who, phase).assign(task=phase) for phase in PHASES])
+        both.to_csv(tmp_path / f"data/{who}.csv", index=False)
+    with (tmp_path / "data/S2.csv").open("a", encoding="utf-8") as file:
+        file.write("1," * 12 + "1\n")
+    found, study = looked_at(tmp_path)
+    assert study.participants == ("S1", "S3")
+    assert "cannot be read: S2.csv: a row has more values" in "\n".join(found.lines)
+
+
 def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for who in PARTICIPANTS:
@@ -121,8 +129,7 @@ def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> 
         table.assign(stimulus=np.random.default_rng(1).permutation(table["run"])).to_csv(
             tmp_path / f"data/{who}.csv", index=False
         )
-    found = look(tmp_path / "data", tmp_path / "my-study", silent)
-    assert found is not None
+    found = proposed(tmp_path / "data", tmp_path / "my-study")
     (question,) = found.questions
     assert "Which column has the classes? Found: condition, stimulus" in question
     lines = found.settings.splitlines()

@@ -7,9 +7,9 @@ from pathlib import Path
 import mne
 import numpy as np
 import pytest
+from eeg_folders import proposed
 
 from shortloop.eeg.inspect.events import are_in_turn, find_classes
-from shortloop.eeg.inspect.propose import look
 
 RNG = np.random.default_rng(0)
 TRIALS = np.cumsum(RNG.uniform(2.0, 3.0, 40))
@@ -61,8 +61,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_value_is_offered_where_trial_type_tells_stimuli_from_responses(recordings: Path) -> None:
-    found = look(recordings, recordings / "p", lambda *_: None)
-    assert found is not None
+    found = proposed(recordings, recordings / "p")
     asked = "\n".join(found.questions)
     assert "Which column of the tables has the events?" in asked
     assert "trial_type: stimulus (40 times), response (40 times)" in asked
@@ -76,6 +75,5 @@ def test_codes_that_take_turns_are_asked_about(recordings: Path) -> None:
         text = table.read_text().replace("stimulus\t11", "x\t1").replace("stimulus\t12", "x\t1")
         lines = [line.split("\t") for line in text.replace("response\t201", "x\t2").splitlines()]
         table.write_text("\n".join("\t".join([*line[:2], line[3]]) for line in lines))
-    found = look(recordings, recordings / "p", lambda *_: None)
-    assert found is not None
+    found = proposed(recordings, recordings / "p")
     assert "Which events are the classes? Found: 80 × 1, 80 × 2" in "\n".join(found.questions)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import ROOT, assert_one_message, forked, shortloop
-from eeg_folders import CHANNELS, FOLDERS, exported, recording, write_fieldtrip
+from eeg_folders import CHANNELS, FOLDERS, exported, proposed, recording, silent, write_fieldtrip
 from handmade_recordings import write_mff
 from scipy.io import savemat
 from without_root import shortloop as bound
@@ -24,7 +24,6 @@ from shortloop.analyses import Look
 from shortloop.base.errors import InputError
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.events import phases_in, sections_in
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.study.load import read_study
 from shortloop.settings.base import tag_of
@@ -32,17 +31,12 @@ from shortloop.settings.base import tag_of
 Shown = Callable[[Path], Look]
 
 
-def silent(done: int, total: int) -> None:
-    """Progress that nobody sees."""
-
-
 @pytest.fixture
 def looked(tmp_path: Path) -> Shown:
     """What is made of a folder; the study is written beside it."""
 
     def one(folder: Path) -> Look:
-        found = look(folder, tmp_path / "my-study", silent)
-        assert found is not None
+        found = proposed(folder, tmp_path / "my-study")
         (tmp_path / "my-study").mkdir(exist_ok=True)
         (tmp_path / "my-study/study.toml").write_text(found.settings, encoding="utf-8")
         return found
@@ -76,30 +70,11 @@ def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> N
     assert_it_runs(tmp_path)
 
 
-@pytest.mark.parametrize("alike", [False, True])
-def test_columns_of_trialinfo(tmp_path: Path, looked: Shown, alike: bool) -> None:
-    """One of several that looks like codes is taken; of two, one is asked for."""
+def test_the_column_of_trialinfo_that_looks_like_codes_is_taken(tmp_path: Path, looked: Shown) -> None:
     (tmp_path / "data").mkdir()
-    rng = np.random.default_rng(0)
     for who in ("P1", "P2"):
-        other = rng.permutation(np.arange(48) % 2 + 5) if alike else np.arange(48)
-        write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", other)
-    found = looked(tmp_path / "data")
-    file = tmp_path / "my-study/study.toml"
-    if not alike:
-        assert found.questions == ()
-        assert_it_runs(tmp_path, classes=("11", "12"))
-        return
-    (question,) = found.questions
-    assert (
-        "Which column has the codes of events? Found: column 1: 5 (24 times), 6 (24 times); column 2"
-        in question
-    )
-    assert any("several columns of trialinfo" in each.problem for each in open_all(file, silent).problems)
-    lines = found.settings.splitlines()
-    lines[int(question.split("Line ")[1].split()[0]) - 1] = "column = 2"
-    text = "\n".join(lines).replace('classes = ["5", "6"]', 'classes = ["11", "12"]')
-    file.write_text(text, encoding="utf-8")
+        write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", np.arange(48))
+    assert looked(tmp_path / "data").questions == ()
     assert_it_runs(tmp_path, classes=("11", "12"))
 
 
@@ -145,7 +120,7 @@ def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path
     (tmp_path / "data/P3.mff/info.xml").unlink()
     said = "\n".join(looked(tmp_path / "data").lines)
     assert "cannot be read: P2.mff: the file cannot be read" in said
-    assert "cannot be read: P3.mff: the folder is no whole recording" in said
+    assert "cannot be read: P3.mff: the folder is not a complete recording" in said
     assert_it_runs(tmp_path, participants=("P1",))
     with pytest.raises(InputError, match="recordings are looked for in a folder"):
         looked(tmp_path / "data/P1.mff")
@@ -249,7 +224,7 @@ def test_what_else_lies_in_folders(tmp_path: Path, looked: Shown) -> None:
     (data / "dangling.edf").symlink_to(data / "nowhere")
     os.mkfifo(data / "pipe.edf")
     said = "\n".join(looked(data).lines)
-    assert r"cannot be read: P3\udcff.edf: its name is no text in UTF-8: rename it" in said
+    assert r"cannot be read: P3\udcff.edf: its name is not valid UTF-8: rename it" in said
     assert_it_runs(tmp_path, participants=("P1", "P2"))
 
 
@@ -368,20 +343,6 @@ def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
     }
 
 
-def test_features_whose_phases_nobody_can_tell(tmp_path: Path, looked: Shown) -> None:
-    for who in ("A1", "A2"):
-        for phase in ("red", "blue"):
-            write_features(tmp_path / f"data/{who}_{phase}.mat", ["x", "y"] * 12, "voltage {}")
-    found = looked(tmp_path / "data")
-    (which,) = found.questions
-    assert 'Found: "blue", "red"' in which
-    file = tmp_path / "my-study/study.toml"
-    lines = file.read_text(encoding="utf-8").splitlines()
-    lines[int(which.split("Line ")[1].split()[0]) - 1] = 'train = "red"'
-    file.write_text("\n".join(lines), encoding="utf-8")
-    assert_it_runs(tmp_path, classes=("x", "y"), phases={"train": "red", "decode": None})
-
-
 def test_a_pattern_that_two_files_of_features_match_is_refused(tmp_path: Path, looked: Shown) -> None:
     for who in ("A1", "A2"):
         write_features(tmp_path / f"data/{who}_study.mat", ["x", "y"] * 12, "voltage {}")
@@ -403,8 +364,7 @@ def test_data_far_away_are_named_from_the_root(tmp_path: Path) -> None:
         (tmp_path / "a/b/new", "../data"),
         (tmp_path / "c/new", str(data)),
     ):
-        found = look(data, project, silent)
-        assert found is not None
+        found = proposed(data, project)
         assert f'folder = "{expected}"' in found.settings, project
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import mne
 import numpy as np
 import pytest
-from eeg_folders import exported, recording
+from eeg_folders import exported, proposed, recording, silent
 from handmade_recordings import write_bci2000
 from scipy.io import savemat
 
 from shortloop.analyses import Look
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.events import find_classes
-from shortloop.eeg.inspect.propose import look
 from shortloop.eeg.inspect.scan import NO_SIGNAL
 from shortloop.eeg.study.load import read_study
 
@@ -23,14 +22,9 @@ PENNIES = "onset\tduration\tevent_value\tevent_sample\ttrl\tresponse_time\tlift_
 FACES = "onset\tduration\tsample\tevent_type\tface_type\ttrial\tvalue\tstim_file"
 
 
-def silent(done: int, total: int) -> None:
-    """Progress that nobody sees."""
-
-
 def looked_at(folder: Path, **answers: str) -> tuple[Look, Path]:
     """What is made of a folder, and a study with these lines in place of those that are asked for."""
-    found = look(folder, folder.parent / "my-study", silent)
-    assert found is not None
+    found = proposed(folder, folder.parent / "my-study")
     lines = found.settings.splitlines()
     for key, value in answers.items():
         (at,) = (n for n, line in enumerate(lines) if line.removeprefix("# ").startswith(f"{key} = "))

@@ -15,9 +15,13 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
-from shortloop.eeg.formats.epochs.dropped import Log, dropped_trials, warn_of_dropped
-from shortloop.eeg.formats.epochs.event_columns import select_by_columns
-from shortloop.eeg.formats.epochs.events import Found, events_within, find_events, labels_of
+from shortloop.eeg.formats.epochs.events import (
+    Found,
+    events_within,
+    find_events,
+    labels_of,
+    select_by_columns,
+)
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
 from shortloop.eeg.formats.epochs.positions import positions_of
 from shortloop.eeg.formats.epochs.preprocessing import (
@@ -28,7 +32,14 @@ from shortloop.eeg.formats.epochs.preprocessing import (
     not_finite,
     refuse_spread,
 )
-from shortloop.eeg.formats.sessions import Part, kept_channels, refuse_unknown
+from shortloop.eeg.formats.sessions import (
+    Log,
+    Part,
+    dropped_trials,
+    kept_channels,
+    refuse_unknown,
+    warn_of_dropped,
+)
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.epochs.settings import EpochedInput
@@ -82,7 +93,9 @@ def part_of(
     events = found.events[np.isin(found.events[:, 2], list(labels))]  # of the classes
     some = _as_recorded(signal, events, channels)
     warn_of_codes(some, channels)
-    refuse_other_units(some, channels, _types(signal, channels))
+    by_name = _types(signal)
+    types = [by_name[name] for name in channels]
+    refuse_other_units(some, channels, types)
     odd = _prepare(signal, settings, channels)
     if continuous:
         epochs, log, of = _cut(signal, found, events, labels, settings)
@@ -105,7 +118,6 @@ def part_of(
     elif epochs.metadata is not None:
         info = {**_columns(epochs.metadata), **info}
     positions = positions_of(epochs, channels)
-    types = _types(epochs, channels)
     units = {UNITS.get(each, "V") for each in types}
     none = np.empty((0, len(channels), len(epochs.times)))
     data = epochs.get_data(picks=channels) if len(epochs) else none
@@ -143,16 +155,15 @@ def part_of(
     )
 
 
-def _types(signal: Any, channels: Sequence[str]) -> list[str]:
-    by_name = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
-    return [by_name[name] for name in channels]
+def _types(signal: Any) -> dict[str, str]:
+    return dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
 
 
 def _channels(signal: Any, settings: EpochedInput) -> list[str]:
     names, bads = signal.ch_names, signal.info["bads"]
     if settings.picks:
-        types = dict(zip(names, signal.get_channel_types(), strict=True))
-        expected = f"names among {', '.join(names)}, or types among {_sorted(types)}"
+        types = _types(signal)
+        expected = f"names among {', '.join(names)}, or types among {', '.join(sorted({*types.values()}))}"
         problem = "a channel to decode is not in the file"
         refuse_unknown(settings.picks, {*names, *types.values()}, problem, "input.picks", expected)
         chosen = [name for name in names if not {name, types[name]}.isdisjoint(settings.picks)]
@@ -187,11 +198,11 @@ def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[s
     apply_filters(signal, steps, [*channels, *reference])
     odd = not_finite(signal, steps)
     apply_reference(signal, steps)
-    types = dict(zip(signal.ch_names, signal.get_channel_types(), strict=True))
+    types = _types(signal)
     decoded = {types[name] for name in channels}
     others = {*steps.reject, *steps.flat} - decoded
     problem = "there are no channels of a type that trials are rejected by"
-    expected = f"types among {_sorted(types)}"
+    expected = f"types among {', '.join(sorted({*types.values()}))}"
     refuse_unknown(sorted(others), types.values(), problem, "input.preprocessing.reject", expected)
     if signal.info["projs"]:
         signal.load_data().apply_proj()  # here, with all channels that they are made of, and only once
@@ -343,10 +354,6 @@ def _check_baseline(settings: EpochedInput, tmin: float, tmax: float, step: floa
             expected=f"within {tmin:g} to {tmax:g} s",
             hint="correct it, or let the epochs begin earlier (input.tmin)",
         )
-
-
-def _sorted(types: dict[str, str]) -> str:
-    return ", ".join(sorted({*types.values()}))
 
 
 def _columns(metadata: Any) -> dict[str, np.ndarray]:

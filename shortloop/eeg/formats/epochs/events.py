@@ -12,14 +12,16 @@ from typing import Any
 
 import mne
 import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.epochs.event_columns import event_name, rows_that_pass
+from shortloop.eeg.formats.base import set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
 from shortloop.eeg.formats.sessions import refuse_unknown
 
+SHOWN = 20  # names of columns in a message
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
 NO_EVENTS = re.compile(r"(?i)bad|edge")  # prefixes of annotations that are no events to MNE
 SOURCES = {"tsv": "NAME_events.tsv beside it", "annotations": "annotations", "stim": "channel of codes"}
@@ -35,7 +37,6 @@ class Found:
     seen: Counter[str]  # count of each name
 
     def onsets(self) -> dict[str, np.ndarray]:
-        """Return the samples of the events of each name."""
         return {name: self.events[self.events[:, 2] == number, 0] for name, number in self.ids.items()}
 
 
@@ -69,17 +70,9 @@ def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: 
 
 
 def labels_of(ids: dict[str, int], wanted: dict[str, int], classes: Sequence[str]) -> dict[int, int]:
-    """Map numbers of events to classes."""
     labels: dict[int, int] = {}
     for name, label in _matching(ids, wanted):
-        if labels.setdefault(ids[name], label) != label:
-            raise InputError(
-                "an event belongs to two classes",
-                field="input.events",
-                found=f"{name} in {classes[labels[ids[name]]]} and {classes[label]}",
-                expected="each event in one class",
-                hint="correct [input.events] in the study file",
-            )
+        set_class(labels, ids[name], label, name, classes)
     return labels
 
 
@@ -143,7 +136,10 @@ def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
             channels, raw.ch_names, "the channel of codes is not in the file", "input.stim_channel"
         )
     else:
-        channels = _channels_of_codes(raw)
+        # As MNE chooses, without its setting MNE_STIM_CHANNEL, which is in no key.
+        kinds = zip(raw.ch_names, raw.get_channel_types(), strict=True)
+        stim = [name for name, kind in kinds if kind == "stim"]
+        channels = next(([name] for name in COMBINED if stim and name in raw.ch_names), stim)
     if not channels:
         return None
     events = mne.find_events(raw, stim_channel=channels, shortest_event=1)
@@ -157,12 +153,6 @@ def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
         )
     seen = Counter(str(code) for code in events[:, 2])
     return Found("stim", events, {name: int(name) for name in seen}, seen)
-
-
-def _channels_of_codes(raw: Any) -> list[str]:
-    """Choose as MNE does, but ignore its setting MNE_STIM_CHANNEL, which is in no key."""
-    stim = [name for name, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True) if kind == "stim"]
-    return next(([name] for name in COMBINED if stim and name in raw.ch_names), stim)
 
 
 def events_within(
@@ -212,3 +202,165 @@ def _samples(edge: Edge | None, default: int, found: Found, raw: Any) -> list[in
         return [raw.first_samp + round(edge * raw.info["sfreq"])]
     numbers = {found.ids[name] for name, _ in _matching(found.ids, {edge: 0})}
     return [int(sample) for sample, _, number in found.events if number in numbers]
+
+
+def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
+    """Name and select events by metadata of epochs or fields of EEGLAB, if the study asks for it.
+
+    A table beside a continuous recording is read later.
+    """
+    if settings.event_column is None and settings.event_query is None:
+        return signal
+    of_set = file.suffix == ".set"
+    if isinstance(signal, mne.BaseEpochs):
+        table = _fields_of_epochs(file) if of_set and signal.metadata is None else signal.metadata
+        if table is None or len(table) != len(signal):
+            raise _nowhere(settings, "epochs without metadata")
+        names, kept = _asked(table, settings)
+        chosen = signal.load_data()[np.flatnonzero(kept)]
+        if names is not None:
+            _set_names(chosen, names[kept].tolist())
+        return chosen
+    if events_beside(file) and settings.event_source in (None, "tsv"):
+        return signal
+    if not of_set:
+        raise _nowhere(settings, "no table NAME_events.tsv beside the recording")
+    fields = _read_dataset(file, "event").get("event")
+    if isinstance(fields, dict):
+        fields = {name: _listed(values) for name, values in fields.items()}
+    table = pd.DataFrame(fields).map(_plain).infer_objects()
+    names, kept = _asked(table, settings)
+    names = table["type"].map(event_name).to_numpy(str) if names is None else names
+    marks = signal.annotations[[is_mark(str(each)) for each in signal.annotations.description]]
+    onsets = (table["latency"].to_numpy(float) - 1) / signal.info["sfreq"]
+    kept &= ~np.array([is_mark(event_name(each)) for each in table["type"]])
+    signal.set_annotations(mne.Annotations(onsets[kept], 0.0, names[kept]) + marks)
+    return signal
+
+
+def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
+    """Evaluate a query of `pandas.DataFrame.query` for each row."""
+    if query is None:
+        return np.ones(len(table), dtype=bool)
+    numbered = table.reset_index(drop=True)
+    columns = ", ".join(map(str, [*table.columns][:SHOWN]))
+    try:
+        passing = numbered.eval(query, engine="python", local_dict={}, global_dict={})
+        if not isinstance(passing, pd.Series) or not pd.api.types.is_bool_dtype(passing.dtype):
+            raise TypeError("neither true nor false of each event")  # numbers would select rows by position
+    except Exception as error:  # whatever an expression can raise
+        raise InputError(
+            "the query of events cannot be answered",
+            field="input.event_query",
+            found=f"{query} ({type(error).__name__}: {error})",
+            expected=f"an expression as of pandas.DataFrame.query, of the columns {columns}",
+        ) from None
+    found: np.ndarray = passing.fillna(False).to_numpy(dtype=bool)
+    if not found.any():
+        raise InputError(
+            "no event passes the query",
+            field="input.event_query",
+            found=f"{query}: true for none of {len(table)} rows with the columns {columns}",
+            hint="look at the values of these columns: numbers are compared with numbers, texts with texts "
+            "in quotes",
+        )
+    return found
+
+
+def _asked(table: pd.DataFrame, settings: EpochedInput) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return names of events from the column, if one is named, and which events are selected."""
+    kept = rows_that_pass(table, settings.event_query)
+    column = settings.event_column
+    if column is None:
+        return None, kept
+    expected = f"one of {', '.join(map(str, [*table.columns][:SHOWN]))}"
+    refuse_unknown([column], table, "no such event column", "input.event_column", expected)
+    names = np.array([event_name(each) for each in table[column]], dtype=str)
+    return names, kept & table[column].notna().to_numpy() & (names != "") & (names != "n/a")
+
+
+def _fields_of_epochs(file: Path) -> pd.DataFrame | None:
+    """Return the fields of the event at 0 ms of each epoch of EEGLAB."""
+    epochs, half = _epochs_of(file)
+    rows = []
+    for epoch in epochs:
+        away = [abs(float(np.squeeze(each))) for each in _listed(epoch["eventlatency"])]
+        at = int(np.argmin(away))
+        fields = {name.removeprefix("event"): _listed(value) for name, value in epoch.items()}
+        found = {name: values[at] for name, values in fields.items() if name and len(values) == len(away)}
+        rows.append(found if away[at] < half else {})
+    return pd.DataFrame(rows).map(_plain).infer_objects() if rows else None
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or text; NaN for MATLAB's empty array."""
+    if isinstance(value, str):
+        return value
+    flat = np.ravel(value)
+    return flat[0].item() if flat.size == 1 and hasattr(flat[0], "item") else flat[0] if flat.size else np.nan
+
+
+def _nowhere(settings: EpochedInput, found: str) -> InputError:
+    field = "event_column" if settings.event_column is not None else "event_query"
+    return InputError(
+        "events have no columns",
+        field=f"input.{field}",
+        found=found,
+        expected="a table NAME_events.tsv, metadata of epochs, or fields of EEGLAB's events",
+        hint=f"write such a table beside the recording, or leave {field} out",
+    )
+
+
+def name_by_events(epochs: Any, file: Path) -> Any:
+    """Name epochs of EEGLAB by the event at 0 ms; if all are locked to one, by all events that they have."""
+    locked, every = [], []
+    found, half = _epochs_of(file)
+    for epoch in found:
+        names = [event_name(kind) for kind in _listed(epoch["eventtype"])]
+        pairs = zip(names, _listed(epoch["eventlatency"]), strict=True)
+        at_zero = [name for name, latency in pairs if abs(float(np.squeeze(latency))) < half]
+        locked.append("/".join(at_zero))
+        every.append("/".join(dict.fromkeys([*at_zero, *names])))
+    if len({*locked}) == 1 and len({*every}) > 1:  # a photodiode, or a response: classes are beside it
+        locked = every
+    if len(locked) == len(epochs) and all(locked):
+        _set_names(epochs, locked)
+    return epochs
+
+
+def _set_names(epochs: Any, names: Sequence[str]) -> None:
+    epochs.event_id = {name: number for number, name in enumerate(sorted({*names}), start=1)}
+    epochs.events[:, 2] = [epochs.event_id[name] for name in names]
+
+
+def _epochs_of(file: Path) -> tuple[list[dict[str, Any]], float]:
+    """Return the epochs of a dataset of EEGLAB, none if they have no events, and half a sample in ms."""
+    content = _read_dataset(file, "epoch")
+    epochs: Any = content.get("epoch")
+    if isinstance(epochs, dict):  # by field, not by epoch
+        lists = {name: values for name, values in epochs.items() if name.startswith("event")}
+        epochs = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+    known = isinstance(epochs, list) and all(
+        isinstance(each, dict) and {"eventtype", "eventlatency"} <= each.keys() for each in epochs
+    )
+    return (epochs if known else []), 500 / float(content["srate"])
+
+
+def _read_dataset(file: Path, *names: str) -> dict[str, Any]:
+    """Read fields of a dataset of EEGLAB, and its sampling rate, saved by any version of MATLAB."""
+    from pymatreader import read_mat
+
+    content: dict[str, Any] = read_mat(file, variable_names=["EEG", "srate", *names])
+    found: dict[str, Any] = content.get("EEG", content)
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    """List the items of a list or array, or a single item."""
+    return [value] if isinstance(value, str) or not hasattr(value, "__len__") else list(value)
+
+
+def event_name(kind: Any) -> str:
+    """Write an event's type as text; MATLAB and pandas keep whole numbers as floats."""
+    text = str(kind)
+    return text.removesuffix(".0") if re.fullmatch(r"-?\d+\.0", text) else text

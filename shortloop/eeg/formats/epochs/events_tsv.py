@@ -38,7 +38,6 @@ class Rows:
         return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NOTHING)
 
     def only(self, rows: np.ndarray) -> Rows:
-        """Select events."""
         return Rows(self.onsets[rows], self.durations[rows], self.names[rows], self.texts[rows])
 
 
@@ -91,7 +90,7 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):
         raise InputError(
-            "onsets of events are no numbers",
+            "onsets of events are not numbers",
             field=FIELD,
             found=f"{path.name}: {_lines(table, dialect, wrong, 'onset')}",
             expected="a number (s) in each row with an event, or n/a",

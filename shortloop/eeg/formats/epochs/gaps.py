@@ -16,7 +16,7 @@ import mne
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.headers.edf import READERS, EdfHeader
+from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
 MOVED = "times of records are not those of the samples"
 
@@ -26,8 +26,8 @@ TIME = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14\x14")
 EVENT = re.compile(rb"([+-]\d+(?:\.\d*)?)(?:\x15(\d+(?:\.\d*)?))?\x14(.*?)\x14\x00", re.DOTALL)
 OFF = 0.02  # s; clocks of computers have steps of up to 16 ms, and some exporters round to hundredths
 # The first sample of a piece, as EEGLAB and BrainVision call it; EEGLAB has -99 where events are numbers.
-MEETS = re.compile(r"(?i:boundary)|New Segment/.*")
-NUMBER, WORD = re.compile(r"\s*-99(\.0*)?\s*"), "boundary"
+BOUNDARY = re.compile(r"(?i:boundary)|New Segment/.*")
+NUMBER, NAME = re.compile(r"\s*-99(\.0*)?\s*"), "boundary"
 OF_EEGLAB = (".set", ".fdt")
 
 
@@ -37,7 +37,8 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
         return
     (read,) = map(Path, raw.filenames)
     header = EdfHeader.read(read)
-    times = np.array([_begin(record) for record in _annotations(read, header)])
+    said = [TIME.match(record[0]) for record in _annotations(read, header)]
+    times = np.array([np.nan if each is None else float(each[1]) for each in said])
     if not len(times) or not np.isfinite(times).all() or (len(times) > 1 and np.ptp(times) == 0):
         if header.kind in DISCONTINUOUS:
             raise InputError(
@@ -101,22 +102,12 @@ def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
             yield found
 
 
-def _begin(record: list[bytes]) -> float:
-    """Return the start of a record, s; NaN if unknown."""
-    said = TIME.match(record[0])
-    return float(said[1]) if said else float("nan")
-
-
 def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:
     """Yield onset, duration and text of each annotation in a record."""
     for channel in record:
         for onset, duration, texts in EVENT.findall(channel):
             for text in filter(None, texts.split(b"\x14")):
-                try:
-                    named = text.decode("utf-8")
-                except UnicodeDecodeError:
-                    named = text.decode("latin-1")
-                yield float(onset), float(duration or 0), named
+                yield float(onset), float(duration or 0), decoded(text)
 
 
 def prepare_pieces(raw: Any) -> None:
@@ -126,31 +117,28 @@ def prepare_pieces(raw: Any) -> None:
     reads, and stretches as short as a trial come out wrong.
     """
     mark_gaps(raw)
-    if any(_rates(extra) > 1 for extra in raw._raw_extras):  # noqa: SLF001  no public access
-        raw.load_data()
+    for extra in raw._raw_extras:  # noqa: SLF001  no public access
+        samples = extra.get("n_samps") if isinstance(extra, dict) else None  # of EDF and its kin alone
+        if samples is not None:
+            others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
+            if len({int(each) for number, each in enumerate(samples) if number not in others}) > 1:
+                raw.load_data()
 
 
 def mark_gaps(raw: Any) -> None:
     """Mark boundaries between pieces where annotations have them."""
     if any(Path(file).suffix in OF_EEGLAB for file in filter(None, raw.filenames)):
         names = {str(name) for name in raw.annotations.description if NUMBER.fullmatch(str(name))}
-        raw.annotations.rename(dict.fromkeys(names, WORD))
+        raw.annotations.rename(dict.fromkeys(names, NAME))
     rate, start = raw.info["sfreq"], raw.first_time
     for onset, name in list(zip(raw.annotations.onset, raw.annotations.description, strict=True)):
         sample = math.ceil((onset - start) * rate - 1e-3)
-        if MEETS.fullmatch(str(name)) and 0 < sample < raw.n_times:
+        if BOUNDARY.fullmatch(str(name)) and 0 < sample < raw.n_times:
             raw.annotations.append([start + sample / rate] * 2, 0.0, ["BAD boundary", "EDGE boundary"])
 
 
 def is_mark(name: str) -> bool:
     """True if this marks a stretch or a boundary, and is no event."""
-    return bool(MEETS.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge")))
-
-
-def _rates(extra: Any) -> int:
-    """Count the rates of the channels of a file, which only EDF and its kin tell apart."""
-    samples = extra.get("n_samps") if isinstance(extra, dict) else None
-    if samples is None:
-        return 1
-    others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
-    return len({int(each) for number, each in enumerate(samples) if number not in others})
+    return bool(
+        BOUNDARY.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge"))
+    )

@@ -115,10 +115,16 @@ def apply_reference(signal: Any, settings: Preprocessing) -> None:
             )
         signal.load_data().interpolate_bads(reset_bads=True)
     if settings.reference is not None:
-        if isinstance(settings.reference, tuple):
-            _check_reference(settings.reference, signal)
-        wanted = "average" if settings.reference == "average" else list(settings.reference)
-        signal.load_data().set_eeg_reference(wanted, projection=False)
+        names = () if settings.reference == "average" else settings.reference
+        unknown = [name for name in names if name not in signal.ch_names or name in signal.info["bads"]]
+        if unknown or not settings.reference:
+            raise InputError(
+                "a channel of the reference is not in the file, or bad" if names else "no reference is named",
+                field="input.preprocessing.reference",
+                found=", ".join(unknown) or "[]",
+                expected=f"'average', or names among {', '.join(signal.ch_names)}",
+            )
+        signal.load_data().set_eeg_reference([*names] or "average", projection=False)
 
 
 def not_finite(signal: Any, settings: Preprocessing) -> list[str]:
@@ -143,14 +149,3 @@ def refuse_spread(data: Any, odd: Sequence[str], participant: str) -> None:
         hint=f"leave out (input.drop = {list(odd)[:NAMED]}), or mark as bad "
         f"(input.preprocessing.bads.{key_of(participant)})",
     )
-
-
-def _check_reference(names: Sequence[str], signal: Any) -> None:
-    unknown = [name for name in names if name not in signal.ch_names or name in signal.info["bads"]]
-    if unknown or not names:
-        raise InputError(
-            "a channel of the reference is not in the file, or bad" if names else "no reference is named",
-            field="input.preprocessing.reference",
-            found=", ".join(unknown) or "[]",
-            expected=f"'average', or names among {', '.join(signal.ch_names)}",
-        )

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from shortloop.eeg.checks.participants import Participant
 from shortloop.eeg.checks.plausible import in_seconds
-from shortloop.eeg.formats.base import Patterns, RecordedInput, all_named, none_other
+from shortloop.eeg.formats.base import Patterns, RecordedInput, check_keys
 from shortloop.settings.base import Settings
 
 MOST = 0.1  # V, T or T/m
@@ -162,8 +162,7 @@ class EpochedInput(RecordedInput):
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)
         if self.sections:
-            all_named("input.sections", phases, self.sections)
-            none_other("input.sections", phases, self.sections)
+            check_keys("input.sections", self.sections, phases, phases)
         if self.tmin is not None and self.tmax is not None and self.tmax <= self.tmin:
             raise ValueError(f"tmax: the epochs end before they begin, at {self.tmin:g} s")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import itertools
 import re
@@ -59,16 +60,11 @@ def encoding_of(file: Path) -> str:
 
 
 def _decodes(file: Path, encoding: str) -> bool:
-    with file.open("rb") as stream:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        try:
-            while chunk := stream.read(1 << 20):
-                if not chunk.isascii() or decoder.getstate()[0]:
-                    decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
-    return True
+    with file.open(encoding=encoding, newline="") as stream, contextlib.suppress(UnicodeDecodeError):
+        while stream.read(1 << 20):
+            pass
+        return True
+    return False
 
 
 def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) -> Dialect | None:
@@ -81,6 +77,18 @@ def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) ->
     tried = [_split(lines[:FIRST], each, encoding) for each in ([separator] if separator else SEPARATORS)]
     best = max((each for each in tried if each), key=lambda each: len(each.names), default=None)
     return best and _split(lines, best.separator, encoding)
+
+
+def require_dialect(file: Path, separator: str | None, unit: str) -> Dialect:
+    """Find the dialect of a table with a row for each `unit`, or raise InputError."""
+    dialect = dialect_of(file, separator)
+    if dialect is None:
+        raise InputError(
+            "the file has no header line",
+            expected=f"names of columns in one of the first lines, and below a row for each {unit}",
+            hint="add the line, or name what is between values (input.separator)",
+        )
+    return dialect
 
 
 def is_of_numbers(file: Path, rows: int) -> bool:

@@ -37,9 +37,7 @@ def find_files(
     number at its end (or start) must end (or start) there.
     """
     field = field or f"input.files.{phase}"
-    if isinstance(patterns, str):
-        patterns = (patterns,)
-    if not Path(folder).is_dir():
+    if not folder.is_dir():
         raise InputError(
             "the folder of the recordings does not exist",
             participant=participant,
@@ -47,9 +45,7 @@ def find_files(
             field="input.folder",
             hint="correct input.folder in the study file, or put the recordings there",
         )
-    found = [
-        path for pattern in patterns for path in _expand(Path(folder), pattern, participant, field, folders)
-    ]
+    found = [path for pattern in patterns for path in _expand(folder, pattern, participant, field, folders)]
     if not found:
         raise InputError(
             f"no files are named for the {phase} phase",
@@ -144,17 +140,17 @@ def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
 def linked(recordings: Sequence[Named]) -> Iterator[list[Path]]:
     """Link the files of recordings under the names by which they refer to each other."""
     with tempfile.TemporaryDirectory(prefix="shortloop-") as folder:
-        yield [_place(Path(folder) / str(number), each) for number, each in enumerate(recordings)]
-
-
-def _place(folder: Path, recording: Named) -> Path:
-    if not recording[0][0]:
-        return recording[0][1]
-    for name, path in recording:
-        link = folder / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(path.absolute())
-    return recording_of(folder / recording[0][0])
+        places = []
+        for number, recording in enumerate(recordings):
+            first, place = recording[0]
+            if first:
+                for name, path in recording:
+                    link = Path(folder, str(number), name)
+                    link.parent.mkdir(parents=True, exist_ok=True)
+                    link.symlink_to(path.absolute())
+                place = recording_of(Path(folder, str(number), first))
+            places.append(place)
+        yield places
 
 
 # Recordings that are folders, by their endings: EGI and CTF, as MNE reads them. HEADERS are patterns of the
@@ -168,7 +164,6 @@ ENDINGS = frozenset(HEADERS)
 
 
 def is_recording(path: Path) -> bool:
-    """True if a path is a folder that is a recording."""
     return path.suffix.lower() in ENDINGS and path.is_dir() and _header(path) is not None
 
 
@@ -184,7 +179,6 @@ def may_be_recording(path: Path) -> bool:
 
 
 def files_in(folder: Path) -> Named:
-    """List the files of a recording that is a folder."""
     header = _header(folder)
     assert header is not None
     stem = header.stem if folder.suffix.lower() == ".ds" else PLAIN  # CTF names files like the folder

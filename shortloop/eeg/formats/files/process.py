@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import fcntl
 import io
 import math
 import mmap
@@ -44,16 +43,13 @@ NO_MEMORY = 3  # exit status
 STATE = struct.Struct("=3q")
 FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM}
 
-SMALL = 2**12  # bytes; smaller arrays are pickled with the rest
-PIPE_BYTES = 2**20
-LENGTH = struct.Struct("=Q")
+ALIGNED = 64  # bytes; arrays begin at multiples of it
 
 # In the reading process: the memory in which it reports its state, and the files.
 _shared: tuple[mmap.mmap, Sequence[Path]] | None = None
 
 
 def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared) -> T:
-    """Read files in a separate process."""
     with start_reading(read, files, participant=participant, declared=declared) as wait:
         return wait()
 
@@ -64,7 +60,7 @@ def start_reading(
 ) -> Iterator[Callable[[], T]]:
     """Start to read files in a separate process, which ends with the context at the latest."""
     child, state = 0, mmap.mmap(-1, STATE.size)  # shared with the child
-    outcome, answer = os.pipe()
+    answer = os.memfd_create("answer")
     try:
         # The child inherits this process's handlers; it takes no signal before it has reset them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_OUTSIDE)
@@ -73,22 +69,18 @@ def start_reading(
             if not child:
                 _run(read, files, participant, declared, state, answer)
         finally:
-            os.close(answer)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
         def wait() -> T:
             nonlocal child
             with located(participant, ", ".join(map(str, files))):
+                ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
+                if ended or not os.fstat(answer).st_size:
+                    raise _end(ended, state, files)
                 try:
-                    found = _receive(outcome)
-                except EOFError:
-                    found = None
+                    value, problem, said = _load(answer)
                 except Exception as lost:  # a file to be mapped is gone
                     raise _unreadable(lost) from lost
-                ended, child = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0
-                if found is None:
-                    raise _end(ended, state, files)
-                value, problem, said = found
                 for message, category, filename, line in said:
                     warnings.warn_explicit(message, category, filename, line)
                 if problem is not None:
@@ -101,7 +93,7 @@ def start_reading(
         if child:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-        os.close(outcome)
+        os.close(answer)
 
 
 @contextlib.contextmanager
@@ -161,38 +153,31 @@ def _run(
     state: mmap.mmap,
     answer: int,
 ) -> NoReturn:
-    """Run the child process; never returns."""
+    """Run the child process: write the value or the problem, and the warnings; never return."""
     global _shared
-    status = 1
+    value, problem, status = None, None, 1
     try:
         _detach()
         STATE.pack_into(state, 0, -1, 0, 0)
         _shared = state, files
-        found = _attempt(read, files, participant, declared)
+        with warnings.catch_warnings(record=True) as caught:
+            try:
+                _limit(*_sizes(files, participant, declared))
+                value = read()
+            except InputError as error:
+                problem = error
+            except MemoryError:
+                raise
+            except Exception as error:
+                problem = _unreadable(error)
+        said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
         signal.alarm(0)
-        _send(found, answer)
+        _dump((value, problem, said), answer)
         status = 0
     except MemoryError:
         status = NO_MEMORY
     finally:
         os._exit(status)
-
-
-def _attempt(read: Callable[[], Any], files: Sequence[Path], participant: str, declared: Declared) -> Any:
-    """Return the value or the problem, and the warnings."""
-    value, problem = None, None
-    with warnings.catch_warnings(record=True) as caught:
-        try:
-            _limit(*_sizes(files, participant, declared))
-            value = read()
-        except InputError as error:
-            problem = error
-        except MemoryError:
-            raise
-        except Exception as error:
-            problem = _unreadable(error)
-    said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
-    return value, problem, said
 
 
 def _detach() -> None:
@@ -268,92 +253,47 @@ def _end(ended: int, state: mmap.mmap, files: Sequence[Path]) -> InputError:
     )
 
 
-def _send(value: object, pipe: int) -> None:
-    """Write an object to a pipe: arrays as raw bytes, maps of files as their place in the file."""
-    with contextlib.suppress(OSError):  # only for speed
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+def _dump(value: object, answer: int) -> None:
+    """Pickle an object to a file in memory: arrays as raw bytes, maps of files as their place in the file."""
+    buffers: list[pickle.PickleBuffer] = []
     stream = io.BytesIO()
-    packer = _Packer(stream)
-    packer.dump(value)
-    _write(pipe, LENGTH.pack(len(stream.getbuffer())))
-    _write(pipe, stream.getbuffer())
-    for array in packer.arrays:
-        _write(pipe, array.reshape(-1).view(np.uint8).data)
+    _Pickler(stream, 5, buffer_callback=buffers.append).dump(value)
+    parts = [stream.getbuffer(), *(each.raw() for each in buffers)]
+    with open(answer, "wb", closefd=False) as file:
+        pickle.dump([len(each) for each in parts], file)
+        for each in parts:
+            file.seek(-file.tell() % ALIGNED, os.SEEK_CUR)
+            file.write(each)
 
 
-def _receive(pipe: int) -> Any:
-    """Read an object from a pipe."""
-    (length,) = LENGTH.unpack(_read(pipe, LENGTH.size))
-    return _Unpacker(io.BytesIO(_read(pipe, length)), pipe).load()
+def _load(answer: int) -> Any:
+    """Restore an object; its arrays are in the memory of the file, which is not copied."""
+    content = mmap.mmap(answer, 0, access=mmap.ACCESS_COPY)
+    sizes, view, parts = pickle.load(content), memoryview(content), []
+    at = content.tell()
+    for size in sizes:
+        at += -at % ALIGNED
+        parts.append(view[at : at + size])
+        at += size
+    return _Unpickler(io.BytesIO(parts[0]), buffers=parts[1:]).load()
 
 
-class _Packer(pickle.Pickler):
-    def __init__(self, stream: io.BytesIO) -> None:
-        super().__init__(stream, protocol=5)
-        self.arrays: list[np.ndarray] = []  # in the order in which they are unpickled
-
+class _Pickler(pickle.Pickler):
     def persistent_id(self, obj: object) -> tuple[Any, ...] | None:
-        if not isinstance(obj, np.ndarray):
+        whole = obj
+        while isinstance(whole, np.ndarray) and isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        # Writes to a map of mode "c" do not reach its file.
+        if not isinstance(whole, np.memmap) or whole.filename is None or whole.mode == "c":
             return None
-        whole = _map_of(obj)
-        if whole is not None:
-            offset = whole.offset + _address(obj) - _address(whole)
-            return str(whole.filename), whole.mode, obj.shape, obj.dtype, offset, obj.strides
-        if obj.nbytes < SMALL or obj.dtype.hasobject:
-            return None
-        # With axes in the order of their strides it is contiguous, unless it is a slice.
-        order = sorted(range(obj.ndim), key=lambda axis: -abs(obj.strides[axis]))
-        packed = np.ascontiguousarray(obj.transpose(order))
-        self.arrays.append(packed)
-        return None, order, packed.shape, obj.dtype
+        assert isinstance(obj, np.ndarray)
+        first, start = (each.__array_interface__["data"][0] for each in (obj, whole))
+        offset = whole.offset + first - start
+        return str(whole.filename), whole.mode, obj.shape, obj.dtype, offset, obj.strides
 
 
-class _Unpacker(pickle.Unpickler):
-    def __init__(self, stream: io.BytesIO, pipe: int) -> None:
-        super().__init__(stream)
-        self._pipe = pipe
-
+class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> np.ndarray:
-        name, *rest = pid
-        if name is None:
-            order, shape, dtype = rest
-            packed = np.empty(shape, dtype)
-            _fill(self._pipe, packed.reshape(-1).view(np.uint8).data)
-            return packed.transpose(np.argsort(order))
-        mode, shape, dtype, offset, strides = rest
+        name, mode, shape, dtype, offset, strides = pid
         content = np.memmap(name, np.uint8, "r" if mode == "r" else "r+")
         return np.ndarray(shape, dtype, content, offset, strides)
-
-
-def _write(pipe: int, values: bytes | memoryview) -> None:
-    left = memoryview(values)
-    while len(left):
-        left = left[os.write(pipe, left) :]
-
-
-def _read(pipe: int, length: int) -> bytearray:
-    values = bytearray(length)
-    _fill(pipe, memoryview(values))
-    return values
-
-
-def _fill(pipe: int, values: memoryview) -> None:
-    while len(values):
-        done = os.readv(pipe, [values])
-        if not done:
-            raise EOFError
-        values = values[done:]
-
-
-def _map_of(array: np.ndarray) -> np.memmap | None:
-    """Return the memory map an array is part of, if writes to it go to the file."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    if not isinstance(array, np.memmap):
-        return None
-    return array if array.filename is not None and array.mode != "c" else None
-
-
-def _address(array: np.ndarray) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address

@@ -28,7 +28,6 @@ ONE_ARRAY = "one array of NumPy"
 SAVED_TOGETHER = (
     'save X, y, t and ch together with numpy.savez; if these are ready-made features, write format = "arrays"'
 )
-PICKLE = Kind("a Python pickle", hint="save X, y, t and ch with numpy.savez")
 ARCHIVE = b"PK\3\4"
 STARTS = (
     (b"0       ", Kind("EDF", "edf")),
@@ -50,7 +49,10 @@ STARTS = (
     ((b"/annex/objects/", b"../.git/annex"), Kind("a pointer of git-annex", hint=POINTER)),
     ((b"<!DOCTYPE", b"<html"), Kind("a web page", hint="download the file itself")),
     (b"\x1f\x8b", Kind("packed by gzip", hint="unpack it")),
-    ((b"\x80\x04\x95", b"\x80\x05\x95"), PICKLE),
+    (
+        (b"\x80\x04\x95", b"\x80\x05\x95"),
+        Kind("a Python pickle", hint="save X, y, t and ch with numpy.savez"),
+    ),
 )
 # Kinds that first bytes do not tell: endings of the file and of one that is always beside it.
 PAIRS = (
@@ -79,15 +81,11 @@ def recognised(file: Path) -> Kind | None:
             return kind
     if start.startswith(b"MATLAB ") or is_hdf5(file):
         return _of_matlab(file)
-    if file.suffix.lower() in OF_KIT and _begins_with_folders(start):
+    # KIT begins with a table of its parts, of 16 bytes each.
+    size, room, count = (int.from_bytes(start[at : at + 4], "little") for at in (4, 8, 12))
+    if file.suffix.lower() in OF_KIT and size == 16 and 9 < count <= room <= 1024:
         return Kind("KIT", "mne")
     return _of_a_pair(file)
-
-
-def _begins_with_folders(start: bytes) -> bool:
-    """True if a file begins with a table of 16 bytes per part, as in KIT."""
-    size, room, count = (int.from_bytes(start[at : at + 4], "little") for at in (4, 8, 12))
-    return size == 16 and 9 < count <= room <= 1024
 
 
 def _is_of_features(file: Path) -> bool:

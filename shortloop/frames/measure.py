@@ -56,8 +56,6 @@ OWN = ("Pss_Anon", "Pss_Shmem")
 
 @dataclass
 class Timed:
-    """Times and memory of some work."""
-
     start: float = 0.0  # s to import the library, start workers, compile, and do a little of the work
     seconds: list[float] = field(default_factory=list)  # wall-clock time of each repeat
     busy: float | None = None  # mean number of cores that it used
@@ -67,8 +65,6 @@ class Timed:
 
 @dataclass
 class Measured:
-    """Outcome of a measurement."""
-
     timed: Timed = field(default_factory=Timed)
     failed: str = ""  # why there is no result
     result: FloatArray | Aggregates | None = None  # the new column, (rows,), or aggregates
@@ -217,7 +213,6 @@ def _end_with_parent() -> None:
 
 
 def time_repeats(timed: Timed, run: Callable[[], object], repeats: int) -> None:
-    """Time some work, more often if it takes little."""
     own, every, began = cpu_seconds(os.getpid()), busy_seconds(), time.monotonic()
     seconds = timed.seconds
     while len(seconds) < repeats or (sum(seconds) < ENOUGH and len(seconds) < MOST):
@@ -241,7 +236,6 @@ def _repeat_while_sampled(run: Callable[[], T]) -> T:
 
 
 def family(pid: int) -> list[int]:
-    """A process and its descendants."""
     children: dict[int, list[int]] = {}
     for each in filter(str.isdigit, os.listdir("/proc")):
         if fields := _stat(int(each)):

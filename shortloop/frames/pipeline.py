@@ -50,7 +50,6 @@ LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_by
 
 
 def read_frames(path: str | PathLike[str] = DEFAULT_FRAMES) -> Frames:
-    """Read and validate a settings file."""
     from shortloop.frames.settings import Frames
     from shortloop.settings.read import read_settings
 
@@ -89,7 +88,6 @@ def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
 
 
 def installed_there(folder: Path, libraries: Sequence[str], settings: Path) -> dict[str, str]:
-    """Versions of libraries in an environment that a settings file names."""
     python, field = folder / "bin" / "python", "modin.environment"
     if not (python.is_file() and (folder / "pyvenv.cfg").is_file()):
         raise InputError(
@@ -138,7 +136,6 @@ def half_of_memory() -> float:
 
 
 def deliver(run: FramesRun, report: Built, seconds: float) -> None:
-    """Copy report, tables and summary to the results folder, and print the findings."""
     name = run.study.name
     folder = results_folder(name)
     files = [*copy_report(report.path, folder), *TABLES]

@@ -32,8 +32,6 @@ COLUMNS = "work, settings, seconds, range, × pandas, start, memory, result, ver
 
 @dataclass(frozen=True)
 class Content:
-    """Content of the report."""
-
     frames: Mapping[str, Any]  # settings, plain data
     machine: Mapping[str, Any]
     rows: int  # of the table that the libraries worked on
@@ -49,7 +47,6 @@ def collect(
     out: Mapping[str, str],
     machine: Mapping[str, Plain],
 ) -> Content:
-    """Collect the results of jobs and the libraries that were left out."""
     lines = [*map(_line_of_job, measured)]
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
     chains = {each.job: each for result in measured for each in upstream(result)}
@@ -107,7 +104,6 @@ def table_of(lines: Iterable[Mapping[str, Any]], rows: int) -> pd.DataFrame:
 
 
 def overview(content: Content) -> str:
-    """One sentence: what was measured, where and when."""
     machine, settings, table = content.machine, content.frames["table"], content.measured
     when = sorted({*table["measured_utc"]} - {""})
     cores = sorted({int(each) for each in table["workers"] if each > 1})
@@ -140,7 +136,6 @@ def fastest(content: Content) -> list[str]:
 
 
 def limits(content: Content) -> list[str]:
-    """Limits of the comparison."""
     settings, table = content.frames["table"], content.measured
     sentences = [
         "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
@@ -166,7 +161,6 @@ def limits(content: Content) -> list[str]:
 
 
 def drawings(content: Content) -> list[Drawing[Content]]:
-    """The figure of the page, if any result is right."""
     if not (_drawn(content.measured)["status"] == RIGHT).any():
         return []
     columns = ["transformation", "library", "cores", "status", "median_s", "least_s", "most_s", "start_s"]
@@ -185,7 +179,6 @@ def drawings(content: Content) -> list[Drawing[Content]]:
 
 
 def page_of(content: Content) -> Page:
-    """The page of the report."""
     provenance = provenance_rows(content.sources)
     figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
     table = PageTable(

@@ -51,16 +51,13 @@ class Work:
 
     @classmethod
     def on(cls, table: Result, library: str = "", workers: int = 1, seed: int = 0) -> Work:
-        """Work on the table of a job."""
         rows, columns = tuple(table.facts["rows"]), tuple(table.facts["columns"])
         return cls(library, str(table.path / FOLDER), rows, columns, table.facts["groups"], workers, seed)
 
     def file(self, part: int) -> str:
-        """Path of the file with this number."""
         return f"{self.folder}/{file_name(part)}"
 
     def files(self, parts: Sequence[int]) -> list[str]:
-        """Paths of the files with these numbers."""
         return [*map(self.file, parts)]
 
     def generator(self, *names: str | int) -> np.random.Generator:
@@ -73,7 +70,6 @@ class Work:
 
 
 def file_name(part: int) -> str:
-    """Name of a file of the table."""
     return f"part-{part:06d}.parquet"
 
 
@@ -83,8 +79,6 @@ def rows_that_fit(rows: int, columns: int, memory: float) -> int:
 
 
 class Library(NamedTuple):
-    """One way to do the transformations."""
-
     title: str
     function: str  # of shortloop.frames.runners
     needs: tuple[str, ...]  # libraries that it imports; the report shows the version of the first
@@ -93,12 +87,10 @@ class Library(NamedTuple):
 
     @property
     def runner(self) -> str:
-        """Its runner, as module:function."""
         return f"shortloop.frames.runners:{self.function}"
 
     @property
     def is_parallel(self) -> bool:
-        """True if it uses several cores."""
         return self.cores != ONE_CORE
 
 

@@ -56,20 +56,17 @@ class Column:
         return self.values.dtype == np.int64
 
     def missing(self) -> np.ndarray:
-        """Find rows without a value, shape (rows,)."""
         if self.is_large:
             return np.asarray(self.values == MISSING)
         return np.asarray(self.values < 0 if self.values.dtype.kind == "i" else np.isnan(self.values))
 
     def bounds(self) -> tuple[int, int]:
-        """Return the smallest and the largest integer."""
         known = self.values[self.values != MISSING] if self.is_large else self.values
         if not len(known) or np.isnan(least := np.fmin.reduce(known)):
             return 0, 0
         return int(least), int(np.fmax.reduce(known))
 
     def taken(self, rows: slice | IntArray) -> Column:
-        """Select rows."""
         return replace(self, values=self.values[rows])
 
     def trimmed(self, rows: IntArray | None = None) -> Column:
@@ -112,12 +109,9 @@ class Column:
         missing = self.missing() if self.dtype in NULLABLE else np.zeros((), bool)
         if not missing.any():
             return np.asarray(self.values).astype(NULLABLE.get(self.dtype, self.dtype), copy=False)
-        filled = np.where(missing, 0, self.values)
-        if self.dtype == "boolean":
-            return pd.arrays.BooleanArray(filled.astype(bool), missing)
-        if self.dtype == "Float64":
-            return pd.arrays.FloatingArray(filled, missing)
-        return pd.arrays.IntegerArray(filled.astype(np.int64), missing)
+        filled = np.where(missing, 0, self.values).astype(NULLABLE[self.dtype])
+        kinds = {"Float64": pd.arrays.FloatingArray, "Int64": pd.arrays.IntegerArray}
+        return kinds.get(self.dtype, pd.arrays.BooleanArray)(filled, missing)
 
 
 def column_of(series: pd.Series) -> tuple[Column | None, str]:
@@ -143,9 +137,8 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
         return None, "left out: its values are lists or tables"
     known: list[Any] = [*levels] if kind in TYPED else [str(each) for each in levels]
     order = sorted(range(len(known)), key=known.__getitem__)
-    place = np.empty(len(order) + 1, np.int32)
+    place = np.full(len(order) + 1, -1, np.int32)  # the last is that of what is missing
     place[order] = np.arange(len(order))
-    place[-1] = -1  # code of what is missing
     if refused := _refused(series, known):
         return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
     is_text = all(isinstance(each, str) for each in levels)
@@ -163,9 +156,8 @@ def _categories(series: pd.Series) -> tuple[Column | None, str]:
         refused = "it has different categories that are written alike"
         return Column(codes, refused=refused), f"cannot be in a formula, as {refused}"
     dtype = "ordered" if series.cat.ordered else "category"
-    return Column(codes, tuple(levels), dtype=dtype), _doubt(
-        [each for each in levels if isinstance(each, str)]
-    )
+    texts = [each for each in levels if isinstance(each, str)]
+    return Column(codes, tuple(levels), dtype=dtype), _doubt(texts)
 
 
 def _numbers(series: pd.Series) -> Column:
@@ -229,9 +221,9 @@ def _doubt(texts: Sequence[str]) -> str:
 def numbers_as_text(texts: Sequence[str]) -> str:
     """Describe texts most of which are numbers; empty if they are not."""
     numbers = [text for text in texts if NUMBER.fullmatch(text.strip())]
-    if len(texts) < 2 or 2 * len(numbers) < len(texts):
-        return ""
     others = [text for text in texts if not NUMBER.fullmatch(text.strip())]
+    if len(texts) < 2 or len(numbers) < len(others):
+        return ""
     if not others:
         return f"taken as texts, and all of them are numbers, e.g. {_some(numbers)}"
     return f"taken as texts, of which {len(numbers)} of {len(texts)} are numbers, but not {_some(others)}"

@@ -101,9 +101,8 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     _check_names(frame, by, keys)
     if blocks > 1:
         rank = sorted(range(number), key=lambda g: (block_of(keys[g], blocks), g))
-        place = np.empty(number + 1, np.int64)
+        place = np.full(number + 1, -1, np.int64)  # the last is that of rows without a group
         place[rank] = np.arange(number)
-        place[-1] = -1  # code of rows without a group
         codes = np.repeat(np.arange(number), np.diff(starts)) if in_order is not None else codes
         places, starts, _ = places_of_rows(place[codes], number)
         keys = [keys[g] for g in rank]
@@ -120,8 +119,12 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
 
 
 def _key_texts(values: pd.Series) -> list[str]:
-    is_whole = isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu"
-    return [*map(str if is_whole else key_text, values.tolist())]
+    return [*map(str if _is_numpy(values, "iu") else key_text, values.tolist())]
+
+
+def _is_numpy(values: pd.Series, kinds: str) -> bool:
+    """True if values are of a type of NumPy of one of these kinds."""
+    return isinstance(values.dtype, np.dtype) and values.dtype.kind in kinds
 
 
 def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:
@@ -130,7 +133,7 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
 
     for i, name in enumerate(by):
         values = frame[name]
-        if isinstance(values.dtype, np.dtype) and values.dtype.kind == "f":
+        if _is_numpy(values, "f"):
             if (values.abs() >= EXACT).any():
                 raise InputError(
                     "group numbers too large to be distinguished",
@@ -153,12 +156,7 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
 def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
     """Find the start of each group, if a single sorted column of numbers makes them: no row is moved."""
     values = frame[by[0]]
-    if (
-        len(by) > 1
-        or not len(frame)
-        or not isinstance(values.dtype, np.dtype)
-        or values.dtype.kind not in "iuf"
-    ):
+    if len(by) > 1 or not len(frame) or not _is_numpy(values, "iuf"):
         return None
     found = values.to_numpy()
     starts = np.flatnonzero(found[1:] != found[:-1]) + 1
@@ -187,7 +185,7 @@ def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
 
 def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
     """Number groups by counting, if they are integers with few gaps."""
-    if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iu" or not len(series):
+    if not _is_numpy(series, "iu") or not len(series):
         return None
     values = series.to_numpy()
     least, most = int(values.min()), int(values.max())

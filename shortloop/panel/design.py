@@ -39,13 +39,11 @@ class Design:
         return np.asarray(self.regressors)
 
     def taken(self, rows: slice | IntArray) -> Design:
-        """Select rows."""
         roles = {name: values[rows] for name, values in self.roles.items()}
         regressors = np.array([column[rows] for column in self.regressors])
         return Design(self.names, regressors, self.outcome[rows], roles, self.terms)
 
     def missing(self) -> np.ndarray:
-        """Find rows that lack a value, shape (rows,)."""
         found = np.zeros(len(self.outcome), bool)
         for column in (self.outcome, *self.regressors):
             with np.errstate(all="ignore"):
@@ -78,6 +76,5 @@ class Evaluated:
     makes_categories: bool = False
 
     def taken(self, rows: IntArray) -> Evaluated:
-        """Select rows."""
         categories = tuple((codes[rows], count) for codes, count in self.categories)
         return replace(self, design=self.design.taken(rows), categories=categories)

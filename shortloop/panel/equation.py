@@ -193,7 +193,6 @@ class Equation:
                 )
 
     def missing(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
-        """Find rows that lack a value of a column that it reads, shape (rows,)."""
         return _missing(self.needed(columns, roles.values()))
 
     def _plain(self, columns: Mapping[str, Column]) -> Sides | None:

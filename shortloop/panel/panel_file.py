@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,7 @@ def _rows(panel: Panel, file: Path) -> Rows:
     """Read all rows; of formats that exax reads, only their columns."""
     asked = panel.input
     if isinstance(asked, GeneratedInput):
-        few = {"groups": min(SIMULATED, asked.groups)} if "groups" in type(asked).model_fields else {}
+        few = {"groups": min(SIMULATED, asked.groups)}
         return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
     assert isinstance(asked, PlacedInput)
     path = asked.path(file)
@@ -71,9 +71,5 @@ def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:
                 if last:
                     Fitter(model, equation, first, rows.starts[: last + 1])
             except InputError as error:
-                yield _of_file(error, file)
-
-
-def _of_file(error: InputError, file: Path) -> InputError:
-    said: Mapping[str, object] = {"field": error.field, "found": error.found, "expected": error.expected}
-    return InputError(error.problem, file=file, hint=error.hint, **said)  # type: ignore[arg-type]
+                error.file = str(file)
+                yield error

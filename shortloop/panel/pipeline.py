@@ -37,7 +37,6 @@ TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet"
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
-    """Read and validate a panel file."""
     from shortloop.panel.settings import Panel
     from shortloop.settings.read import read_settings
 
@@ -50,7 +49,6 @@ PanelRun = StudyRun["Panel"]
 
 
 def import_panel(run: PanelRun) -> Built:
-    """Build the rows of all groups."""
     from shortloop.panel.formats.base import PlacedInput
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
 
@@ -94,7 +92,6 @@ def import_dataset(
 
 
 def deliver(run: PanelRun, report: Built, seconds: float) -> None:
-    """Copy report, tables and summary to the folder of results."""
     name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)

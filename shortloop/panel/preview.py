@@ -36,7 +36,6 @@ MOST = 12  # columns that are listed
 SEPARATORS = ",;\t|"
 OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE = 1 << 20
-BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 OTHER = "cp1252"  # of older Western tables; decodes nearly all bytes
 MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))
 """Decimal and thousands, the plainest first."""
@@ -179,7 +178,6 @@ model = "ols"
 
 
 def _in_formula(name: str) -> str:
-    """Quote a name for formulas."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 
@@ -189,18 +187,13 @@ def _some(names: Sequence[str]) -> str:
 
 
 def encoding_of(file: Path) -> str:
-    """Detect the encoding of a file."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with _opened(file) as stream:
-            piece = stream.read(PIECE)
-            for mark, name in BOMS:
-                if piece.startswith(mark):
-                    return name
-            while piece:
-                decoder.decode(piece)
-                piece = stream.read(PIECE)
-            decoder.decode(b"", final=True)
+            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return "utf-16"
+            stream.seek(0)
+            for _ in codecs.iterdecode(iter(partial(stream.read, PIECE), b""), "utf-8"):
+                pass
     except UnicodeError:
         return OTHER
     except (OSError, EOFError, lzma.LZMAError):  # reading it says what is wrong
@@ -209,7 +202,6 @@ def encoding_of(file: Path) -> str:
 
 
 def separator_of(file: Path, encoding: str) -> str:
-    """Detect the separator from the first line."""
     try:
         with _opened(file) as stream:
             first = stream.read(PIECE).decode(encoding, errors="replace").lstrip("\ufeff")

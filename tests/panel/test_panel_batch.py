@@ -17,7 +17,7 @@ from panel_fits import fit_groups
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.kernels.reasons import VOUCHED
+from shortloop.panel.statistics import Reason
 
 SIZES = (30, 2, 45, 3, 60, 25, 31)
 
@@ -46,7 +46,7 @@ def fits() -> dict[str, Callable[..., SimpleNamespace]]:
 
 
 def assert_alike(found: SimpleNamespace, other: SimpleNamespace) -> None:
-    assert (found.reasons == VOUCHED).sum() == 5
+    assert (found.reasons == Reason.VOUCHED).sum() == 5
     for name in vars(found):
         np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)
 

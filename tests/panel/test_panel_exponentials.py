@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.exponentials import exp_of, log_of
+from shortloop.panel.kernels.special import exp_of, log_of
 
 MANY = 200_000
 

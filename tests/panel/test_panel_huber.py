@@ -24,17 +24,7 @@ from panel_fits import (
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.kernels.reasons import (
-    EXACT_FIT,
-    ILL_CONDITIONED,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    SINGULAR,
-    TOO_FEW_ROWS,
-    UNCLEAR_WEIGHT,
-    VOUCHED,
-)
-from shortloop.panel.statistics import Status
+from shortloop.panel.statistics import Reason, Status
 
 BOUND = 1.345
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
@@ -77,7 +67,7 @@ def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, float]:
 def test_it_is_what_statsmodels_says(problem: tuple[FloatArray, FloatArray, float]) -> None:
     x, y, bound = problem
     found = mine(x, y, bound)
-    if found.reasons[0] == VOUCHED:
+    if found.reasons[0] == Reason.VOUCHED:
         same(found, by_statsmodels(x, y, bound))
     else:
         assert np.isnan(found.params).all()
@@ -92,7 +82,7 @@ def test_what_is_not_special_is_vouched_for(bound: float) -> None:
         x = np.column_stack([np.ones(150), rng.standard_normal((150, 3))])
         y = x @ rng.standard_normal(4) + rng.standard_t(3, 150)
         found = mine(x, y, bound)
-        assert found.reasons[0] == VOUCHED
+        assert found.reasons[0] == Reason.VOUCHED
         same(found, by_statsmodels(x, y, bound))
 
 
@@ -101,22 +91,27 @@ def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
     x, y = known["ordinary"]
     half = np.where(np.arange(60) < 40, 2.0, y)
     return {
-        "a column twice": (*known["a column twice"], BOUND, {SINGULAR, ILL_CONDITIONED}),
-        "a column of zeros": (*known["a column of zeros"], BOUND, {SINGULAR}),
+        "a column twice": (*known["a column twice"], BOUND, {Reason.SINGULAR, Reason.ILL_CONDITIONED}),
+        "a column of zeros": (*known["a column of zeros"], BOUND, {Reason.SINGULAR}),
         "nearly twice": (
             np.column_stack([x, x[:, 1] + 1e-9 * y]),
             y,
             BOUND,
-            {SINGULAR, ILL_CONDITIONED},
+            {Reason.SINGULAR, Reason.ILL_CONDITIONED},
         ),
-        "few": (*known["few"], BOUND, {TOO_FEW_ROWS}),
-        "infinite": (*known["infinite"], BOUND, {NOT_FINITE}),
-        "missing": (*known["missing"], BOUND, {NOT_FINITE}),
-        "no error": (*known["no error"], BOUND, {EXACT_FIT, ILL_CONDITIONED}),
-        "all zero": (x, np.zeros(60), BOUND, {EXACT_FIT}),
-        "most are on a line": (x[:, :1], half, BOUND, {EXACT_FIT, ILL_CONDITIONED, NOT_CONVERGED}),
-        "the median is the bound": (x[:59], y[:59], 0.6744897501960817, {UNCLEAR_WEIGHT}),
-        "tiny": (x, 1e-9 * y, BOUND, {NOT_CONVERGED}),
+        "few": (*known["few"], BOUND, {Reason.TOO_FEW_ROWS}),
+        "infinite": (*known["infinite"], BOUND, {Reason.NOT_FINITE}),
+        "missing": (*known["missing"], BOUND, {Reason.NOT_FINITE}),
+        "no error": (*known["no error"], BOUND, {Reason.EXACT_FIT, Reason.ILL_CONDITIONED}),
+        "all zero": (x, np.zeros(60), BOUND, {Reason.EXACT_FIT}),
+        "most are on a line": (
+            x[:, :1],
+            half,
+            BOUND,
+            {Reason.EXACT_FIT, Reason.ILL_CONDITIONED, Reason.NOT_CONVERGED},
+        ),
+        "the median is the bound": (x[:59], y[:59], 0.6744897501960817, {Reason.UNCLEAR_WEIGHT}),
+        "tiny": (x, 1e-9 * y, BOUND, {Reason.NOT_CONVERGED}),
     }
 
 
@@ -132,7 +127,7 @@ def test_stackloss() -> None:
     data = sm.datasets.stackloss.load_pandas()
     x, y = sm.add_constant(data.exog).to_numpy(float), data.endog.to_numpy(float)
     found = mine(x, y)
-    assert found.reasons[0] == VOUCHED
+    assert found.reasons[0] == Reason.VOUCHED
     same(found, by_statsmodels(x, y))
     # As R's MASS::rlm has it, in the library's own tests (statsmodels/robust/tests/results/results_rlm.py).
     np.testing.assert_allclose(found.params[0], [-41.0265, 0.8294, 0.9261, -0.1278], atol=5e-4)

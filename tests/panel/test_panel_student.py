@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from shortloop.panel.kernels.student import two_sided
+from shortloop.panel.kernels.special import two_sided
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4.5, 10, 39, 40, 41, 100, 494, 2000, 19994, 1e6, 1e9])

@@ -42,7 +42,6 @@ class PlacedInput(PanelInput):
     )
 
     def path(self, panel_file: Path) -> Path:
-        """Resolve the path of the file."""
         from shortloop.base.errors import InputError
         from shortloop.settings.paths import expand_path
 
@@ -89,7 +88,6 @@ class GeneratedInput(PanelInput):
     """Generated rows, without a file."""
 
     def load(self, file: Path | None, by: Sequence[str], seed: int) -> pd.DataFrame:
-        """Generate the rows."""
         return self.generate(seed)
 
     @abstractmethod

@@ -38,6 +38,7 @@ class CsvInput(FileInput):
         import pandas as pd
 
         how: dict[str, Any] = {"sep": self.separator, "encoding": self.encoding}
+        at: dict[str, Any] = {"file": file, "field": "input"}
         try:
             names = pd.read_csv(file, **how, header=None, nrows=1, dtype=str, keep_default_na=False)
             self._check_names(file, [str(name) for name in names.iloc[0]])
@@ -49,6 +50,8 @@ class CsvInput(FileInput):
                 frame = pd.read_csv(file, **how, float_precision="round_trip")
             frame = frame[self._wanted(file, frame)]  # all were read: else rows with too many values pass
             return with_digits(frame, lambda name: self._whole(file, name, how))
+        except InputError:
+            raise
         except UnicodeError as error:
             raise InputError(
                 "the file does not have this encoding",
@@ -60,21 +63,14 @@ class CsvInput(FileInput):
         except pd.errors.ParserWarning:
             raise InputError(
                 "rows have more values than the header has names",
-                file=file,
-                field="input",
+                **at,
                 found=f"names: {', '.join(map(str, names.iloc[0]))}",
                 expected=f"a name for each value, separated by {self.separator!r}",
             ) from None
-        except (
-            *(pd.errors.ParserError, pd.errors.EmptyDataError),
-            *(ValueError, LookupError, OSError),
-        ) as error:
-            if isinstance(error, InputError):
-                raise
+        except (ValueError, LookupError, OSError) as error:
             raise InputError(
                 "the file cannot be read as delimited text",
-                file=file,
-                field="input",
+                **at,
                 found=" ".join(str(error).split()),
                 expected=f"a line of names, then a line for each row, values separated by {self.separator!r}",
             ) from None

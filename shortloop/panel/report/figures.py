@@ -38,7 +38,6 @@ def _groups(shown: Shown) -> str:
 
 
 def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
-    """Draw a panel for each coefficient."""
     from matplotlib.ticker import MaxNLocator
 
     with styled():

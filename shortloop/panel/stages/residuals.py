@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shortloop.panel.diagnostics.rows import Rows
+    from shortloop.panel.diagnostics.residuals import Rows
     from shortloop.panel.equation import Equation
     from shortloop.panel.fit import Fitter
     from shortloop.panel.models.base import ModelSettings
@@ -36,14 +36,12 @@ class Residuals(Stage):
         import numpy as np
 
         from shortloop.panel.data import split_groups
-        from shortloop.panel.equation import Equation
 
         self._starts = np.asarray(self.block.arrays["starts"])
         self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []
         if len(self._starts) > 1:
-            equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
-            self._fitted = FittedGroups(self.block, self.fit, self.model, equation, self.seed)
+            self._fitted = FittedGroups(self.block, self.fit, self.model, equation_of(self), self.seed)
             self._fitter = self._fitted.fitter()
             self._parts = split_groups(self._starts, max(int(self._starts[-1]) // UNITS, LEAST))
 
@@ -54,7 +52,7 @@ class Residuals(Stage):
         return self._parts[unit]
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.panel.diagnostics.worst import SUMMARY
+        from shortloop.panel.diagnostics.residuals import SUMMARY
 
         shape = (len(self._starts) - 1,)
         return {name: Out(shape, "f8", "groups", said) for name, said in SUMMARY.items()} if shape[0] else {}
@@ -62,7 +60,7 @@ class Residuals(Stage):
     def compute(self, unit: int) -> Mapping[str, np.ndarray]:
         import numpy as np
 
-        from shortloop.panel.diagnostics.worst import SUMMARY, summary_of
+        from shortloop.panel.diagnostics.residuals import SUMMARY, summary_of
 
         part = self._parts[unit]
         found = {name: np.full(part.stop - part.start, np.nan) for name in SUMMARY}
@@ -79,6 +77,13 @@ class Residuals(Stage):
     def finish(self, out: Outputs) -> Finished:
         along = {"groups": "keys"} if self._parts else {}
         return Finished({"keys": self._keys}, coordinates=along)
+
+
+def equation_of(stage: Any) -> Equation:
+    """Parse the formula of a stage's model and outcome."""
+    from shortloop.panel.equation import Equation
+
+    return Equation(stage.model.formula, stage.outcome, f"models.{stage.specification}.formula")
 
 
 class FittedGroups:
@@ -99,7 +104,6 @@ class FittedGroups:
         self._starts = np.asarray(block.arrays["starts"])
 
     def status(self, group: int) -> int:
-        """Return the status of the fit of a group."""
         return int(self._arrays["status"][group])
 
     def reads(self, group: int) -> list[object]:
@@ -117,28 +121,30 @@ class FittedGroups:
             {name: (np.asarray(each.values), each.levels, each.dtype) for name, each in columns.items()},
         ]
 
-    def fitter(self, group: int | None = None) -> Fitter:
-        """Make a fitter of all groups, or of one alone."""
-        import numpy as np
-
+    def fitter(self) -> Fitter:
+        """Make a fitter of all groups, whose designs many calls of `rows` can share."""
         from shortloop.panel.fit import Fitter
 
-        columns, starts = self._columns, self._starts
-        if group is not None:
-            rows = self._slice(group)
-            columns = {name: column.taken(rows).trimmed() for name, column in columns.items()}
-            starts = np.array([0, rows.stop - rows.start])
-        return Fitter(self._model, self._equation, columns, starts)
+        return Fitter(self._model, self._equation, self._columns, self._starts)
 
     def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
         """Compute the residuals of a group; None if it was not fitted, or the model has none."""
+        import numpy as np
+
         from shortloop.base.seeds import seed_for
-        from shortloop.panel.diagnostics.rows import rows_of
+        from shortloop.panel.diagnostics.residuals import rows_of
+        from shortloop.panel.fit import Fitter
         from shortloop.panel.statistics import Status
 
         if self.status(group) != Status.FITTED:
             return None
-        design = self.fitter(group).design_of(0) if fitter is None else fitter.design_of(group)
+        if fitter is None:
+            some = self._slice(group)
+            columns = {name: column.taken(some).trimmed() for name, column in self._columns.items()}
+            starts = np.array([0, some.stop - some.start])
+            design = Fitter(self._model, self._equation, columns, starts).design_of(0)
+        else:
+            design = fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
         seed = seed_for(self._seed, "quantile residuals", *map(ascii, self.keys[group]))
         return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from shortloop.stages.results import Result
 
 
-T = TypeVar("T")
 MAIN = "from shortloop.frames.measure import _main; _main({})"
 SAMPLE_EVERY = 0.01  # s, of memory
 POLL_EVERY = 1.0  # s, whether the process is alive
@@ -193,7 +192,10 @@ def _main(descriptor: int) -> NoReturn:
             timed.start = time.perf_counter() - began
             time_repeats(timed, lambda: run(transformation, parts), repeats)
             sender.send(timed)
-            found = _repeat_while_sampled(lambda: run(transformation, parts))
+            until, found = time.monotonic() + SAMPLED, run(transformation, parts)
+            while time.monotonic() < until:
+                del found  # before the next one is made
+                found = run(transformation, parts)
             sender.send("sampled")
             Path(RESULT).write_bytes(pickle.dumps(result_of(found, transformation, work)))
         sender.send("done")
@@ -225,14 +227,6 @@ def time_repeats(timed: Timed, run: Callable[[], object], repeats: int) -> None:
         own, after = cpu_seconds(os.getpid()) - own, busy_seconds()
         timed.busy = own / wall
         timed.others = None if every is None or after is None else max(0.0, (after - every - own) / wall)
-
-
-def _repeat_while_sampled(run: Callable[[], T]) -> T:
-    until, found = time.monotonic() + SAMPLED, [run()]
-    while time.monotonic() < until:
-        found.clear()  # before the next one is made
-        found.append(run())
-    return found[0]
 
 
 def family(pid: int) -> list[int]:

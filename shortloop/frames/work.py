@@ -134,3 +134,4 @@ LIBRARIES = {
 TRAPPED = "a mistake on purpose: forks that draw from NumPy's global state"
 TRAP = Library("np.random in forks", "fork_trap", PANDAS, PROCESSES, {COLUMN: TRAPPED})
 """Makes a known mistake, to show that the checks find it."""
+EVERY = {**LIBRARIES, TRAP_NAME: TRAP}

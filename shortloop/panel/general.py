@@ -87,12 +87,16 @@ def fit_group(
         return known, Status.TOO_FEW_ROWS, []
     if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
         return known, Status.VALUES_NOT_FINITE, []
+    from statsmodels.base.wrapper import ResultsWrapper
+
     said: list[str] = []
     undefined = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
-            results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
+            results = model.fit_one(outcome, rows, dict(design.roles))
+            if isinstance(results, ResultsWrapper):  # which restores the labels of a frame, and takes long
+                results = results._results  # noqa: SLF001
             undefined = drop_undefined_variances(results)
             found = _found(results, level)
             converged = _asked(model.has_converged, results)
@@ -102,15 +106,8 @@ def fit_group(
             results, found = None, {}
             said.append(f"{type(error).__name__}: {_line(error)}")
     said += dict.fromkeys(f"{each.category.__name__}: {_line(each.message)}" for each in caught)
-    became = _status(design, rows, results, found, undefined)
-    return {**known, **found}, became, [*_why(became, design, found, undefined), *said]
-
-
-def _bare(results: Any) -> Any:
-    """Unwrap results that restore the labels of a frame: these are of arrays, and it takes long."""
-    from statsmodels.base.wrapper import ResultsWrapper
-
-    return results._results if isinstance(results, ResultsWrapper) else results  # noqa: SLF001  what is wrapped
+    became, why = _status(design, rows, results, found, undefined)
+    return {**known, **found}, became, [*why, *said]
 
 
 def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
@@ -156,38 +153,31 @@ def _iterations(results: Any) -> tuple[float | None, bool | None]:
 
 def _status(
     design: Design, rows: FloatArray, results: Any, found: dict[str, Any], undefined: np.ndarray | None
-) -> int:
+) -> tuple[int, list[str]]:
+    """Return the status of a fit, and an explanation beside the messages of statsmodels."""
     if len(design.outcome) <= rows.shape[1]:
-        return Status.TOO_FEW_ROWS
+        return Status.TOO_FEW_ROWS, []
     if np.ptp(design.outcome) == 0.0:
-        return Status.CONSTANT_OUTCOME
+        return Status.CONSTANT_OUTCOME, []
     if _is_singular(rows):
-        return Status.SINGULAR
-    if results is None or "params" not in found or not np.isfinite(found["params"]).all():
-        return Status.FAILED
+        return Status.SINGULAR, ["a regressor is a sum of others, or nearly"]
+    if results is None or "params" not in found:
+        return Status.FAILED, []
+    if not np.isfinite(found["params"]).all():
+        return Status.FAILED, ["coefficients of statsmodels are not finite"]
     not_converged = found.get("converged") == 0.0
     if is_separated(design.outcome, rows, results, not_converged):
-        return Status.SEPARATED
+        return Status.SEPARATED, ["regressors separate the outcomes"]
     if not_converged or is_at_bound(results):
-        return Status.NOT_CONVERGED
+        return Status.NOT_CONVERGED, []
     errors = np.isfinite(found.get("bse", np.nan))
     if undefined is not None and np.array_equal(errors, ~undefined):
-        return Status.LEVERAGE_OF_1
-    return Status.FITTED if errors.all() else Status.FAILED
-
-
-def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarray | None) -> list[str]:
-    if became == Status.SINGULAR:
-        return ["a regressor is a sum of others, or nearly"]
-    if became == Status.SEPARATED:
-        return ["regressors separate the outcomes"]
-    if became == Status.LEVERAGE_OF_1 and undefined is not None:
         alone = ", ".join(name for name, each in zip(design.names, undefined, strict=True) if each)
-        return [f"one row alone decides {alone}: there is no standard error of HC2 or HC3"]
-    if became == Status.FAILED and "params" in found:
-        lacks = "coefficients" if not np.isfinite(found["params"]).all() else "standard errors"
-        return [f"{lacks} of statsmodels are not finite"]
-    return []
+        why = f"one row alone decides {alone}: there is no standard error of HC2 or HC3"
+        return Status.LEVERAGE_OF_1, [why]
+    if not errors.all():
+        return Status.FAILED, ["standard errors of statsmodels are not finite"]
+    return Status.FITTED, []
 
 
 def _is_singular(rows: FloatArray) -> bool:

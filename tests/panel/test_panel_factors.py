@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 import statsmodels.api as sm
 from formulaic import model_matrix
-from statsmodels import datasets
 
 from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
@@ -95,28 +94,6 @@ def test_random_formulas(seed: int) -> None:
     usable = [each for each in FACTORS if "hashed" not in each and "pd.cut(z" not in each]
     chosen = [str(each) for each in rng.choice(usable, 2, replace=False)]
     same_as_formulaic(nasty(seed), "g", f"y ~ {' + '.join(chosen)}", 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "by", "formula"),
-    [
-        ("fair", "rate_marriage", "affairs ~ age + C(educ) + C(occupation) + I(children > 0)"),
-        ("grunfeld", "firm", "invest ~ lag(value) + capital + C(year // 10)"),
-        ("anes96", "vote", "TVnews ~ C(PID) + income + np.log(popul + 1)"),
-        ("star98", "half", "NABOVE ~ LOWINC + C(PCTCHRT > 0) + scale(PERASIAN)"),
-        ("modechoice", "mode", "choice ~ ttme + C(psize) + I(hinc > 30)"),
-    ],
-)
-@pytest.mark.parametrize("gaps", [False, True])
-def test_real_data(name: str, by: str, formula: str, gaps: bool) -> None:
-    frame = getattr(datasets, name).load_pandas().data
-    frame = frame.assign(half=np.arange(len(frame)) % 2)
-    if gaps:
-        rng = np.random.default_rng(5)
-        for each in ("educ", "occupation", "children", "value", "PID", "PCTCHRT", "psize", "hinc"):
-            if each in frame:
-                frame.loc[rng.random(len(frame)) < GAPS, each] = np.nan
-    same_as_formulaic(frame, by, formula, 3 if name == "modechoice" else None)  # cars have no ttme
 
 
 def test_years_of_a_wage_panel() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import (
-    assert_same_alone,
     assert_same_tests,
     assert_stopped,
     fit_groups,
@@ -149,8 +147,3 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
         # A column of so large numbers is not fitted by compiled code.
         other = fit_frame(part.assign(z=1e9), ["g"], model="rlm", formula="y ~ x + z - 1")
         assert (other.arrays["path"][0], other.arrays["status"][0]) == (1, Status.NOT_CONVERGED)
-
-
-def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
-    rng = np.random.default_rng(4)
-    assert_same_alone(partial(fit_groups, "rlm"), rng.standard_normal((3, 300)), rng.standard_t(3, 300))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from panel_fits import assert_same_alone, assert_same_tests, fit_groups
+from panel_fits import assert_same_tests, fit_groups
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.models.base import ModelSettings
@@ -201,16 +199,6 @@ def test_what_it_cannot_vouch_for(name: str) -> None:
     assert np.isnan(found.params).all()
 
 
-def test_quasi_separation_that_converges_is_left_out() -> None:
-    """statsmodels is silent, at a coefficient of about 24."""
-    rng = np.random.default_rng(0)
-    a = np.repeat([0.0, 1.0], 40)
-    x = np.column_stack([np.ones(80), a])
-    y = np.where(a == 1, 1.0, rng.integers(0, 2, 80))
-    for kind in (KINDS[0], ("binomial", "logit")):
-        assert mine(kind, x, y).reasons[0] != Reason.VOUCHED
-
-
 @pytest.mark.parametrize("unit", [1e-5, 1e-3, 1.0, 1e3, 1e4, 1e5, 1e8, 1e9, 1e10, 1e12])
 def test_quasi_separation_is_left_out_in_any_unit(unit: float) -> None:
     rng = np.random.default_rng(1)
@@ -236,15 +224,6 @@ def test_spector() -> None:
     np.testing.assert_allclose(logit.bse[0], [4.931, 1.263, 0.142, 1.065], atol=5e-4)
 
 
-def test_health_insurance() -> None:
-    data = sm.datasets.randhie.load_pandas()
-    x = sm.add_constant(data.exog).to_numpy(float)
-    kind = ("poisson", "log")
-    found = mine(kind, x, data.endog.to_numpy(float))
-    assert found.reasons[0] == Reason.VOUCHED
-    same(found, by_statsmodels(kind, x, data.endog.to_numpy(float)))
-
-
 @pytest.mark.parametrize("name", ["cpunish", "scotland"])
 def test_published_models(name: str) -> None:
     data = getattr(sm.datasets, name).load_pandas()
@@ -255,12 +234,3 @@ def test_published_models(name: str) -> None:
     found = mine(kind, x, y)
     assert found.reasons[0] == Reason.VOUCHED
     same(found, by_statsmodels(kind, x, y))
-
-
-def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
-    rng = np.random.default_rng(4)
-    x, y = rng.standard_normal((3, 300)), (rng.uniform(size=300) < 0.5).astype(float)
-    fits: list[Callable[..., SimpleNamespace]] = [partial(fit_groups, "logit")]
-    fits += [partial(fit_groups, "glm", family=family) for family in ("binomial", "poisson")]
-    for fit in fits:
-        assert_same_alone(fit, x, y)

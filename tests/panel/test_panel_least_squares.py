@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from panel_fits import assert_same_alone, assert_same_tests, fit_groups
+from panel_fits import assert_same_tests, fit_groups
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.models.base import Covariance
@@ -151,11 +150,6 @@ def test_what_is_not_special_is_vouched_for(kind: Covariance) -> None:
             x[part], y[part], weights=weights[part], covariance=kind, clusters=clusters[part]
         )
         same(found, theirs, g)
-
-
-def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
-    rng = np.random.default_rng(4)
-    assert_same_alone(partial(fit_groups, "ols"), rng.standard_normal((4, 300)), rng.standard_normal(300))
 
 
 def _odd() -> dict[str, tuple[FloatArray, FloatArray, dict[str, Any], int]]:

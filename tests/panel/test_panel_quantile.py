@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import (
-    assert_same_alone,
     assert_same_tests,
     assert_stopped,
     fit_groups,
@@ -184,8 +182,3 @@ def test_what_does_not_converge_is_told_whichever_code_fits_it() -> None:
     part = frame[frame["g"] == stopped[0]]
     large = fit_frame(part.assign(a=1e4 * part["a"]), ["g"], model="quantreg", formula="y ~ a + b + c + d")
     assert (large.arrays["path"][0], large.arrays["status"][0]) == (1, Status.NOT_CONVERGED)
-
-
-def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
-    rng = np.random.default_rng(4)
-    assert_same_alone(partial(fit_groups, "quantreg"), rng.standard_normal((3, 300)), rng.standard_t(3, 300))

@@ -48,12 +48,6 @@ def test_extreme_eigenvalues_of_any_matrix(seed: int, size: int, power: int, how
     np.testing.assert_allclose(smallest / 10.0**power, known.min(), rtol=0, atol=1e-12 * known.max())
 
 
-def test_extreme_eigenvalues_of_a_diagonal() -> None:
-    for size in range(1, 7):
-        found = extreme_eigenvalues(np.diag(np.arange(1.0, size + 1.0)), np.empty((size, size)))
-        np.testing.assert_allclose(found, (size, 1.0), rtol=1e-14)
-
-
 @given(SEEDS, st.integers(1, 8), st.floats(0, 6), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_singular_values_of_columns_of_any_condition(

@@ -109,11 +109,11 @@ def measure(
 
 def facts_of(measured: Measured, truth: Result, workers: int) -> dict[str, Plain]:
     """Facts of a job that measures: whether the library was right, and its times."""
-    arrays, checked, result = truth.arrays, Checked(), measured.result
+    checked, result = Checked(), measured.result
     if isinstance(result, Aggregates):
-        checked = check_aggregates(result, Aggregates(arrays["counts"], arrays["sums"]))
+        checked = check_aggregates(result, Aggregates(truth.arrays["counts"], truth.arrays["sums"]))
     elif result is not None:
-        checked = check_random(result, np.asarray(arrays["x"]))
+        checked = check_random(result, np.asarray(truth.arrays["x"]))
     return {"workers": workers, "failed": measured.failed, **checked._asdict(), **asdict(measured.timed)}
 
 

@@ -112,16 +112,6 @@ class Batch:
             pvalues = two_sided(np.ascontiguousarray(tvalues), freedom)
             different, place = np.unique(freedom, return_inverse=True)
             half = special.stdtrit(different, tail)[place][:, np.newaxis] * bse
-        return {
-            **empty_statistics(groups, size),
-            "params": params,
-            "bse": bse,
-            "tvalues": tvalues,
-            "pvalues": pvalues,
-            "lower": params - half,
-            "upper": params + half,
-            "nobs": nobs,
-            "reasons": reasons,
-            **more,
-            **known,
-        }
+        found = {"params": params, "bse": bse, "tvalues": tvalues, "pvalues": pvalues}
+        found |= {"lower": params - half, "upper": params + half, "nobs": nobs, "reasons": reasons}
+        return {**empty_statistics(groups, size), **found, **more, **known}

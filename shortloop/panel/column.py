@@ -37,18 +37,16 @@ SHOWN = 3
 class Column:
     """One column of a panel.
 
-    values: (rows,). float64, NaN: missing; int64 where floats would lose digits, `MISSING`: missing; int32,
-        codes of the levels, -1: missing.
-    levels: the categories, in order; None for numbers.
-    refused: why no formula can read it; then values are codes, and levels are not known.
-    dtype: type in which Python in a formula reads it: of numbers "float64", "int64", "bool", or the nullable
-        "Float64", "Int64", "boolean"; of levels "str", "object", "category", "ordered".
+    Values, (rows,), are float64, with NaN for missing; int64 where floats would lose digits, with `MISSING`;
+    or int32, codes of the levels, with -1.
     """
 
     values: FloatArray | IntArray
-    levels: tuple[Any, ...] | None = None
-    refused: str = ""
+    levels: tuple[Any, ...] | None = None  # the categories, in order; None for numbers
+    refused: str = ""  # why no formula can read it; then values are codes, and levels are not known
     dtype: str = "float64"
+    """Type in which Python in a formula reads it: of numbers "float64", "int64", "bool", or the nullable
+    "Float64", "Int64", "boolean"; of levels "str", "object", "category", "ordered"."""
 
     @property
     def is_large(self) -> bool:

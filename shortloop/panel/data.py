@@ -22,19 +22,13 @@ GAPS = 4  # numbers of groups that may be between the least and the largest, for
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows of many groups.
+    """Rows of many groups."""
 
-    by, keys: columns that make groups, and their values for each group.
-    starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    columns: all other columns, by name.
-    notes: what was left out, and why.
-    """
-
-    by: tuple[str, ...]
-    keys: Sequence[tuple[str, ...]]
-    starts: IntArray
-    columns: Mapping[str, Column]
-    notes: tuple[str, ...] = ()
+    by: tuple[str, ...]  # columns that make groups
+    keys: Sequence[tuple[str, ...]]  # their values for each group
+    starts: IntArray  # int64, (groups + 1,): first row of each group, and the end of the last
+    columns: Mapping[str, Column]  # all others
+    notes: tuple[str, ...] = ()  # what was left out, and why
 
 
 def block_of(key: Sequence[str], blocks: int) -> int:
@@ -65,21 +59,15 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     from shortloop.panel.kernels.rows import places_of_rows
 
     if not frame.columns.is_unique:
-        raise InputError(
-            "several columns have the same name",
-            found=", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])})),
-            expected="a name of its own for each",
-        )
+        twice = ", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])}))
+        expected = "a name of its own for each"
+        raise InputError("several columns have the same name", found=twice, expected=expected)
     for i, name in enumerate(by):
         if name in by[:i]:
             raise InputError("duplicate column", field="groups.by", found=name, expected="each once")
         if name not in frame.columns:
-            raise InputError(
-                "no such column",
-                field="groups.by",
-                found=name,
-                expected=f"one of {', '.join(map(str, frame.columns))}",
-            )
+            expected = f"one of {', '.join(map(str, frame.columns))}"
+            raise InputError("no such column", field="groups.by", found=name, expected=expected)
     places: IntArray | None = None  # None: all rows stay where they are
     in_order = _starts_in_order(frame, by)
     if in_order is None:
@@ -91,13 +79,9 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
     keys = [*zip(*(_key_texts(frame[name].iloc[firsts]) for name in by), strict=True)]
     if len(set(keys)) < number:
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(
-            "two groups have the same name",
-            field="groups.by",
-            found=" ".join(twice),
-            hint="make values of one type, e.g. all of them texts",
-        )
+        twice = " ".join(next(key for key in keys if keys.count(key) > 1))
+        hint = "make values of one type, e.g. all of them texts"
+        raise InputError("two groups have the same name", field="groups.by", found=twice, hint=hint)
     _check_names(frame, by, keys)
     if blocks > 1:
         rank = sorted(range(number), key=lambda g: (block_of(keys[g], blocks), g))

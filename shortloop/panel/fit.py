@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.panel.equation import CategoriesError
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.column import Column
+from shortloop.panel.design import Categories, Design, Evaluated
+from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.general import fit_group
+from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.statistics import (
     COEFFICIENTS,
     FITS,
@@ -27,45 +30,28 @@ from shortloop.panel.statistics import (
     merge_terms,
 )
 
-if TYPE_CHECKING:
-    from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.column import Column
-    from shortloop.panel.design import Categories, Design, Evaluated
-    from shortloop.panel.equation import Equation
-    from shortloop.panel.models.base import ModelSettings
-
-
 PROBES = 8
 """Rows of a group that are compared first: most outcomes vary in these."""
 
 
 @dataclass(frozen=True)
 class SharedDesign:
-    """Groups with the same regressors.
+    """Groups with the same regressors."""
 
-    groups: int, (these groups,). Their numbers, ascending.
-    starts: int64, (these groups + 1,). First row of each in the design, and the end of the last.
-    design: of their complete rows.
-    """
-
-    groups: IntArray
-    starts: IntArray
-    design: Design
+    groups: IntArray  # their numbers, ascending
+    starts: IntArray  # first row of each in the design, and the end of the last
+    design: Design  # of their complete rows
 
 
 @dataclass(frozen=True)
 class Fits:
-    """One model in many groups.
-
-    status, path: int8, (groups,). `Status` of each fit, and the code that fitted it, of `PATHS`.
-    said: messages of some groups: why statsmodels fitted them, and its warnings.
-    """
+    """One model in many groups."""
 
     names: tuple[str, ...]
     arrays: Statistics
-    status: IntArray
-    path: IntArray
-    said: dict[int, list[str]]
+    status: IntArray  # int8, (groups,): `Status` of each fit
+    path: IntArray  # int8, (groups,): the code that fitted it, of `PATHS`
+    said: dict[int, list[str]]  # of some groups: why statsmodels fitted them, and its warnings
 
 
 class Fitter:

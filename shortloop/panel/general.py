@@ -14,23 +14,18 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
+from shortloop.base.types import FloatArray
+from shortloop.panel.design import Design
+from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from shortloop.base.types import FloatArray
-    from shortloop.panel.design import Design
-    from shortloop.panel.models.base import ModelSettings
-
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""

@@ -56,14 +56,8 @@ def import_panel(run: PanelRun) -> Built:
     if isinstance(panel.input, PlacedInput):
         (file,) = run.files([panel.input.path(run.file)])
     if isinstance(panel.input, CsvimportInput):
-        asked, types = panel.input, panel.input.types()
-        lines = run.build(
-            "csvimport",
-            filename=file,
-            separator=asked.separator,
-            quotes=asked.quotes,
-            lineno_label=LINE,
-        )
+        types, asked = panel.input.types(), {"separator": panel.input.separator, "quotes": panel.input.quotes}
+        lines = run.build("csvimport", filename=file, **asked, lineno_label=LINE)
         rows = run.build("dataset_type", source=lines, column2type=types)
         return import_dataset(run, rows, list(types), order=LINE)
     return run.build(
@@ -105,9 +99,8 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
         copy_files(job.path, [PAGES], folder, [place])
     files += drawn
-    write_summary(
-        folder, {"panel": name, **run_summary(run.jobs, report, seconds, files), "findings": findings}
-    )
+    summary = run_summary(run.jobs, report, seconds, files)
+    write_summary(folder, {"panel": name, **summary, "findings": findings})
     for found in findings:
         for said in found["says"]:
             print(one_line(said))

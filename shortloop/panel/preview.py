@@ -9,6 +9,7 @@ import json
 import lzma
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -109,11 +110,8 @@ def _read(file: Path) -> tuple[FileInput, pd.DataFrame]:
 
 def _texts(table: pd.DataFrame) -> list[str]:
     """List columns that have only texts."""
-    return [
-        name
-        for name in table.columns
-        if table[name].dtype.kind not in "iufbM" and all(isinstance(x, str) for x in table[name].dropna())
-    ]
+    others = [name for name in table.columns if table[name].dtype.kind not in "iufbM"]
+    return [name for name in others if all(isinstance(x, str) for x in table[name].dropna())]
 
 
 def _doubts(table: pd.DataFrame) -> list[str]:
@@ -202,11 +200,9 @@ def encoding_of(file: Path) -> str:
 
 
 def separator_of(file: Path, encoding: str) -> str:
-    try:
-        with _opened(file) as stream:
-            first = stream.read(PIECE).decode(encoding, errors="replace").lstrip("\ufeff")
-    except (OSError, EOFError, lzma.LZMAError):
-        first = ""
+    first = ""
+    with suppress(OSError, EOFError, lzma.LZMAError), _opened(file) as stream:
+        first = stream.read(PIECE).decode(encoding, errors="replace")
     line = (first.splitlines() or [""])[0]
     return max(SEPARATORS, key=line.count)
 
@@ -226,11 +222,9 @@ def _is_written(texts: list[str], decimal: str, thousands: str) -> bool:
     mark = re.escape(decimal)
     whole = rf"\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+" if thousands else r"\d+"
     number = re.compile(rf"[-+]?(?:{whole})?(?:{mark}\d*)?(?:[eE][-+]?\d+)?")
-    return (
-        bool(texts)
-        and all(text and number.fullmatch(text) for text in texts)
-        and any("," in text or (thousands and thousands in text) for text in texts)
-    )
+    if not texts or not all(text and number.fullmatch(text) for text in texts):
+        return False
+    return any("," in text or (thousands and thousands in text) for text in texts)
 
 
 def _opened(file: Path) -> IO[bytes]:
@@ -258,12 +252,9 @@ def is_time(name: str, values: pd.Series) -> bool:
     """True if a column is a time: by its name, or because its numbers are years."""
     if values.dtype.kind == "M" or _has(TIMES, name):
         return True
-    return (
-        values.dtype.kind in "iuf"
-        and _are_codes(values)
-        and bool(values.notna().any() and values.dropna().between(*CALENDAR).all())
-        and not _has(UNITS, name)
-    )
+    if values.dtype.kind not in "iuf" or not _are_codes(values) or _has(UNITS, name):
+        return False
+    return bool(values.notna().any() and values.dropna().between(*CALENDAR).all())
 
 
 def _rank(table: pd.DataFrame, name: str, count: int, times: list[str]) -> int:

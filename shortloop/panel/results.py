@@ -25,20 +25,14 @@ OURS = {
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Results of one specification and outcome in all groups.
+    """Results of one specification and outcome in all groups."""
 
-    by, keys: columns that make groups, and their values for each group.
-    names, terms: of the coefficients, and the term of the formula of each.
-    arrays: by the names of `Statistics`, and "status" and "path".
-    said: messages about each group.
-    """
-
-    by: tuple[str, ...]
-    keys: Sequence[tuple[str, ...]]
-    names: tuple[str, ...]
-    arrays: Mapping[str, FloatArray | IntArray]
-    said: Sequence[str]
-    terms: tuple[int, ...] = ()
+    by: tuple[str, ...]  # columns that make groups
+    keys: Sequence[tuple[str, ...]]  # their values for each group
+    names: tuple[str, ...]  # of the coefficients
+    arrays: Mapping[str, FloatArray | IntArray]  # by the names of `Statistics`, and "status" and "path"
+    said: Sequence[str]  # messages about each group
+    terms: tuple[int, ...] = ()  # of the formula, of each coefficient
 
     def __repr__(self) -> str:
         fitted = int(self._fitted.sum())

@@ -13,8 +13,7 @@ from figure_texts import check_texts, texts
 from matplotlib.patches import Rectangle
 
 from shortloop.panel.report.content import Content, Shown
-from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
-from shortloop.panel.report.page import _estimates, drawings
+from shortloop.panel.report.page import _estimates, coefficients_figure, drawings, pvalues_figure
 from shortloop.panel.statistics import Status
 
 

@@ -24,32 +24,23 @@ BINS = 20
 
 @dataclass(frozen=True)
 class Shown:
-    """One specification and outcome, with its results.
+    """One specification and outcome, with its results."""
 
-    name: the specification, and the outcome if there are several.
-    corrected: (groups, coefficients). Corrected p; None: no correction was asked for.
-    counts: number of groups of each status.
-    batched: number of groups fitted by compiled code.
-    seconds: of the jobs that fitted it.
-    pages: the job that drew diagnostic plots, and the groups in it with the reason for each.
-    level: of the confidence intervals.
-    """
-
-    name: str
+    name: str  # of the specification, and the outcome if there are several
     formula: str
     model: str
     names: tuple[str, ...]
     by: tuple[str, ...]
     keys: Sequence[Sequence[str]]
     arrays: Mapping[str, FloatArray | IntArray]
-    corrected: FloatArray | None
+    corrected: FloatArray | None  # p, (groups, coefficients); None: no correction was asked for
     correction: str
-    counts: Mapping[str, int]
-    batched: int
-    seconds: float
+    counts: Mapping[str, int]  # groups of each status
+    batched: int  # groups fitted by compiled code
+    seconds: float  # of the jobs that fitted it
     sources: tuple[Source, ...]
-    pages: tuple[str, list[tuple[str, str]]] | None
-    level: float
+    pages: tuple[str, list[tuple[str, str]]] | None  # job that drew them; groups, and why each is shown
+    level: float  # of the confidence intervals
 
     @property
     def fitted(self) -> np.ndarray:

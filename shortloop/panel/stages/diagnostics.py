@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from shortloop.panel.diagnostics.page import Head
+    from shortloop.panel.diagnostics.residuals import FittedGroups
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.panel.stages.residuals import FittedGroups
     from shortloop.report.pdf import Sheet
 
 
@@ -106,14 +106,14 @@ class Diagnostics(CollectingStage):
 
     def _find_groups(self) -> None:
         """Find the block of each group, and its number there."""
-        from shortloop.panel.stages.residuals import FittedGroups, equation_of
+        from shortloop.panel.diagnostics.residuals import FittedGroups
 
-        equation, wanted = equation_of(self), {key for key, _ in self._pages}
+        wanted = {key for key, _ in self._pages}
         self._found: dict[tuple[str, ...], tuple[FittedGroups, int]] = {}
         for block, fit in zip(self.blocks, self.fits, strict=True):
             here = {key: g for g, key in enumerate(map(tuple, block.facts["keys"])) if key in wanted}
             if here:
-                fitted = FittedGroups(block, fit, self.model, equation, self.seed)
+                fitted = FittedGroups(self, block, fit)
                 self._found |= {key: (fitted, g) for key, g in here.items()}
 
     def _page(self, page: int) -> Sheet:

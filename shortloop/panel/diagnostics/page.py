@@ -81,21 +81,26 @@ def _label(value: float, exponent: int, digits: int) -> str:
 class Plot:
     """A plot on a page, with the titles of its axes."""
 
-    def __init__(self, canvas: Canvas, box: Box, x: Axis, y: Axis, title: str, across: str, up: str) -> None:
-        self.canvas, self.box, self.x, self.y = canvas, box, x, y
+    def __init__(
+        self, canvas: Canvas, box: Box, x: list[FloatArray], y: list[FloatArray], titles: Sequence[str]
+    ) -> None:
+        """Draw the frame around values, with titles of the plot, the x axis and the y axis."""
         left, below, width, height = box
+        title, across, up = titles
+        self.canvas, self.box = canvas, box
+        self.x, self.y = axis_of(x, width), axis_of(y, height, upward=True)
         canvas.text(left, below + height + 7, fitting(title, TITLE, width), TITLE)
         canvas.lines([[(left, below + height), (left, below), (left + width, below)]], DARK, 0.8)
-        at = self.places(x.ticks, np.full(len(x.ticks), y.low))
+        at = self.places(self.x.ticks, np.full(len(self.x.ticks), self.y.low))
         canvas.lines(np.stack([at, at - (0, TICK)], axis=1), DARK, 0.8)
-        for (place, _), label in zip(at.tolist(), x.labels, strict=True):
+        for (place, _), label in zip(at.tolist(), self.x.labels, strict=True):
             canvas.text(place, below - TICK - LABEL, label, LABEL, align="center", color=DARK)
-        at = self.places(np.full(len(y.ticks), x.low), y.ticks)
+        at = self.places(np.full(len(self.y.ticks), self.x.low), self.y.ticks)
         canvas.lines(np.stack([at, at - (TICK, 0)], axis=1), DARK, 0.8)
-        for (_, place), label in zip(at.tolist(), y.labels, strict=True):
+        for (_, place), label in zip(at.tolist(), self.y.labels, strict=True):
             canvas.text(left - TICK - 2, place - 0.36 * LABEL, label, LABEL, align="right", color=DARK)
-        wide = max((width_of(label, LABEL) for label in y.labels), default=0.0)
-        across, up = fitting(across + x.times, NAME, width), fitting(up + y.times, NAME, height)
+        wide = max((width_of(label, LABEL) for label in self.y.labels), default=0.0)
+        across, up = fitting(across + self.x.times, NAME, width), fitting(up + self.y.times, NAME, height)
         canvas.text(left + width / 2, below - TICK - LABEL - NAME - 4, across, NAME, align="center")
         canvas.text(
             left - TICK - wide - 7, below + height / 2, up, NAME, align="center", upward=True, color=BLACK
@@ -120,6 +125,11 @@ class Plot:
         at = np.clip(self.places(x[some], y[some]), -1e4, 1e4)
         with self.canvas.clipped(*self.box):
             self.canvas.lines(at[np.newaxis], color, width, dashes)
+
+    def diagonal(self) -> None:
+        """Draw where both axes have the same number."""
+        line = np.array([min(self.x.low, self.y.low), max(self.x.high, self.y.high)])
+        self.line(line, line, BLACK)
 
 
 NOTE = 7.5
@@ -210,38 +220,35 @@ def _notes(rows: Rows, drawn: int) -> list[str]:
     return [*said, " ".join(more)]
 
 
-def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray) -> IntArray:
-    """Draw dots, those of outlying rows in red, and return these rows."""
+def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray, named: bool) -> None:
+    """Draw dots, those of outlying rows in red, and number the furthest of these where there is room."""
     far = np.abs(rows.standardized) > OUTLYING
     for some, how in ((~far, NEAR), (far, FAR)):
         these = drawn[some[drawn]]
         plot.dots(x[these], y[these], *how)
-    return np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
-
-
-def _name(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, far: IntArray) -> None:
-    """Write the numbers of the furthest rows, where there is room."""
-    named = far[np.argsort(-np.abs(rows.standardized[far]), kind="stable")[:NAMED]]
+    furthest = np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
+    furthest = furthest[np.argsort(-np.abs(rows.standardized[furthest]), kind="stable")[: NAMED * named]]
     taken: list[tuple[float, float]] = []
-    for row, (across, up) in zip(named.tolist(), plot.places(x[named], y[named]).tolist(), strict=True):
+    for row, (across, up) in zip(
+        furthest.tolist(), plot.places(x[furthest], y[furthest]).tolist(), strict=True
+    ):
         if any(abs(across - left) < 30 and abs(up - below) < 8 for left, below in taken):
             continue
         taken.append((across, up))
-        ends = across > plot.box.x + 0.9 * plot.box.width
-        beside = -4 if ends else 4
-        plot.canvas.text(
-            across + beside, up - 2.5, str(row + 1), 7, align="right" if ends else "left", color=DARK
-        )
+        number, height = str(row + 1), up - 2.5
+        if across > plot.box.x + 0.9 * plot.box.width:
+            plot.canvas.text(across - 4, height, number, 7, align="right", color=DARK)
+        else:
+            plot.canvas.text(across + 4, height, number, 7, color=DARK)
 
 
 def _against_fitted(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
-    across, up = rows.names[:2]
-    x, y = _axes(box, [rows.predictor], [rows.residuals, np.zeros(1)])
-    plot = Plot(canvas, box, x, y, f"Residuals against the {across}", across, up)
-    plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
-    far = _scatter(plot, rows.predictor, rows.residuals, rows, drawn)
-    _name(plot, rows.predictor, rows.residuals, rows, far)
-    _means(plot, rows.predictor, rows.residuals)
+    x, y, (across, up, *_) = rows.predictor, rows.residuals, rows.names
+    titles = f"Residuals against the {across}", across, up
+    plot = Plot(canvas, box, [x], [y, np.zeros(1)], titles)
+    plot.line(np.array([plot.x.low, plot.x.high]), np.zeros(2), GREY)
+    _scatter(plot, x, y, rows, drawn, named=True)
+    _means(plot, x, y)
 
 
 def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
@@ -254,8 +261,8 @@ def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
         middle = np.linspace(TAIL, count - 1 - TAIL, DRAWN - 2 * TAIL).astype(np.int64)
         ranks = np.unique(np.concatenate([ranks[:TAIL], middle, ranks[-TAIL:]]))
     expected = ndtri((ranks + 0.625) / (count + 0.25))  # Blom's
-    x, y = _axes(box, [expected], [found, expected])
-    plot = Plot(canvas, box, x, y, "Normal QQ plot", "normal quantile", rows.names[3])
+    titles = "Normal QQ plot", "normal quantile", rows.names[3]
+    plot = Plot(canvas, box, [expected], [found, expected], titles)
     if count:
         # Where the next of many samples would be, point by point: of a normal sample, quantiles of ranks are
         # those of a beta distribution (David and Nagaraja 2003, Order statistics, section 2.1).
@@ -266,36 +273,30 @@ def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
         around = [plot.places(at, ndtri(end)) for end in ends]
         with canvas.clipped(*box):
             canvas.fill(np.concatenate([around[0], around[1][::-1]]), GREY)
-    line = np.array([min(x.low, y.low), max(x.high, y.high)])
-    plot.line(line, line, BLACK)
+    plot.diagonal()
     plot.dots(expected, found[ranks], *NEAR)
 
 
 def _leverage(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
-    x, y = _axes(box, [rows.leverage, np.zeros(1)], [rows.standardized, np.zeros(1)])
-    plot = Plot(canvas, box, x, y, "Residuals against leverage", "leverage", rows.names[2])
-    plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
+    x, y = rows.leverage, rows.standardized
+    titles = "Residuals against leverage", "leverage", rows.names[2]
+    plot = Plot(canvas, box, [x, np.zeros(1)], [y, np.zeros(1)], titles)
+    plot.line(np.array([plot.x.low, plot.x.high]), np.zeros(2), GREY)
     if rows.has_cook:
-        at = np.linspace(max(x.low, 0.0) + 1e-6, min(x.high, 1.0) - 1e-9, 100)
+        at = np.linspace(max(plot.x.low, 0.0) + 1e-6, min(plot.x.high, 1.0) - 1e-9, 100)
         for distance in COOK:
             away = np.sqrt(distance * rows.coefficients * (1.0 - at) / at)
             plot.line(at, away, GREY, 0.8, (4, 3))
             plot.line(at, -away, GREY, 0.8, (4, 3))
-    far = _scatter(plot, rows.leverage, rows.standardized, rows, drawn)
-    _name(plot, rows.leverage, rows.standardized, rows, far)
+    _scatter(plot, x, y, rows, drawn, named=True)
 
 
 def _observed(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
-    x, y = _axes(box, [rows.fitted], [rows.observed])
-    plot = Plot(canvas, box, x, y, f"Observed against the {rows.names[4]}", rows.names[4], "observed")
-    line = np.array([min(x.low, y.low), max(x.high, y.high)])
-    plot.line(line, line, BLACK)
-    _scatter(plot, rows.fitted, rows.observed, rows, drawn)
+    titles = f"Observed against the {rows.names[4]}", rows.names[4], "observed"
+    plot = Plot(canvas, box, [rows.fitted], [rows.observed], titles)
+    plot.diagonal()
+    _scatter(plot, rows.fitted, rows.observed, rows, drawn, named=False)
     _means(plot, rows.fitted, rows.observed)
-
-
-def _axes(box: Box, x: list[FloatArray], y: list[FloatArray]) -> tuple[Axis, Axis]:
-    return axis_of(x, box.width), axis_of(y, box.height, upward=True)
 
 
 def _means(plot: Plot, x: FloatArray, y: FloatArray) -> None:

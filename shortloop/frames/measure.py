@@ -141,10 +141,11 @@ def _listen(child: subprocess.Popen[bytes], receiver: Connection, limit: float) 
                 elif message is None:  # it was sampled for long enough, but may have been too quick
                     measured.sample(child.pid)
                     sampling = False
+                elif isinstance(message, str):
+                    measured.failed = ENDED
+                    return measured
                 else:
-                    measured.failed, measured.result = (
-                        (ENDED, None) if isinstance(message, str) else ("", message)
-                    )
+                    measured.result = message
                     return measured
             elif child.poll() is not None:  # its forks may hold the pipe
                 raise EOFError

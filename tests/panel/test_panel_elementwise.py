@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 
 from shortloop.panel.expressions import is_elementwise
 from shortloop.panel.frame import fit_frame
@@ -62,21 +61,6 @@ def test_other_groups_do_not_show(formula: str) -> None:
         assert alone.names == among.names
         for name in ("params", "bse", "llf", "nobs"):
             np.testing.assert_array_equal(among.arrays[name][g], alone.arrays[name][0])
-
-
-@pytest.mark.parametrize(
-    "formula", ["y ~ I(x - np.mean(x))", "y ~ x + I(np.cumsum(x))", "y ~ I(x - x.shift(1))"]
-)
-@pytest.mark.parametrize("lacks", [False, True])
-def test_it_is_a_formula_in_a_groupby(formula: str, lacks: bool) -> None:
-    frame = panel()
-    if lacks:
-        frame.loc[[3, 30, 31, 70], "y"] = np.nan
-    found = fit_frame(frame, ["g"], model="ols", formula=formula)
-    for g, part in frame.groupby("g"):
-        theirs = smf.ols(formula, part).fit()
-        np.testing.assert_allclose(found.arrays["params"][int(str(g))], theirs.params, rtol=1e-9)
-        np.testing.assert_allclose(found.arrays["bse"][int(str(g))], theirs.bse, rtol=1e-9)
 
 
 def test_what_is_scaled_is_scaled_without_the_rows_that_lack_a_value() -> None:

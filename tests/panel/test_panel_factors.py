@@ -96,23 +96,6 @@ def test_random_formulas(seed: int) -> None:
     same_as_formulaic(nasty(seed), "g", f"y ~ {' + '.join(chosen)}", 0)
 
 
-def test_years_of_a_wage_panel() -> None:
-    """Wages of eight years, of which some years are missing: the case of 545 rows for 431."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"nr": np.repeat(np.arange(545), 8), "year": np.tile(np.arange(1980, 1988), 545)})
-    frame["married"] = pd.array(rng.random(len(frame)) < 0.5, "boolean")
-    frame["lwage"] = 0.06 * (frame["year"] - 1980) + 0.1 * frame["married"].astype(float)
-    frame["lwage"] += rng.standard_normal(len(frame)) / 2
-    frame.loc[rng.random(len(frame)) < 0.2, "year"] = np.nan
-    frame.loc[rng.random(len(frame)) < 0.1, "married"] = pd.NA
-    frame["g"] = frame["nr"] % 3
-    found = same_as_formulaic(frame, "g", "lwage ~ C(year) + C(married)")
-    assert found.names[1] == "C(year)[T.1981.0]"
-    assert found.names[-1] == "C(married)[T.True]"
-    whole = frame.dropna().astype({"year": int, "married": bool})
-    assert same_as_formulaic(whole, "g", "lwage ~ C(year)").names[1] == "C(year)[T.1981]"
-
-
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kind", ["int64", "Int64", "decimal", "str"])
 def test_large_whole_numbers_are_told_apart(kind: str, missing: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -186,42 +185,6 @@ def test_rows_that_lack_a_value_are_left_out(column: str) -> None:
     assert fits.status[4] == Status.MISSING_VALUES
     assert np.isnan(fits.arrays["params"][4]).all()
     assert (np.delete(fits.status, 4) == Status.FITTED).all()
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"model": "logit", "formula": "b ~ x + z"},
-        {"model": "glm", "family": "binomial", "formula": "b ~ x"},
-        {"model": "glm", "family": "poisson", "formula": "c ~ x"},
-        {"model": "glm", "family": "gamma", "link": "log", "formula": "z ~ x"},
-        {"model": "rlm", "formula": "y ~ x"},
-        {"model": "quantreg", "quantile": 0.3, "formula": "y ~ x"},
-        {
-            "model": "statsmodels",
-            "path": "statsmodels.discrete.discrete_model.Probit",
-            "formula": "b ~ x",
-            "fit": {"disp": 0},
-        },
-    ],
-    ids=lambda settings: settings.get("family", settings["model"]),
-)
-def test_other_models(settings: dict[str, Any]) -> None:
-    frame = panel(groups=4)
-    fits, keys = fitted(frame, **settings)
-    model = ModelSettings.model_validate(settings)
-    for g, (key,) in enumerate(keys):
-        part = each(frame)[key]
-        outcome, _, regressors = settings["formula"].partition(" ~ ")
-        rows = np.column_stack([np.ones(len(part)), *(part[name] for name in regressors.split(" + "))])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            theirs = model.fit_one(part[outcome].to_numpy(float), rows, {})
-        np.testing.assert_allclose(fits.arrays["params"][g], theirs.params, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(fits.arrays["bse"][g], theirs.bse, rtol=1e-8)
-        np.testing.assert_allclose(fits.arrays["pvalues"][g], theirs.pvalues, rtol=1e-6, atol=1e-12)
-        stopped = model.has_converged(theirs) is False  # after 1,000 iterations of quantreg
-        assert fits.status[g] == (Status.NOT_CONVERGED if stopped else Status.FITTED)
 
 
 def test_fits_that_fail_are_rows_with_a_reason() -> None:

@@ -17,7 +17,6 @@ from panel_fits import (
     fit_groups,
     outcome_of_any_size,
     regressors_of_all_kinds,
-    without_answer,
 )
 
 from shortloop.base.types import FloatArray
@@ -82,43 +81,6 @@ def test_what_is_not_special_is_vouched_for(bound: float) -> None:
         found = mine(x, y, bound)
         assert found.reasons[0] == Reason.VOUCHED
         same(found, by_statsmodels(x, y, bound))
-
-
-def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
-    known = without_answer()
-    x, y = known["ordinary"]
-    half = np.where(np.arange(60) < 40, 2.0, y)
-    return {
-        "a column twice": (*known["a column twice"], BOUND, {Reason.SINGULAR, Reason.ILL_CONDITIONED}),
-        "a column of zeros": (*known["a column of zeros"], BOUND, {Reason.SINGULAR}),
-        "nearly twice": (
-            np.column_stack([x, x[:, 1] + 1e-9 * y]),
-            y,
-            BOUND,
-            {Reason.SINGULAR, Reason.ILL_CONDITIONED},
-        ),
-        "few": (*known["few"], BOUND, {Reason.TOO_FEW_ROWS}),
-        "infinite": (*known["infinite"], BOUND, {Reason.NOT_FINITE}),
-        "missing": (*known["missing"], BOUND, {Reason.NOT_FINITE}),
-        "no error": (*known["no error"], BOUND, {Reason.EXACT_FIT, Reason.ILL_CONDITIONED}),
-        "all zero": (x, np.zeros(60), BOUND, {Reason.EXACT_FIT}),
-        "most are on a line": (
-            x[:, :1],
-            half,
-            BOUND,
-            {Reason.EXACT_FIT, Reason.ILL_CONDITIONED, Reason.NOT_CONVERGED},
-        ),
-        "the median is the bound": (x[:59], y[:59], 0.6744897501960817, {Reason.UNCLEAR_WEIGHT}),
-        "tiny": (x, 1e-9 * y, BOUND, {Reason.NOT_CONVERGED}),
-    }
-
-
-@pytest.mark.parametrize("name", odd())
-def test_what_it_cannot_vouch_for(name: str) -> None:
-    x, y, bound, reasons = odd()[name]
-    found = mine(x, y, bound)
-    assert found.reasons[0] in reasons
-    assert np.isnan(found.params).all()
 
 
 def test_stackloss() -> None:

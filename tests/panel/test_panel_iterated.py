@@ -150,55 +150,6 @@ def test_what_is_not_special_is_vouched_for(kind: tuple[str, str]) -> None:
     assert vouched >= 3
 
 
-def odd() -> dict[str, tuple[tuple[str, str], FloatArray, FloatArray, set[int]]]:
-    rng = np.random.default_rng(5)
-    x = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
-    y = (rng.uniform(size=60) < 0.5).astype(float)
-    logit, binomial, poisson, gamma = KINDS[0], ("binomial", "logit"), ("poisson", "log"), ("gamma", "log")
-    without = {Reason.NEAR_BOUND, Reason.SINGULAR, Reason.ILL_CONDITIONED, Reason.NOT_CONVERGED}
-    infinite = x.copy()
-    infinite[3, 1] = np.inf
-    found: dict[str, tuple[tuple[str, str], FloatArray, FloatArray, set[int]]] = {}
-    for kind in (logit, binomial):
-        found |= {
-            f"{kind[0]}, separated": (
-                kind,
-                x,
-                (x[:, 1] > 0).astype(float),
-                without,
-            ),
-            f"{kind[0]}, a column twice": (
-                kind,
-                np.column_stack([x, x[:, 1]]),
-                y,
-                {Reason.SINGULAR, Reason.ILL_CONDITIONED},
-            ),
-            f"{kind[0]}, no other": (kind, x, np.ones(60), without),
-            f"{kind[0]}, a half": (kind, x, np.where(y == 1, 0.5, 0.0), {Reason.NOT_BINARY}),
-            f"{kind[0]}, missing": (
-                kind,
-                x,
-                np.where(y == 1, np.nan, 0.0),
-                {Reason.NOT_BINARY, Reason.NOT_FINITE},
-            ),
-            f"{kind[0]}, few": (kind, x[:3], y[:3], {Reason.TOO_FEW_ROWS}),
-            f"{kind[0]}, infinite": (kind, infinite, y, {Reason.NOT_FINITE, Reason.SINGULAR}),
-        }
-    return found | {
-        "poisson, negative": (poisson, x, y - 1, {Reason.OUTSIDE}),
-        "gamma, zero": (gamma, x, y, {Reason.OUTSIDE}),
-        "poisson, all zero": (poisson, x, np.zeros(60), {Reason.OUTSIDE, Reason.SINGULAR}),
-    }
-
-
-@pytest.mark.parametrize("name", odd())
-def test_what_it_cannot_vouch_for(name: str) -> None:
-    kind, x, y, reasons = odd()[name]
-    found = mine(kind, x, y)
-    assert found.reasons[0] in reasons
-    assert np.isnan(found.params).all()
-
-
 @pytest.mark.parametrize("unit", [1e-5, 1e-3, 1.0, 1e3, 1e4, 1e5, 1e8, 1e9, 1e10, 1e12])
 def test_quasi_separation_is_left_out_in_any_unit(unit: float) -> None:
     rng = np.random.default_rng(1)

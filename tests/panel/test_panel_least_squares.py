@@ -152,49 +152,6 @@ def test_what_is_not_special_is_vouched_for(kind: Covariance) -> None:
         same(found, theirs, g)
 
 
-def _odd() -> dict[str, tuple[FloatArray, FloatArray, dict[str, Any], int]]:
-    rng = np.random.default_rng(5)
-    x = rng.standard_normal((60, 4))
-    x[:, 0] = 1
-    y = x @ [1.0, 2.0, 3.0, 4.0] + rng.standard_normal(60)
-    twice = np.column_stack([x, x[:, 1]])
-    near = np.column_stack([x, x[:, 1] + 1e-9 * rng.standard_normal(60)])
-    missing = x.copy()
-    missing[3, 2] = np.nan
-    lonely = np.column_stack([x, np.arange(60) == 7])
-    clusters = (np.arange(60) % 4).astype(np.int64)
-    return {
-        "a column twice": (twice, y, {}, Reason.SINGULAR),
-        "nearly twice": (near, y, {}, Reason.ILL_CONDITIONED),
-        "a column of zeros": (np.column_stack([x, np.zeros(60)]), y, {}, Reason.SINGULAR),
-        "as many rows as columns": (x[:4], y[:4], {}, Reason.TOO_FEW_ROWS),
-        "a value is missing": (missing, y, {}, Reason.NOT_FINITE),
-        "an infinite value": (np.where(x == x[5, 2], np.inf, x), y, {}, Reason.NOT_FINITE),
-        "an outcome is missing": (x, np.where(y == y[4], np.nan, y), {}, Reason.NOT_FINITE),
-        "all outcomes are zero": (x, np.zeros(60), {}, Reason.EXACT_FIT),
-        "all outcomes are alike": (x, np.ones(60), {}, Reason.EXACT_FIT),
-        "no error": (x, x @ [1.0, 2.0, 3.0, 4.0], {}, Reason.EXACT_FIT),
-        "errors that cancel": (
-            np.eye(6)[:, :2],
-            np.array([1.0, 2, 1, 1, 1, 1]),
-            {"covariance": "HC0"},
-            Reason.NO_VARIANCE,
-        ),
-        "a row of its own": (lonely, y, {"covariance": "HC3"}, Reason.LEVERAGE),
-        "few clusters": (x, y, {"covariance": "cluster", "clusters": clusters}, Reason.FEW_CLUSTERS),
-    }
-
-
-@pytest.mark.parametrize("name", _odd())
-def test_what_it_cannot_vouch_for(name: str) -> None:
-    x, y, more, reason = _odd()[name]
-    found = one(x, y, **more)
-    alike = {Reason.SINGULAR, Reason.ILL_CONDITIONED}  # the rounding of the processor decides
-    assert found.reasons[0] in (alike if reason in alike else {reason})
-    assert np.isnan(found.params).all()
-    assert np.isnan(found.pvalues).all()
-
-
 def test_longley_is_left_out() -> None:
     """NIST's data, with a condition of five thousand million."""
     data = sm.datasets.longley.load_pandas()

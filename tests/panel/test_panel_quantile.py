@@ -17,7 +17,6 @@ from panel_fits import (
     fit_groups,
     outcome_of_any_size,
     regressors_of_all_kinds,
-    without_answer,
 )
 
 from shortloop.base.types import FloatArray
@@ -123,31 +122,6 @@ def test_rounding_of_statsmodels_is_never_taken_for_less_than_it_is(seed: int) -
 def test_half_of_such_are_vouched_for() -> None:
     vouched = [mine(*nearly_exact(seed)).reasons[0] == Reason.VOUCHED for seed in range(100)]
     assert np.mean(vouched) > 0.45
-
-
-def odd() -> dict[str, tuple[FloatArray, FloatArray, float, set[int]]]:
-    known = without_answer()
-    x, y = known["ordinary"]
-    return {
-        "a column twice": (*known["a column twice"], 0.5, {Reason.SINGULAR, Reason.ILL_CONDITIONED}),
-        "a column of zeros": (*known["a column of zeros"], 0.5, {Reason.SINGULAR}),
-        "of other size": (x * [1.0, 1.0, 1e5], y, 0.5, {Reason.ILL_CONDITIONED}),
-        "few": (*known["few"], 0.5, {Reason.TOO_FEW_ROWS}),
-        "infinite": (*known["infinite"], 0.5, {Reason.NOT_FINITE}),
-        "missing": (*known["missing"], 0.5, {Reason.NOT_FINITE}),
-        "no error": (*known["no error"], 0.5, {Reason.NO_VARIANCE, Reason.UNCLEAR_WEIGHT}),
-        "all alike": (x, np.ones(60), 0.5, {Reason.NO_VARIANCE, Reason.UNCLEAR_WEIGHT}),
-        "too far a quantile": (x, y, 0.999, {Reason.NO_VARIANCE, Reason.UNCLEAR_WEIGHT}),
-        "most are alike": (x[:, :1], np.where(np.arange(60) < 50, 0.0, y), 0.5, {Reason.NO_VARIANCE}),
-    }
-
-
-@pytest.mark.parametrize("name", odd())
-def test_what_it_cannot_vouch_for(name: str) -> None:
-    x, y, quantile, reasons = odd()[name]
-    found = mine(x, y, quantile)
-    assert found.reasons[0] in reasons
-    assert np.isnan(found.params).all()
 
 
 @pytest.mark.parametrize("quantile", [0.5, 0.25, 0.75])

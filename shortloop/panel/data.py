@@ -119,22 +119,17 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
         values = frame[name]
         if _is_numpy(values, "f"):
             if (values.abs() >= EXACT).any():
-                raise InputError(
-                    "group numbers too large to be distinguished",
-                    field="groups.by",
-                    found=f"{name}: {values.abs().max():.0f}, as a number with a fraction",
-                    expected=f"numbers below {EXACT}, or no missing value among whole numbers",
-                    hint="leave out rows without a group, or make texts of the numbers",
-                )
+                problem = "group numbers too large to be distinguished"
+                found = f"{name}: {values.abs().max():.0f}, as a number with a fraction"
+                expected = f"numbers below {EXACT}, or no missing value among whole numbers"
+                hint = "leave out rows without a group, or make texts of the numbers"
+                raise InputError(problem, field="groups.by", found=found, expected=expected, hint=hint)
             continue
         same = None if pd.api.types.is_numeric_dtype(values.dtype) else lookalikes({key[i] for key in keys})
         if same is not None:
-            raise InputError(
-                "group names that look the same",
-                field="groups.by",
-                found=f"{name}: {same[0]!a} and {same[1]!a}",
-                expected="one spelling of each: surrounding spaces and Unicode normalization count",
-            )
+            problem, found = "group names that look the same", f"{name}: {same[0]!a} and {same[1]!a}"
+            expected = "one spelling of each: surrounding spaces and Unicode normalization count"
+            raise InputError(problem, field="groups.by", found=found, expected=expected)
 
 
 def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
@@ -158,12 +153,9 @@ def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
         grouped = frame.groupby(list(by), sort=True, observed=True, dropna=True)
         codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
     except (TypeError, NotImplementedError) as error:  # e.g. lists
-        raise InputError(
-            "unsupported values in a group column",
-            field="groups.by",
-            found=f"{', '.join(by)}: {error}",
-            expected="numbers, texts, truth values, dates or times",
-        ) from None
+        problem, found = "unsupported values in a group column", f"{', '.join(by)}: {error}"
+        expected = "numbers, texts, truth values, dates or times"
+        raise InputError(problem, field="groups.by", found=found, expected=expected) from None
     return codes, int(codes.max(initial=-1)) + 1
 
 

@@ -108,7 +108,7 @@ def _solve_refined(
     """Solve the normal equations with a step of refinement: as good as a basis.
 
     Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
-    `left` are outcomes, and become residuals before the last step, whose squares are the same to roundi
+    `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
     """
     step = right
     for iteration in range(2):

@@ -165,7 +165,7 @@ def evaluate(
 def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: float) -> bool:
     """True if rounding is small beside each residual.
 
-    At the median, it may be small beside the least that residuals are taken for: their sign does not cou
+    At the median, it may be small beside the least that residuals are taken for: their sign does not count.
     """
     total = 0.0
     for j in range(q.shape[0]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.base.text import counted
 from shortloop.panel.diagnostics import DIAGNOSTICS
 from shortloop.panel.report.content import (
     ALPHA,
@@ -39,20 +40,15 @@ HEIGHT = 1.4  # inches, of the frame of a panel
 
 def coefficients_figure(shown: Shown) -> Figure:
     """Plot estimates of each group with their intervals, ascending."""
-    return _panels(shown, f"coefficients of {_groups(shown)}", _coefficient)
+    return _panels(shown, "coefficients", _coefficient)
 
 
 def pvalues_figure(shown: Shown) -> Figure:
     """Plot a histogram of p: uniform if no group has an effect."""
-    return _panels(shown, f"p of {_groups(shown)}", _pvalues)
+    return _panels(shown, "p", _pvalues)
 
 
-def _groups(shown: Shown) -> str:
-    count = int(shown.fitted.sum())
-    return "1 group" if count == 1 else f"{count:,} groups"
-
-
-def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
+def _panels(shown: Shown, what: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     with styled():
@@ -63,7 +59,8 @@ def _panels(shown: Shown, title: str, draw: Callable[[Axes, Shown, int], None]) 
             axes.set_title(short(shown.names[j], 20))
             # As many for any length: labels are measured before panels have theirs.
             axes.yaxis.set_major_locator(MaxNLocator(5, integer=draw is _pvalues))
-        arrange(figure, panels, COLUMNS, f"{shown.name}: {title}", height=HEIGHT)
+        title = f"{shown.name}: {what} of {counted(int(shown.fitted.sum()), 'group')}"
+        arrange(figure, panels, COLUMNS, title, height=HEIGHT)
         return figure
 
 

@@ -38,6 +38,14 @@ SINGULAR = 1e10
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
+EXACT = 1e-10
+"""Tolerance of bounds in linear programs (the solver takes no less), and rounding of directions."""
+NEAR = 1e-7
+"""Share of the outcomes' size below which means of a Gaussian family with log link are on their way to 0."""
+TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
+"""Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
+TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")
+"""Links that have means of 1 at plus infinity."""
 
 
 def drop_undefined_variances(results: Any) -> np.ndarray | None:
@@ -242,16 +250,6 @@ def _quantile(share: float, freedom: float | None) -> float:
     from scipy import special
 
     return float(special.ndtri(share) if freedom is None else special.stdtrit(freedom, share))
-
-
-EXACT = 1e-10
-"""Tolerance of bounds in linear programs (the solver takes no less), and rounding of directions."""
-NEAR = 1e-7
-"""Share of the outcomes' size below which means of a Gaussian family with log link are on their way to 0."""
-TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
-"""Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
-TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")
-"""Links that have means of 1 at plus infinity."""
 
 
 def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool) -> bool:

@@ -20,6 +20,19 @@ MARGIN = 0.04
 HUGE = 1e150
 """Numbers beyond this are not drawn: nothing can be computed with them."""
 UNDER, OVER = "0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+NOTE = 7.5
+WIDTH, HEIGHT = 842.0, 595.0  # points, A4 on its side
+EDGE, TOP = 36.0, 540.0
+DRAWN = 2000
+"""Most rows that are drawn: a page of more is slow to show and tells no more."""
+KEPT = 250  # of these, the furthest and those of most leverage
+TAIL = 400  # of a QQ plot, at each end
+NAMED = 3
+BINS, IN_BIN = 20, 10
+NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)
+"""Colour, width and opacity of dots."""
+COOK = (0.5, 1.0)
+BAND = 0.95
 
 
 class Axis(NamedTuple):
@@ -39,6 +52,9 @@ class Box(NamedTuple):
     y: float
     width: float
     height: float
+
+
+BOXES = tuple(Box(x, y, 325.0, 170.0) for y in (318.0, 76.0) for x in (88.0, 481.0))
 
 
 def axis_of(values: Sequence[FloatArray], length: float, upward: bool = False) -> Axis:
@@ -130,22 +146,6 @@ class Plot:
         """Draw where both axes have the same number."""
         line = np.array([min(self.x.low, self.y.low), max(self.x.high, self.y.high)])
         self.line(line, line, BLACK)
-
-
-NOTE = 7.5
-WIDTH, HEIGHT = 842.0, 595.0  # points, A4 on its side
-EDGE, TOP = 36.0, 540.0
-BOXES = tuple(Box(x, y, 325.0, 170.0) for y in (318.0, 76.0) for x in (88.0, 481.0))
-DRAWN = 2000
-"""Most rows that are drawn: a page of more is slow to show and tells no more."""
-KEPT = 250  # of these, the furthest and those of most leverage
-TAIL = 400  # of a QQ plot, at each end
-NAMED = 3
-BINS, IN_BIN = 20, 10
-NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)
-"""Colour, width and opacity of dots."""
-COOK = (0.5, 1.0)
-BAND = 0.95
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,26 @@ RESIDUAL = "residual"
 PEARSON = "Pearson residual"
 FITTED = "fitted value"
 SMALLEST = 1e-300  # chance; what is less likely is as far out as that
+OUTLYING = 3.0
+"""Standardised residuals beyond this are outlying: one of 370, if errors are normal."""
+SUMMARY = {
+    "outlying": f"share of rows whose standardised residual is beyond {OUTLYING:g}",
+    "largest": "largest standardised residual, whatever its sign",
+    "jarque_bera": "Jarque and Bera's statistic of the residuals: 0 if they are normal",
+    "leverage": "largest leverage, over the mean",
+    "cook": "largest Cook's distance",
+    "agreement": "squared correlation of observed and fitted values",
+}
+"""Summaries of the residuals of a group."""
+CRITERIA: Mapping[str, tuple[tuple[str, ...], int]] = {
+    "outliers": (("outlying", "largest"), 1),
+    "normality": (("jarque_bera",), 1),
+    "leverage": (("leverage",), 1),
+    "influence": (("cook", "leverage"), 1),
+    "fit": (("agreement",), -1),
+}
+"""What each goes by, of `SUMMARY`, the next where the ones before are alike
+or not known; and 1 if the largest is worst, -1 if the smallest is."""
 
 
 @dataclass(frozen=True)
@@ -297,28 +317,6 @@ def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:
     tail = ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))
     quantiles: FloatArray = np.where(lower < upper, tail, -tail)
     return quantiles
-
-
-OUTLYING = 3.0
-"""Standardised residuals beyond this are outlying: one of 370, if errors are normal."""
-SUMMARY = {
-    "outlying": f"share of rows whose standardised residual is beyond {OUTLYING:g}",
-    "largest": "largest standardised residual, whatever its sign",
-    "jarque_bera": "Jarque and Bera's statistic of the residuals: 0 if they are normal",
-    "leverage": "largest leverage, over the mean",
-    "cook": "largest Cook's distance",
-    "agreement": "squared correlation of observed and fitted values",
-}
-"""Summaries of the residuals of a group."""
-CRITERIA: Mapping[str, tuple[tuple[str, ...], int]] = {
-    "outliers": (("outlying", "largest"), 1),
-    "normality": (("jarque_bera",), 1),
-    "leverage": (("leverage",), 1),
-    "influence": (("cook", "leverage"), 1),
-    "fit": (("agreement",), -1),
-}
-"""What each goes by, of `SUMMARY`, the next where the ones before are alike
-or not known; and 1 if the largest is worst, -1 if the smallest is."""
 
 
 def summary_of(rows: Rows) -> dict[str, float]:

@@ -36,6 +36,16 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
+LISTED = 20
+"""Most groups that the page lists."""
+CORRECTIONS = {
+    "none": "",
+    "holm": " and corrected for their number (Holm)",
+    "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
+}
+
+READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
+"""Fields of `Shown` that the figures read."""
 
 
 def coefficients_figure(shown: Shown) -> Figure:
@@ -84,18 +94,6 @@ def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
     axes.set_xlabel("p")
     axes.set_ylabel("groups")
     axes.set_xlim(0.0, 1.0)
-
-
-LISTED = 20
-"""Most groups that the page lists."""
-CORRECTIONS = {
-    "none": "",
-    "holm": " and corrected for their number (Holm)",
-    "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
-}
-
-READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
-"""Fields of `Shown` that the figures read."""
 
 
 def drawings(content: Content) -> list[Drawing[Shown]]:

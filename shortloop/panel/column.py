@@ -138,7 +138,7 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
     place = np.full(len(order) + 1, -1, np.int32)  # the last is that of what is missing
     place[order] = np.arange(len(order))
     if refused := _refused(series, known):
-        return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
+        return Column(place[codes], refused=refused), f"cannot be used in a formula: {refused}"
     is_text = all(isinstance(each, str) for each in levels)
     dtype = "str" if is_text else "object" if kind in TYPED else "category"
     return Column(place[codes], tuple(known[i] for i in order), dtype=dtype), _doubt([*map(str, known)])
@@ -152,7 +152,7 @@ def _categories(series: pd.Series) -> tuple[Column | None, str]:
     codes = series.cat.codes.to_numpy(np.int32)
     if len({*levels}) < len(levels):
         refused = "it has different categories that are written alike"
-        return Column(codes, refused=refused), f"cannot be in a formula, as {refused}"
+        return Column(codes, refused=refused), f"cannot be used in a formula: {refused}"
     dtype = "ordered" if series.cat.ordered else "category"
     texts = [each for each in levels if isinstance(each, str)]
     return Column(codes, tuple(levels), dtype=dtype), _doubt(texts)
@@ -203,16 +203,16 @@ def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
     if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
         return f"it has values of type {series.dtype}"
     if len(levels) > LEVELS:
-        return f"it has {len(levels)} different texts; at most {LEVELS} are taken"
+        return f"it has {len(levels)} different texts; at most {LEVELS} are supported"
     alike = len({*levels}) < len(levels)
-    return "it has different values that are written alike, as 1 and '1'" if alike else ""
+    return "it has different values that are written alike, such as 1 and '1'" if alike else ""
 
 
 def _doubt(texts: Sequence[str]) -> str:
     """Tell what may be wrong with the texts of a column."""
     same = lookalikes(texts)
     if same is not None:
-        return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
+        return f"the texts {same[0]!a} and {same[1]!a} look the same but differ"
     return numbers_as_text(texts)
 
 
@@ -223,8 +223,8 @@ def numbers_as_text(texts: Sequence[str]) -> str:
     if len(texts) < 2 or len(numbers) < len(others):
         return ""
     if not others:
-        return f"taken as texts, and all of them are numbers, e.g. {_some(numbers)}"
-    return f"taken as texts, of which {len(numbers)} of {len(texts)} are numbers, but not {_some(others)}"
+        return f"read as text, although all values are numbers, e.g. {_some(numbers)}"
+    return f"read as text: {len(numbers)} of {len(texts)} values are numbers, but not {_some(others)}"
 
 
 def lookalikes(texts: Iterable[str]) -> tuple[str, str] | None:

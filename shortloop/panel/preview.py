@@ -79,14 +79,14 @@ def look(data: Path, project: Path) -> Look | None:
     outcome, *regressors = numbers[:2] or ["outcome"]
     lines = [f"{file.name}: {len(table):,} rows of {table.shape[1]} columns"]
     lines += [f"  {name}: {_what(table[name])}" for name in map(str, table.columns[: 4 * MOST])]
-    lines += [f"  Is it meant so? {doubt}" for doubt in _doubts(table)]
+    lines += [f"  Is this intended? {doubt}" for doubt in _doubts(table)]
     questions = [
         f"What is the outcome, and what are the regressors? Columns of numbers: {_some(numbers)}.\n"
         f"  Line {line} of the panel file, for example: formula = "
         f'"{_in_formula(outcome)} ~ {"".join(map(_in_formula, regressors)) or "1"}"'
     ]
     if not groups:
-        could = f"These could: {_some(others)}" if others else "None has values that come again often enough"
+        could = f"These could: {_some(others)}" if others else "No column has values that recur often enough"
         questions.append(f"Which columns make groups? {could}: by = […]")
     return Look(tuple(lines), text, tuple(questions))
 
@@ -124,7 +124,7 @@ def _doubts(table: pd.DataFrame) -> list[str]:
         found += [f"{name}: {said}"] if said else []
     names = [str(name) for name in table.columns]
     if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
-        found.append(f"the first line has names of columns, and here there are numbers: {_some(names)}")
+        found.append(f"the first line should hold column names, but holds numbers: {_some(names)}")
     return found
 
 

@@ -240,10 +240,10 @@ def test_what_has_the_name_of_another_is_refused() -> None:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        (["1.5", "2", "N/A"], "2 of 3 are numbers, but not 'N/A'"),
-        (["1,5", "2,5"], "all of them are numbers"),
+        (["1.5", "2", "N/A"], "2 of 3 values are numbers, but not 'N/A'"),
+        (["1,5", "2,5"], "although all values are numbers"),
         (["12 %", "3 %", "-"], "but not '-'"),
-        (["1 234", "−5", "$3.10", "1e-5"], "all of them are numbers"),
+        (["1 234", "−5", "$3.10", "1e-5"], "although all values are numbers"),
         (["A1", "B2", "3"], ""),
         (["2020-01-01", "2020-01-02"], ""),
         (["5"], ""),

@@ -25,8 +25,7 @@ STEP = 2.0**-10
 """All values are multiples of it, below 2⁹: sums of up to 2³⁴ of them are exact in float64, in any order."""
 BYTES = 8  # of a value
 GUIDE = (25_000_000, 50)  # rows and columns of the table in the guide that the transformations come from
-COPIES = 4
-"""How often the table must fit into memory: libraries hold it as they read it, and as they compute."""
+COPIES = 4  # how often the table must fit into memory: libraries hold it as they read it, and as they compute
 FOLDER = "table"  # of the Parquet files, in the folder of the job
 
 

@@ -16,21 +16,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LEVELS = 10_000
-"""Most different texts of a column that is a regressor; one with more is a name of something."""
-EXACT = 2**53
-"""Numbers with a fraction are all whole from here on, and some whole ones are missing."""
+LEVELS = 10_000  # most different texts of a column that is a regressor; one with more is a name of something
+EXACT = 2**53  # numbers with a fraction are all whole from here on, and some whole ones are missing
 LARGEST = 2**63
-MISSING = -LARGEST
-"""Stands for no value in whole numbers that no float holds."""
+MISSING = -LARGEST  # stands for no value in whole numbers that no float holds
 NULLABLE = {"Float64": "float64", "Int64": "int64", "boolean": "bool"}
 """Types of pandas that may lack values, and those of NumPy that may not, or have NaN."""
 TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
 """Kinds of objects, as pandas infers them, that are levels themselves, and not by their texts."""
 
 NUMBER = re.compile(r"[-+−]?[$€£]?\s*(\d[\d.,'\u00a0\u202f ]*|[.,]\d+)([eE][-+]?\d+)?\s*[%$€£]?")
-SHOWN = 3
-"""Texts that are shown."""
+SHOWN = 3  # texts that are shown
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from shortloop.panel.expressions import (
     with_outcome,
 )
 
-MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
-"""Marks of formulaic around errors in formulas, for terminals."""
+MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""

@@ -19,8 +19,7 @@ import numpy as np
 
 from shortloop.panel.column import EXACT, LARGEST, Column
 
-EXPRESSIONS = 256
-"""Trees that are remembered."""
+EXPRESSIONS = 256  # trees that are remembered
 OPERATORS = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
     *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.UAdd, ast.USub),
@@ -29,20 +28,15 @@ OPERATORS = (
 NAMES = {"I": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "exp2": 1, "exp10": 1}
 """Functions that formulaic has under these names, and how many values each takes."""
 CATEGORIES, QUOTED = "C", "Q"
-BUILTINS = ("int", "float", "str", "bool")
-"""Types that values of a column are made."""
+BUILTINS = ("int", "float", "str", "bool")  # types that values of a column are made
 METHODS = ("astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
 """Methods of a column that look at one row at a time."""
-OF_NUMPY = {"where": 3}
-"""Elementwise functions of NumPy that are no ufuncs, and their numbers of arguments."""
+OF_NUMPY = {"where": 3}  # elementwise functions of NumPy that are no ufuncs, and their numbers of arguments
 INTEGERS = ("int64", "Int64")
 TRUTH = ("bool", "boolean")
-Bounds = tuple[int, int]
-"""Least and largest value; None in place of it: no whole numbers."""
-OF_FLOAT = -EXACT, EXACT
-"""Bounds of floats that become integers."""
-HIGHEST = 64
-"""Largest power that is computed to see whether it is too large."""
+Bounds = tuple[int, int]  # least and largest value; None in place of it: no whole numbers
+OF_FLOAT = -EXACT, EXACT  # bounds of floats that become integers
+HIGHEST = 64  # largest power that is computed to see whether it is too large
 
 
 def with_outcome(formula: str, outcome: str | None) -> str:

@@ -30,8 +30,7 @@ from shortloop.panel.statistics import (
     merge_terms,
 )
 
-PROBES = 8
-"""Rows of a group that are compared first: most outcomes vary in these."""
+PROBES = 8  # rows of a group that are compared first: most outcomes vary in these
 
 
 @dataclass(frozen=True)

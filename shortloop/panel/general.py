@@ -29,23 +29,19 @@ from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""
-ALONE = 1e-12
-"""One minus the leverage, up to which it is what rounding leaves of 0."""
-PART = 1e-12
-"""Share of a coefficient in a row, over the condition, that is no rounding."""
+ALONE = 1e-12  # one minus the leverage, up to which it is what rounding leaves of 0
+PART = 1e-12  # share of a coefficient in a row, over the condition, that is no rounding
 SINGULAR = 1e10
 """Condition number of regressors of unit length from which coefficients have hardly a digit left."""
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
-EXACT = 1e-10
-"""Tolerance of bounds in linear programs (the solver takes no less), and rounding of directions."""
+EXACT = 1e-10  # tolerance of bounds in linear programs (the solver takes no less), and rounding of directions
 NEAR = 1e-7
 """Share of the outcomes' size below which means of a Gaussian family with log link are on their way to 0."""
 TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
 """Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
-TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")
-"""Links that have means of 1 at plus infinity."""
+TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")  # links that have means of 1 at plus infinity
 
 
 def drop_undefined_variances(results: Any) -> np.ndarray | None:

@@ -20,8 +20,7 @@ from shortloop.panel.formats.simulated import SimulatedInput
 from shortloop.panel.pipeline import read_panel
 from shortloop.panel.settings import Panel
 
-SIMULATED = 8
-"""Groups of a simulated panel that are made."""
+SIMULATED = 8  # groups of a simulated panel that are made
 TRIED = 2000
 """Rows, at least, of the first groups that formulas are computed with; to fit all is left to the run."""
 

@@ -38,8 +38,7 @@ SEPARATORS = ",;\t|"
 OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE = 1 << 20
 OTHER = "cp1252"  # of older Western tables; decodes nearly all bytes
-MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))
-"""Decimal and thousands, the plainest first."""
+MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))  # decimal and thousands, the plainest first
 FEWEST_ROWS = 3.0  # of a group, on average
 UNITS = re.compile(
     r"(?:animal|bank|betrieb|branch|cell|center|centre|city|cities|client|clinic"
@@ -57,8 +56,7 @@ TIMES = re.compile(
     r"round|run|second|session|t|time|trial|visit|wave|week|weekday|year|"
     r"yr)"
 )
-CALENDAR = (1800, 2200)
-"""Numbers between these are years."""
+CALENDAR = (1800, 2200)  # numbers between these are years
 
 
 def look(data: Path, project: Path) -> Look | None:

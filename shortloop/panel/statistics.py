@@ -11,8 +11,7 @@ from typing import Self
 
 import numpy as np
 
-LEVEL = 0.95
-"""Level of confidence intervals."""
+LEVEL = 0.95  # level of confidence intervals
 COEFFICIENTS = {
     "params": "estimate",
     "bse": "standard error",
@@ -94,8 +93,7 @@ RISE = 1e-6
 """By how much twice the log-likelihood may be below its maximum, to second order, where iterations stop: with
 regressors so large that coefficients are tiny, Newton's method of statsmodels stops before it is there."""
 STATUSES = tuple(each.name.lower().replace("_", " ") for each in Status)
-PATHS = ("batched", "statsmodels")
-"""The code that fits, by number."""
+PATHS = ("batched", "statsmodels")  # the code that fits, by number
 CODES = {
     "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
     "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
@@ -106,8 +104,7 @@ Statistics = dict[str, np.ndarray]
 
 And "reasons", (groups,): the `Reason` why compiled code left a fit.
 """
-Terms = tuple[tuple[str, ...], tuple[int, ...]]
-"""Names of coefficients, and the term of the formula of each."""
+Terms = tuple[tuple[str, ...], tuple[int, ...]]  # names of coefficients, and the term of the formula of each
 
 
 def empty_statistics(groups: int, coefficients: int) -> Statistics:

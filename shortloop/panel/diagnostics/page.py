@@ -17,20 +17,17 @@ from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
 TITLE, NAME, LABEL = 10.0, 9.0, 8.0  # points, sizes of texts
 TICK = 3.0
 MARGIN = 0.04
-HUGE = 1e150
-"""Numbers beyond this are not drawn: nothing can be computed with them."""
+HUGE = 1e150  # numbers beyond this are not drawn: nothing can be computed with them
 UNDER, OVER = "0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 NOTE = 7.5
 WIDTH, HEIGHT = 842.0, 595.0  # points, A4 on its side
 EDGE, TOP = 36.0, 540.0
-DRAWN = 2000
-"""Most rows that are drawn: a page of more is slow to show and tells no more."""
+DRAWN = 2000  # most rows that are drawn: a page of more is slow to show and tells no more
 KEPT = 250  # of these, the furthest and those of most leverage
 TAIL = 400  # of a QQ plot, at each end
 NAMED = 3
 BINS, IN_BIN = 20, 10
-NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)
-"""Colour, width and opacity of dots."""
+NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)  # colour, width and opacity of dots
 COOK = (0.5, 1.0)
 BAND = 0.95
 

@@ -27,8 +27,7 @@ RESIDUAL = "residual"
 PEARSON = "Pearson residual"
 FITTED = "fitted value"
 SMALLEST = 1e-300  # chance; what is less likely is as far out as that
-OUTLYING = 3.0
-"""Standardised residuals beyond this are outlying: one of 370, if errors are normal."""
+OUTLYING = 3.0  # standardised residuals beyond this are outlying: one of 370, if errors are normal
 SUMMARY = {
     "outlying": f"share of rows whose standardised residual is beyond {OUTLYING:g}",
     "largest": "largest standardised residual, whatever its sign",

@@ -14,14 +14,12 @@ from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.statistics import Reason
 
-CONDITION = 1e6
-"""Up to this condition number of its columns, a basis is orthonormal to rounding."""
+CONDITION = 1e6  # up to this condition number of its columns, a basis is orthonormal to rounding
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Constants that are no column: there is none; a sum of columns is constant; rounding decides."""
 SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
-ONCE = 30.0
-"""Condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13."""
+ONCE = 30.0  # condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13
 
 
 class Rows(NamedTuple):

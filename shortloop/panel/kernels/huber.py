@@ -17,8 +17,7 @@ from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_grou
 from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.statistics import Reason
 
-MAX_ITERATIONS, TOLERANCE = 50, 1e-8
-"""As of statsmodels' ``RLM.fit``."""
+MAX_ITERATIONS, TOLERANCE = 50, 1e-8  # as of statsmodels' ``RLM.fit``
 NORMAL = 0.6744897501960817  # median of the absolute values of a standard normal variable
 ROUNDING = 1e-15  # unit of rounding, with some room
 EXACT = 1e-9  # share of the outcome's size that errors must have, not to be rounding

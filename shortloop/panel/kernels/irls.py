@@ -16,8 +16,7 @@ from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_grou
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.statistics import Reason
 
-MAX_ITERATIONS, TOLERANCE = 100, 1e-8
-"""As of statsmodels' ``GLM.fit``."""
+MAX_ITERATIONS, TOLERANCE = 100, 1e-8  # as of statsmodels' ``GLM.fit``
 NEAR = 1e-3  # share of the tolerance within which rounding may decide whether there is one more step
 ROUNDING = 1e-14  # share of a deviance that may be rounding
 RISE = 1e-9  # share of the deviance that a step may add to it

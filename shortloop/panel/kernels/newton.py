@@ -15,10 +15,8 @@ from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.kernels.special import exp_of, log_of
 from shortloop.panel.statistics import EDGE, RISE, Reason
 
-MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10
-"""As of `statsmodels.base.optimizer._fit_newton`."""
-CONDITION = 1e6
-"""Largest condition of the Hessian: statsmodels inverts it, and so has ten digits of it."""
+MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10  # as of `statsmodels.base.optimizer._fit_newton`
+CONDITION = 1e6  # largest condition of the Hessian: statsmodels inverts it, and so has ten digits of it
 NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
 NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 """``outcomes``: number of outcomes that are one."""

@@ -27,8 +27,7 @@ from shortloop.panel.kernels.rounding import (
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.statistics import Reason
 
-MAX_ITERATIONS, TOLERANCE = 1000, 1e-6
-"""As of statsmodels' ``QuantReg.fit``."""
+MAX_ITERATIONS, TOLERANCE = 1000, 1e-6  # as of statsmodels' ``QuantReg.fit``
 FIRST_LOOK, EACH_LOOK, LOOK_BACK = 300, 100, 9
 """When statsmodels looks for a circle of coefficients, and for how long a circle."""
 NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity", "bandwidth")

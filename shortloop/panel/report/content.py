@@ -18,8 +18,7 @@ from shortloop.report.provenance import Source, source_of, thread_note
 from shortloop.stages.results import Result, upstream
 
 ALPHA = 0.05
-BINS = 20
-"""Of the histograms of p."""
+BINS = 20  # of the histograms of p
 
 
 @dataclass(frozen=True)

@@ -36,16 +36,14 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
-LISTED = 20
-"""Most groups that the page lists."""
+LISTED = 20  # most groups that the page lists
 CORRECTIONS = {
     "none": "",
     "holm": " and corrected for their number (Holm)",
     "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
 }
 
-READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
-"""Fields of `Shown` that the figures read."""
+READS = ("arrays", "corrected", "fitted", "keys", "name", "names")  # fields of `Shown` that the figures read
 
 
 def coefficients_figure(shown: Shown) -> Figure:

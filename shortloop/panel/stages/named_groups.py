@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-NEAR = 3
-"""Names that are shown for one that is not there."""
+NEAR = 3  # names that are shown for one that is not there
 FEW = 20_000  # up to so many groups, the nearest names are shown however far off
 
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from shortloop.panel.models.base import ModelSettings
 
 
-LEAST, UNITS = 5_000, 16
-"""Rows of a unit, at least; and how many units there are to be, within that."""
+LEAST, UNITS = 5_000, 16  # rows of a unit, at least; and how many units there are to be, within that
 
 
 class Residuals(Stage):

@@ -104,7 +104,7 @@ class Column:
         if not missing.any():
             return np.asarray(self.values).astype(NULLABLE.get(self.dtype, self.dtype), copy=False)
         filled = np.where(missing, 0, self.values).astype(NULLABLE[self.dtype])
-        kinds = {"Float64": pd.arrays.FloatingArray, "Int64": pd.arrays.IntegerArray}
+        kinds: dict[str, Any] = {"Float64": pd.arrays.FloatingArray, "Int64": pd.arrays.IntegerArray}
         return kinds.get(self.dtype, pd.arrays.BooleanArray)(filled, missing)
 
 

@@ -84,7 +84,7 @@ class Fit(Stage):
         from shortloop.panel.statistics import PATHS, STATUSES
 
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
-        facts = {"names": list(names), "terms": list(terms), "keys": self._keys}
+        facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
         facts |= {"by": self.block.facts["by"], "statuses": list(STATUSES), "paths": list(PATHS)}
         along = {"groups": "keys", "coefficients": "names"} if self._parts else {}
         return Finished(facts, coordinates=along)

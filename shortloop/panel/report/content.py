@@ -113,14 +113,8 @@ def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
     for j, term in enumerate(shown.names):
         lower, median, upper = _quartiles(_fitted(shown, "params", j))
         p, error = _fitted(shown, "pvalues", j), _quartiles(_fitted(shown, "bse", j))[1]
-        numbers: dict[str, Any] = {
-            "term": term,
-            "median": median,
-            "lower": lower,
-            "upper": upper,
-            "error": error,
-        }
-        numbers |= {"tested": int(np.isfinite(p).sum()), "small": int((p < ALPHA).sum())}
+        numbers: dict[str, Any] = {"term": term, "median": median, "lower": lower, "upper": upper}
+        numbers |= {"error": error, "tested": int(np.isfinite(p).sum()), "small": int((p < ALPHA).sum())}
         corrected = None if shown.corrected is None else shown.corrected[shown.fitted, j]
         numbers["tested_corrected"] = None if corrected is None else int(np.isfinite(corrected).sum())
         numbers["small_corrected"] = None if corrected is None else int((corrected < ALPHA).sum())

@@ -109,10 +109,12 @@ class Fitter:
             if fits is not None:
                 names = [self.names.index(name) for name in some.design.names]
                 for name, values in fits.items():
-                    found[name][np.ix_(places, names) if name in COEFFICIENTS else places] = values
+                    found[name][np.ix_(places, np.asarray(names)) if name in COEFFICIENTS else places] = (
+                        values
+                    )
                 left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(some.design.outcome, starts)
                 for i in np.flatnonzero(fits["reasons"] != Reason.VOUCHED):
-                    why[places[i]] = Reason(fits["reasons"][i]).said
+                    why[places[i]] = [*Reason][fits["reasons"][i]].said
         if self._model.missing == "raise":
             left |= self._lacks_values[first:last]
         status = np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8)

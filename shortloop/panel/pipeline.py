@@ -56,8 +56,10 @@ def import_panel(run: PanelRun) -> Built:
     if isinstance(panel.input, PlacedInput):
         (file,) = run.files([panel.input.path(run.file)])
     if isinstance(panel.input, CsvimportInput):
-        types, asked = panel.input.types(), {"separator": panel.input.separator, "quotes": panel.input.quotes}
-        lines = run.build("csvimport", filename=file, **asked, lineno_label=LINE)
+        asked, types = panel.input, panel.input.types()
+        lines = run.build(
+            "csvimport", filename=file, separator=asked.separator, quotes=asked.quotes, lineno_label=LINE
+        )
         rows = run.build("dataset_type", source=lines, column2type=types)
         return import_dataset(run, rows, list(types), order=LINE)
     return run.build(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,12 +123,13 @@ def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
 
 
 def _fitted(shown: Shown, name: str, j: int) -> FloatArray:
-    return np.asarray(shown.arrays[name], np.float64)[shown.fitted, j]
+    return np.asarray(np.asarray(shown.arrays[name], np.float64)[shown.fitted, j])
 
 
 def sorted_estimates(shown: Shown, j: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Sort groups that were fitted and have a coefficient by it; with it, and its interval's ends."""
-    params, lower, upper = (np.asarray(shown.arrays[name])[:, j] for name in ("params", "lower", "upper"))
+    names = "params", "lower", "upper"
+    params, lower, upper = (np.asarray(shown.arrays[name], np.float64)[:, j] for name in names)
     some = np.flatnonzero(shown.fitted & np.isfinite(params))
     groups = some[np.argsort(params[some], kind="stable")]
     return groups, params[groups], lower[groups], upper[groups]
@@ -141,7 +142,7 @@ def counts_of_p(shown: Shown, j: int) -> IntArray:
 
 
 def coefficients_csv(shown: Shown) -> str:
-    rows = (
+    rows: Iterator[list[str | float]] = (
         [name, *shown.keys[group], *map(float, numbers)]
         for j, name in enumerate(shown.names)
         for group, *numbers in zip(*sorted_estimates(shown, j), strict=True)

@@ -107,11 +107,9 @@ class Fitter:
             starts, places = some.starts[begin : end + 1], some.groups[begin:end] - first
             fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
             if fits is not None:
-                names = [self.names.index(name) for name in some.design.names]
+                names = np.array([self.names.index(name) for name in some.design.names])
                 for name, values in fits.items():
-                    found[name][np.ix_(places, np.asarray(names)) if name in COEFFICIENTS else places] = (
-                        values
-                    )
+                    found[name][np.ix_(places, names) if name in COEFFICIENTS else places] = values
                 left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(some.design.outcome, starts)
                 for i in np.flatnonzero(fits["reasons"] != Reason.VOUCHED):
                     why[places[i]] = [*Reason][fits["reasons"][i]].said

@@ -151,7 +151,7 @@ def coefficients_csv(shown: Shown) -> str:
 
 
 def pvalues_csv(shown: Shown) -> str:
-    rows = (
+    rows: Iterator[list[str | float]] = (
         [name, place / BINS, (place + 1) / BINS, int(count)]
         for j, name in enumerate(shown.names)
         for place, count in enumerate(counts_of_p(shown, j))

@@ -30,12 +30,9 @@ def modin_environment(
     )
     for command in commands:
         if subprocess.run(command, check=False).returncode:
-            raise TransientError(
-                "the environment could not be created",
-                file=folder,
-                found=f"`{' '.join(command)}` failed",
-                hint="see its output above; delete the folder and try again",
-            )
+            problem, found = "the environment could not be created", f"`{' '.join(command)}` failed"
+            hint = "see its output above; delete the folder and try again"
+            raise TransientError(problem, file=folder, found=found, hint=hint)
     print(f'created; add it to the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
 
 

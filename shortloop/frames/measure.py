@@ -7,7 +7,6 @@ from proc(5) of Linux; there is no number where the system gives none.
 from __future__ import annotations
 
 import os
-import pickle
 import pkgutil
 import signal
 import subprocess
@@ -22,7 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -36,13 +35,11 @@ if TYPE_CHECKING:
     from shortloop.stages.results import Result
 
 
-T = TypeVar("T")
 MAIN = "from shortloop.frames.measure import _main; _main({})"
 SAMPLE_EVERY = 0.01  # s, of memory
 POLL_EVERY = 1.0  # s, whether the process is alive
 ENDED = "ended"
 ERROR_LINES = 3  # of a failure
-RESULT = "result"
 THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")  # those of BLAS are 1
 ENOUGH = 0.5  # s: work that takes less in all repeats is repeated more often
 MOST = 25  # repeats
@@ -55,23 +52,17 @@ OWN = ("Pss_Anon", "Pss_Shmem")
 
 
 @dataclass
-class Timed:
-    """Times and memory of some work."""
-
+class Measured:
     start: float = 0.0  # s to import the library, start workers, compile, and do a little of the work
     seconds: list[float] = field(default_factory=list)  # wall-clock time of each repeat
     busy: float | None = None  # mean number of cores that it used
     others: float | None = None  # mean number of cores that other processes used meanwhile
     peak: int | None = None  # most memory, bytes, of a further repeat that is not timed
-
-
-@dataclass
-class Measured:
-    """Outcome of a measurement."""
-
-    timed: Timed = field(default_factory=Timed)
     failed: str = ""  # why there is no result
     result: FloatArray | Aggregates | None = None  # the new column, (rows,), or aggregates
+
+    def sample(self, pid: int) -> None:
+        self.peak = max(filter(None, (self.peak, memory(pid))), default=None)
 
 
 def measure(
@@ -101,9 +92,7 @@ def measure(
             status = child.returncode
         finally:
             _end(child)
-        if not measured.failed:
-            measured.result = pickle.loads((here / RESULT).read_bytes())
-        elif measured.failed == ENDED:
+        if measured.failed == ENDED:
             output = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
             last = " / ".join(line.strip() for line in output[-ERROR_LINES:])
             measured.failed = f"failed: {last or f'ended with status {status}'}"
@@ -114,12 +103,13 @@ def measure(
 
 def facts_of(measured: Measured, truth: Result, workers: int) -> dict[str, Plain]:
     """Facts of a job that measures: whether the library was right, and its times."""
-    arrays, checked, result = truth.arrays, Checked(), measured.result
+    checked, result, facts = Checked(), measured.result, asdict(replace(measured, result=None))
     if isinstance(result, Aggregates):
-        checked = check_aggregates(result, Aggregates(arrays["counts"], arrays["sums"]))
+        checked = check_aggregates(result, Aggregates(truth.arrays["counts"], truth.arrays["sums"]))
     elif result is not None:
-        checked = check_random(result, np.asarray(arrays["x"]))
-    return {"workers": workers, "failed": measured.failed, **checked._asdict(), **asdict(measured.timed)}
+        checked = check_random(result, np.asarray(truth.arrays["x"]))
+    del facts["result"]
+    return {"workers": workers, **checked._asdict(), **facts}
 
 
 def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
@@ -140,35 +130,33 @@ def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
 
 
 def _listen(child: subprocess.Popen[bytes], receiver: Connection, limit: float) -> Measured:
-    """Receive what the process reports, and sample its memory meanwhile."""
-    measured, sampling = Measured(), False
-    until = time.monotonic() + limit
+    """Receive times, then the result, and sample memory in between."""
+    measured, sampling, until = Measured(), False, time.monotonic() + limit
     try:
         while (left := until - time.monotonic()) > 0:
             if receiver.poll(min(left, SAMPLE_EVERY if sampling else POLL_EVERY)):
                 message = receiver.recv()
-                if message in ("done", "failed"):
-                    measured.failed = "" if message == "done" else ENDED
-                    return measured
-                if isinstance(message, Timed):
-                    measured.timed, sampling = message, True
-                else:  # it was sampled for long enough, but may have been too quick
-                    _sample(measured.timed, child.pid)
+                if isinstance(message, Measured):
+                    measured, sampling = message, True
+                elif message is None:  # it was sampled for long enough, but may have been too quick
+                    measured.sample(child.pid)
                     sampling = False
+                elif isinstance(message, str):
+                    measured.failed = ENDED
+                    return measured
+                else:
+                    measured.result = message
+                    return measured
             elif child.poll() is not None:  # its forks may hold the pipe
                 raise EOFError
             if sampling:
-                _sample(measured.timed, child.pid)
+                measured.sample(child.pid)
         measured.failed = f"took longer than {limit:g} s"
     except (EOFError, ConnectionResetError):
         with suppress(subprocess.TimeoutExpired):
             child.wait(POLL_EVERY)
         measured.failed = ENDED
     return measured
-
-
-def _sample(timed: Timed, pid: int) -> None:
-    timed.peak = max(filter(None, (timed.peak, memory(pid))), default=None)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -185,26 +173,29 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _main(descriptor: int) -> NoReturn:
-    """Measure in this process, write the result to the current folder, and wait to be ended."""
+    """Measure in this process, send times and the result, and wait to be ended."""
     began = time.perf_counter()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sender = Connection(descriptor)
     try:
         work, runner, transformation, repeats = sender.recv()
-        timed, parts = Timed(), range(len(work.rows))
+        measured, parts = Measured(), range(len(work.rows))
         with pkgutil.resolve_name(runner)(work) as run:
             run(transformation, parts[: work.workers])
-            timed.start = time.perf_counter() - began
-            time_repeats(timed, lambda: run(transformation, parts), repeats)
-            sender.send(timed)
-            found = _repeat_while_sampled(lambda: run(transformation, parts))
-            sender.send("sampled")
-            Path(RESULT).write_bytes(pickle.dumps(result_of(found, transformation, work)))
-        sender.send("done")
+            measured.start = time.perf_counter() - began
+            time_repeats(measured, lambda: run(transformation, parts), repeats)
+            sender.send(measured)
+            until, found = time.monotonic() + SAMPLED, run(transformation, parts)
+            while time.monotonic() < until:
+                del found  # before the next one is made
+                found = run(transformation, parts)
+            sender.send(None)
+            result = result_of(found, transformation, work)
+        sender.send(result)
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()
-        sender.send("failed")
+        sender.send(ENDED)
     while True:  # its children are found only while it is there
         time.sleep(600)
 
@@ -216,10 +207,9 @@ def _end_with_parent() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def time_repeats(timed: Timed, run: Callable[[], object], repeats: int) -> None:
-    """Time some work, more often if it takes little."""
+def time_repeats(measured: Measured, run: Callable[[], object], repeats: int) -> None:
     own, every, began = cpu_seconds(os.getpid()), busy_seconds(), time.monotonic()
-    seconds = timed.seconds
+    seconds = measured.seconds
     while len(seconds) < repeats or (sum(seconds) < ENOUGH and len(seconds) < MOST):
         before = time.perf_counter()
         found = run()
@@ -228,20 +218,11 @@ def time_repeats(timed: Timed, run: Callable[[], object], repeats: int) -> None:
     wall = time.monotonic() - began
     if wall >= LEAST:
         own, after = cpu_seconds(os.getpid()) - own, busy_seconds()
-        timed.busy = own / wall
-        timed.others = None if every is None or after is None else max(0.0, (after - every - own) / wall)
-
-
-def _repeat_while_sampled(run: Callable[[], T]) -> T:
-    until, found = time.monotonic() + SAMPLED, [run()]
-    while time.monotonic() < until:
-        found.clear()  # before the next one is made
-        found.append(run())
-    return found[0]
+        measured.busy = own / wall
+        measured.others = None if every is None or after is None else max(0.0, (after - every - own) / wall)
 
 
 def family(pid: int) -> list[int]:
-    """A process and its descendants."""
     children: dict[int, list[int]] = {}
     for each in filter(str.isdigit, os.listdir("/proc")):
         if fields := _stat(int(each)):

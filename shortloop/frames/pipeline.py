@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES, is_installed
@@ -50,7 +51,6 @@ LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_by
 
 
 def read_frames(path: str | PathLike[str] = DEFAULT_FRAMES) -> Frames:
-    """Read and validate a settings file."""
     from shortloop.frames.settings import Frames
     from shortloop.settings.read import read_settings
 
@@ -89,29 +89,19 @@ def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
 
 
 def installed_there(folder: Path, libraries: Sequence[str], settings: Path) -> dict[str, str]:
-    """Versions of libraries in an environment that a settings file names."""
-    python, field = folder / "bin" / "python", "modin.environment"
+    python = folder / "bin" / "python"
+    at: dict[str, Any] = {"file": settings, "field": "modin.environment"}
     if not (python.is_file() and (folder / "pyvenv.cfg").is_file()):
-        raise InputError(
-            "not a virtual environment",
-            file=settings,
-            field=field,
-            found=str(folder),
-            expected="a folder with pyvenv.cfg and bin/python",
-            hint=f"`shortloop modin-environment {folder}` creates one if the folder does not exist",
-        )
+        problem, expected = "not a virtual environment", "a folder with pyvenv.cfg and bin/python"
+        hint = f"`shortloop modin-environment {folder}` creates one if the folder does not exist"
+        raise InputError(problem, **at, found=str(folder), expected=expected, hint=hint)
     command = [str(python), "-I", "-c", LIST_VERSIONS]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     found: dict[str, str] = json.loads(done.stdout) if not done.returncode else {}
     missing = [name for name in libraries if name not in found]
     if missing:
-        raise InputError(
-            "the environment lacks libraries",
-            file=settings,
-            field=field,
-            found=f"no {', '.join(missing)} in {folder}",
-            hint=f"`{python} -m pip install {' '.join(REQUIRED)}`",
-        )
+        problem, hint = "the environment lacks libraries", f"`{python} -m pip install {' '.join(REQUIRED)}`"
+        raise InputError(problem, **at, found=f"no {', '.join(missing)} in {folder}", hint=hint)
     return {name: found[name] for name in libraries}
 
 
@@ -119,11 +109,8 @@ def describe_machine() -> dict[str, Plain]:
     """The machine, for the options of jobs: times on another machine differ."""
     processor = platform.machine()
     with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                processor = value.strip()
-                break
+        found = re.search(r"^model name\s*: *(.*\S)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+        processor = found[1] if found else processor
     cores = len(os.sched_getaffinity(0))
     return {"processor": processor, "cores": cores, "memory": round(2 * half_of_memory() / GIB)}
 
@@ -138,7 +125,6 @@ def half_of_memory() -> float:
 
 
 def deliver(run: FramesRun, report: Built, seconds: float) -> None:
-    """Copy report, tables and summary to the results folder, and print the findings."""
     name = run.study.name
     folder = results_folder(name)
     files = [*copy_report(report.path, folder), *TABLES]

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
-from shortloop.frames.work import BYTES, COPIES, GUIDE, LIBRARIES, TRANSFORMATIONS, TRAP, TRAP_NAME, Library
+from shortloop.frames.work import BYTES, COPIES, EVERY, GUIDE, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
 from shortloop.report.layout import arrange
 from shortloop.report.page import (
     Drawing,
@@ -35,13 +35,11 @@ TITLES = {"apply": "a function for each row", "column": "a column at once", "gro
 PER_ROW = 0.19  # inches
 WIDE = 50  # ratio of the limits of an axis, above which powers of ten suffice as ticks
 NO_BREAK = "\u00a0"
-COLUMNS = "work, settings, seconds, range, × pandas, start, memory, result, version"
+COLUMNS = ("work", "settings", "seconds", "range", "× pandas", "start", "memory", "result", "version")
 
 
 @dataclass(frozen=True)
 class Content:
-    """Content of the report."""
-
     frames: Mapping[str, Any]  # settings, plain data
     machine: Mapping[str, Any]
     rows: int  # of the table that the libraries worked on
@@ -57,12 +55,12 @@ def collect(
     out: Mapping[str, str],
     machine: Mapping[str, Plain],
 ) -> Content:
-    """Collect the results of jobs and the libraries that were left out."""
     lines = [*map(_line_of_job, measured)]
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
-    chains = {each.job: each for result in measured for each in upstream(result)}
-    versions = {name: text for each in chains.values() for name, text in each.record["versions"].items()}
-    sources = tuple(source_of(each, _variant(each)) for each in chains.values())
+    every = {each.job: each for result in measured for each in upstream(result)}.values()
+    versions = {name: text for each in every for name, text in each.record["versions"].items()}
+    variants = ((each.options.get("library", ""), each.options.get("transformation", "")) for each in every)
+    sources = tuple(source_of(each, " ".join(map(str, of)).strip()) for each, of in zip(every, variants))
     rows = sum(table.facts["rows"])
     return Content(frames, machine, rows, table_of(lines, rows), versions, sources)
 
@@ -71,7 +69,7 @@ def line_of(
     name: str, transformation: str, status: str, why: str = "", version: str = "", **facts: Any
 ) -> dict[str, Any]:
     """A row of the table, from the facts of a job."""
-    library, seconds, busy = _library(name), facts.get("seconds"), facts.get("busy")
+    library, seconds, busy = EVERY[name], facts.get("seconds"), facts.get("busy")
     return {
         "transformation": transformation,
         "library": name,
@@ -115,11 +113,10 @@ def table_of(lines: Iterable[Mapping[str, Any]], rows: int) -> pd.DataFrame:
 
 
 def overview(content: Content) -> str:
-    """One sentence: what was measured, where and when."""
     machine, settings, table = content.machine, content.frames["table"], content.measured
     when = sorted({*table["measured_utc"]} - {""})
     cores = sorted({int(each) for each in table["workers"] if each > 1})
-    size = content.rows * int(settings["columns"]) * BYTES
+    size = content.rows * settings["columns"] * BYTES
     amount = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
     text = (
         f"{content.rows:,} rows × {settings['columns']} columns ({amount}), {settings['groups']:,} groups, "
@@ -141,30 +138,29 @@ def fastest(content: Content) -> list[str]:
             found.append(f"{what}: no library was right.")
             continue
         best, *others = _rows(right)
-        alike = [_library(each.library).title for each in others if each.least_s <= best.most_s]
+        alike = [EVERY[each.library].title for each in others if each.least_s <= best.most_s]
         also = f"; not clearly slower: {'; '.join(alike)}" if alike else ""
-        found.append(f"{what}: {_library(best.library).title} is the fastest, {_span(best.median_s)}{also}.")
+        found.append(f"{what}: {EVERY[best.library].title} is the fastest, {_span(best.median_s)}{also}.")
     return found
 
 
 def limits(content: Content) -> list[str]:
-    """Limits of the comparison."""
-    settings, table = content.frames["table"], content.measured
+    table, asked = content.measured, content.frames["table"]["rows"]
+    rows, columns = GUIDE
     sentences = [
         "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
         "give other times.",
-        f"The guide whose transformations these are had {GUIDE[0]:,} rows × {GUIDE[1]} columns, "
-        f"{GUIDE[0] * GUIDE[1] * BYTES / 1e9:.0f} GB.",
+        f"The guide whose transformations these are had {rows:,} rows × {columns} columns, "
+        f"{rows * columns * BYTES / 1e9:.0f} GB.",
     ]
-    most = GUIDE[0] if settings["rows"] == "fit" else settings["rows"]
+    most = rows if asked == "fit" else asked
     if content.rows < most:
+        fit = f"{content.rows:,} fit {COPIES} times into the memory of the run."
+        sentences.append(f"{most:,} rows were asked for; {fit}")
+    others = table["cores_busy_by_others"][table["cores_busy_by_others"] > DISTURBED]
+    if len(others):
         sentences.append(
-            f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory of the run."
-        )
-    busy = table[table["cores_busy_by_others"] > DISTURBED]
-    if len(busy):
-        sentences.append(
-            f"Others kept up to {busy['cores_busy_by_others'].max():.1f} cores busy during {len(busy)} of "
+            f"Others kept up to {others.max():.1f} cores busy during {len(others)} of "
             f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
@@ -174,38 +170,28 @@ def limits(content: Content) -> list[str]:
 
 
 def drawings(content: Content) -> list[Drawing[Content]]:
-    """The figure of the page, if any result is right."""
     if not (_drawn(content.measured)["status"] == RIGHT).any():
         return []
     columns = ["transformation", "library", "cores", "status", "median_s", "least_s", "most_s", "start_s"]
-    return [
-        Drawing(
-            "times",
-            content,
-            _draw_times,
-            "Time",
-            "From the Parquet files to the result in memory. Note the logarithmic scale.",
-            "Seconds that each library takes for each transformation.",
-            lambda shown: _drawn(shown.measured)[columns].to_csv(index=False),
-            ("measured",),
-        )
-    ]
+    caption = "From the Parquet files to the result in memory. Note the logarithmic scale."
+    alt = "Seconds that each library takes for each transformation."
+
+    def numbers(shown: Content) -> str:
+        return str(_drawn(shown.measured)[columns].to_csv(index=False))
+
+    return [Drawing("times", content, _draw_times, "Time", caption, alt, numbers, ("measured",))]
 
 
 def page_of(content: Content) -> Page:
-    """The page of the report."""
     provenance = provenance_rows(content.sources)
     figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
-    table = PageTable(
-        "Libraries",
+    rows = tuple(TableRow(EVERY[row.library].title, _cells(row)) for row in _rows(content.measured))
+    caption = (
         "Seconds: median of the repeats, and their range. × pandas: how many times as fast as pandas. Start: "
         "to import the library, start its workers, compile, and do a little of the work. Memory: the most of "
-        "all processes at a time; what they share is counted once. Result: compared with the truth.",
-        "library",
-        tuple(COLUMNS.split(", ")),
-        tuple(TableRow(_library(row.library).title, _cells(row)) for row in _rows(content.measured)),
-        words=True,
+        "all processes at a time; what they share is counted once. Result: compared with the truth."
     )
+    table = PageTable("Libraries", caption, "library", COLUMNS, rows, words=True)
     return Page(
         kind="Data frames",
         title=str(content.frames["name"]),
@@ -246,6 +232,8 @@ def _span(seconds: float) -> str:
 
 
 def _draw_times(content: Content) -> Figure:
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
     table = _drawn(content.measured)
     names = sorted({*table["library"]}, key=[*LIBRARIES].index)
     note = "Filled: median of the repeats, with their range. Open: the same with the start of the library."
@@ -255,35 +243,32 @@ def _draw_times(content: Content) -> Figure:
         panels = list(figure.subplots(1, len(groups), squeeze=False, sharey=True).flat)
         for axes, (what, rows) in zip(panels, groups):
             axes.set(xscale="log", xlabel="Time (s)", title=TITLES[str(what)])
-            axes.set_yticks(range(len(names)), [_library(name).title for name in names])
+            axes.set_yticks(range(len(names)), [EVERY[name].title for name in names])
             axes.set_ylim(len(names) - 0.5, -0.5)
-            _draw(axes, rows, names)
+            for row in _rows(rows):
+                _draw_row(axes, row, names.index(row.library))
+            axes.margins(x=0.08)
+            axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
+            axes.tick_params(axis="y", length=0)
+            axes.minorticks_off()  # else only those have them that span few powers of ten
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            low, high = axes.get_xlim()
+            ticks = (1.0,) if high / low > WIDE else (1.0, 2.0, 5.0)
+            axes.xaxis.set_major_locator(LogLocator(subs=ticks, numticks=8))
         height = 0.3 + PER_ROW * len(names)
         arrange(figure, panels, len(panels), "Time from the files to the result", note, height=height)
         return figure
 
 
-def _draw(axes: Axes, table: pd.DataFrame, names: Sequence[str]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    for row in _rows(table):
-        place = names.index(row.library)
-        if row.status == RIGHT:
-            whole = row.start_s + row.median_s
-            axes.plot([row.least_s, row.most_s], [place, place], color=BLUE, linewidth=1.2)
-            axes.plot(row.median_s, place, "o", color=BLUE, markersize=5)
-            axes.plot(whole, place, "o", color=BLUE, markersize=5, markerfacecolor="none")
-        else:
-            where = ("axes fraction", "data")
-            axes.annotate(row.status, (0.03, place), xycoords=where, va="center", fontsize=8, color=DARK)
-    axes.margins(x=0.08)
-    axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.minorticks_off()  # else only those have them that span few powers of ten
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    low, high = axes.get_xlim()
-    ticks = (1.0,) if high / low > WIDE else (1.0, 2.0, 5.0)
-    axes.xaxis.set_major_locator(LogLocator(subs=ticks, numticks=8))
+def _draw_row(axes: Axes, row: Any, place: int) -> None:
+    if row.status != RIGHT:
+        where = ("axes fraction", "data")
+        axes.annotate(row.status, (0.03, place), xycoords=where, va="center", fontsize=8, color=DARK)
+        return
+    axes.plot([row.least_s, row.most_s], [place, place], color=BLUE, linewidth=1.2)
+    axes.plot(row.median_s, place, "o", color=BLUE, markersize=5)
+    whole = row.start_s + row.median_s
+    axes.plot(whole, place, "o", color=BLUE, markersize=5, markerfacecolor="none")
 
 
 def _drawn(table: pd.DataFrame) -> pd.DataFrame:
@@ -295,15 +280,11 @@ def _rows(table: pd.DataFrame) -> list[Any]:
     return [*table.itertuples()]
 
 
-def _library(name: str) -> Library:
-    return TRAP if name == TRAP_NAME else LIBRARIES[name]
-
-
 def _line_of_job(result: Result) -> dict[str, Any]:
     options, facts = result.options, result.facts
     name = str(options["library"])
     there: Any = options.get("versions") or result.record["versions"]
-    shown = _library(name).needs[0]
+    shown = EVERY[name].needs[0]
     return line_of(
         name,
         str(options["transformation"]),
@@ -314,8 +295,3 @@ def _line_of_job(result: Result) -> dict[str, Any]:
         when=f"{result.made:%Y-%m-%d %H:%M}",
         job=result.job,
     )
-
-
-def _variant(result: Result) -> str:
-    options = result.options
-    return " ".join(str(options[name]) for name in ("library", "transformation") if name in options)

@@ -262,12 +262,16 @@ def _of_part(work: Work, what: str, part: int) -> Any:
     frame = _load("pandas").read_parquet(
         work.file(part), engine="pyarrow", columns=columns, use_threads=False
     )
-    if what == APPLY:
-        return frame.apply(lambda row: row[X] + ADDED + rng.random(), axis=1)
-    if what == COLUMN:
-        return frame[X] + ADDED + rng.random(len(frame))
+    if what != GROUPS:
+        return _new_column(frame, what, rng)
     groups = frame.groupby(KEY)
     return groups.sum().assign(**{COUNT: groups.size()})
+
+
+def _new_column(frame: Any, what: str, rng: np.random.Generator) -> Any:
+    if what == APPLY:
+        return frame.apply(lambda row: row[X] + ADDED + rng.random(), axis=1)
+    return frame[X] + ADDED + rng.random(len(frame))
 
 
 def _joined(done: Sequence[Any], what: str) -> Columns:
@@ -291,10 +295,7 @@ def _of_share(work: Work, parts: Sequence[int]) -> list[Any]:
 
 def _of_partition(frame: Any, work: Work, what: str, partition_info: Any = None) -> Any:
     assert partition_info is not None  # else all partitions would draw the same numbers
-    rng = work.generator(int(partition_info["number"]))
-    if what == APPLY:
-        return frame.apply(lambda row: row[X] + ADDED + rng.random(), axis=1)
-    return frame[X] + ADDED + rng.random(len(frame))
+    return _new_column(frame, what, work.generator(int(partition_info["number"])))
 
 
 def _modin_row(row: Any) -> Any:

@@ -22,8 +22,6 @@ SAME = 2.0**-42
 
 
 class Checked(NamedTuple):
-    """Outcome of a check."""
-
     wrong: str = ""  # empty: nothing
     ks_p: float | None = None  # of the Kolmogorov-Smirnov test that random numbers are uniform
     repeated: float | None = None  # share of random numbers that occur more than once
@@ -35,7 +33,6 @@ def column_names(columns: int) -> tuple[str, ...]:
 
 
 def rows_of_parts(rows: int, chunk: int) -> tuple[int, ...]:
-    """Number of rows of each file."""
     parts = -(-rows // chunk)
     return tuple(rows // parts + (part < rows % parts) for part in range(parts))
 

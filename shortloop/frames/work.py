@@ -25,8 +25,7 @@ STEP = 2.0**-10
 """All values are multiples of it, below 2⁹: sums of up to 2³⁴ of them are exact in float64, in any order."""
 BYTES = 8  # of a value
 GUIDE = (25_000_000, 50)  # rows and columns of the table in the guide that the transformations come from
-COPIES = 4
-"""How often the table must fit into memory: libraries hold it as they read it, and as they compute."""
+COPIES = 4  # how often the table must fit into memory: libraries hold it as they read it, and as they compute
 FOLDER = "table"  # of the Parquet files, in the folder of the job
 
 
@@ -51,16 +50,13 @@ class Work:
 
     @classmethod
     def on(cls, table: Result, library: str = "", workers: int = 1, seed: int = 0) -> Work:
-        """Work on the table of a job."""
         rows, columns = tuple(table.facts["rows"]), tuple(table.facts["columns"])
         return cls(library, str(table.path / FOLDER), rows, columns, table.facts["groups"], workers, seed)
 
     def file(self, part: int) -> str:
-        """Path of the file with this number."""
         return f"{self.folder}/{file_name(part)}"
 
     def files(self, parts: Sequence[int]) -> list[str]:
-        """Paths of the files with these numbers."""
         return [*map(self.file, parts)]
 
     def generator(self, *names: str | int) -> np.random.Generator:
@@ -73,7 +69,6 @@ class Work:
 
 
 def file_name(part: int) -> str:
-    """Name of a file of the table."""
     return f"part-{part:06d}.parquet"
 
 
@@ -83,8 +78,6 @@ def rows_that_fit(rows: int, columns: int, memory: float) -> int:
 
 
 class Library(NamedTuple):
-    """One way to do the transformations."""
-
     title: str
     function: str  # of shortloop.frames.runners
     needs: tuple[str, ...]  # libraries that it imports; the report shows the version of the first
@@ -93,12 +86,10 @@ class Library(NamedTuple):
 
     @property
     def runner(self) -> str:
-        """Its runner, as module:function."""
         return f"shortloop.frames.runners:{self.function}"
 
     @property
     def is_parallel(self) -> bool:
-        """True if it uses several cores."""
         return self.cores != ONE_CORE
 
 
@@ -142,3 +133,4 @@ LIBRARIES = {
 TRAPPED = "a mistake on purpose: forks that draw from NumPy's global state"
 TRAP = Library("np.random in forks", "fork_trap", PANDAS, PROCESSES, {COLUMN: TRAPPED})
 """Makes a known mistake, to show that the checks find it."""
+EVERY = {**LIBRARIES, TRAP_NAME: TRAP}

@@ -11,10 +11,9 @@ from scipy import special
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.design import Design
 from shortloop.panel.kernels.groups import Found, Rows
-from shortloop.panel.kernels.reasons import VOUCHED
 from shortloop.panel.kernels.rows import numbered_in_groups, put_column
-from shortloop.panel.kernels.student import two_sided
-from shortloop.panel.statistics import Statistics, empty_statistics
+from shortloop.panel.kernels.special import two_sided
+from shortloop.panel.statistics import Reason, Statistics, empty_statistics
 
 BLOCK = 128 * 1024
 """Values of regressors that are fitted at a time: a megabyte, which stays in the cache. So the panel is read
@@ -29,9 +28,7 @@ class Batch:
 
     def __init__(self, design: Design, starts: IntArray, names: Sequence[str]) -> None:
         size, groups, roles = len(design.regressors), len(starts) - 1, design.roles
-        self._names = names
-        self._starts = starts
-        self._columns = design.regressors
+        self._names, self._starts, self._columns = names, starts, design.regressors
         self._others = design.outcome, roles.get("weights"), design.trials()
         self._clusters: IntArray = np.empty(0, np.int64)
         if "clusters" in roles:
@@ -50,7 +47,7 @@ class Batch:
         with np.errstate(all="ignore"):
             for rows, found in self._blocks():
                 kernel(rows, found, *settings)
-        out = self.found.reasons != VOUCHED
+        out = self.found.reasons != Reason.VOUCHED
         for values in (self.found.beta, self.found.covariance, self.found.numbers):
             values[out] = np.nan
         return {name: self.found.numbers[:, i] for i, name in enumerate(self._names)}
@@ -64,7 +61,6 @@ class Batch:
         while first < len(starts) - 1:
             begin = starts[first]
             last = int(np.searchsorted(starts, begin + most, "right")) - 1
-            last = min(last, len(starts) - 1)
             part, number = slice(begin, starts[last]), starts[last] - begin
             inside = starts[first : last + 1] - begin
             for j, values in enumerate(self._columns):
@@ -76,10 +72,8 @@ class Batch:
             outcome, weights, trials = (row[:count] for row, count in zip(others, there, strict=True))
             clusters = self._clusters[part]
             out: list[Any] = [values[first:last] for values in self.found]
-            yield (
-                Rows(size, regressors[: size * number], outcome, weights, trials, clusters, inside),
-                Found(*out),
-            )
+            rows = Rows(size, regressors[: size * number], outcome, weights, trials, clusters, inside)
+            yield rows, Found(*out)
             first = last
 
     @property
@@ -108,7 +102,7 @@ class Batch:
             more["aic"] = 2.0 * size - 2.0 * known["llf"]
             more["bic"] = np.log(np.maximum(nobs, 1.0)) * size - 2.0 * known["llf"]
         if "iterations" in known:
-            more["converged"] = np.where(reasons == VOUCHED, 1.0, np.nan)
+            more["converged"] = np.where(reasons == Reason.VOUCHED, 1.0, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             tvalues = params / bse
         tail = (1.0 + level) / 2.0
@@ -118,16 +112,6 @@ class Batch:
             pvalues = two_sided(np.ascontiguousarray(tvalues), freedom)
             different, place = np.unique(freedom, return_inverse=True)
             half = special.stdtrit(different, tail)[place][:, np.newaxis] * bse
-        return {
-            **empty_statistics(groups, size),
-            "params": params,
-            "bse": bse,
-            "tvalues": tvalues,
-            "pvalues": pvalues,
-            "lower": params - half,
-            "upper": params + half,
-            "nobs": nobs,
-            "reasons": reasons,
-            **more,
-            **known,
-        }
+        found = {"params": params, "bse": bse, "tvalues": tvalues, "pvalues": pvalues}
+        found |= {"lower": params - half, "upper": params + half, "nobs": nobs, "reasons": reasons}
+        return {**empty_statistics(groups, size), **found, **more, **known}

@@ -16,39 +16,33 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LEVELS = 10_000
-"""Most different texts of a column that is a regressor; one with more is a name of something."""
-EXACT = 2**53
-"""Numbers with a fraction are all whole from here on, and some whole ones are missing."""
+LEVELS = 10_000  # most different texts of a column that is a regressor; one with more is a name of something
+EXACT = 2**53  # numbers with a fraction are all whole from here on, and some whole ones are missing
 LARGEST = 2**63
-MISSING = -LARGEST
-"""Stands for no value in whole numbers that no float holds."""
+MISSING = -LARGEST  # stands for no value in whole numbers that no float holds
 NULLABLE = {"Float64": "float64", "Int64": "int64", "boolean": "bool"}
 """Types of pandas that may lack values, and those of NumPy that may not, or have NaN."""
 TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
 """Kinds of objects, as pandas infers them, that are levels themselves, and not by their texts."""
 
 NUMBER = re.compile(r"[-+−]?[$€£]?\s*(\d[\d.,'\u00a0\u202f ]*|[.,]\d+)([eE][-+]?\d+)?\s*[%$€£]?")
-SHOWN = 3
-"""Texts that are shown."""
+SHOWN = 3  # texts that are shown
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a panel.
 
-    values: (rows,). float64, NaN: missing; int64 where floats would lose digits, `MISSING`: missing; int32,
-        codes of the levels, -1: missing.
-    levels: the categories, in order; None for numbers.
-    refused: why no formula can read it; then values are codes, and levels are not known.
-    dtype: type in which Python in a formula reads it: of numbers "float64", "int64", "bool", or the nullable
-        "Float64", "Int64", "boolean"; of levels "str", "object", "category", "ordered".
+    Values, (rows,), are float64, with NaN for missing; int64 where floats would lose digits, with `MISSING`;
+    or int32, codes of the levels, with -1.
     """
 
     values: FloatArray | IntArray
-    levels: tuple[Any, ...] | None = None
-    refused: str = ""
+    levels: tuple[Any, ...] | None = None  # the categories, in order; None for numbers
+    refused: str = ""  # why no formula can read it; then values are codes, and levels are not known
     dtype: str = "float64"
+    """Type in which Python in a formula reads it: of numbers "float64", "int64", "bool", or the nullable
+    "Float64", "Int64", "boolean"; of levels "str", "object", "category", "ordered"."""
 
     @property
     def is_large(self) -> bool:
@@ -56,20 +50,17 @@ class Column:
         return self.values.dtype == np.int64
 
     def missing(self) -> np.ndarray:
-        """Find rows without a value, shape (rows,)."""
         if self.is_large:
             return np.asarray(self.values == MISSING)
         return np.asarray(self.values < 0 if self.values.dtype.kind == "i" else np.isnan(self.values))
 
     def bounds(self) -> tuple[int, int]:
-        """Return the smallest and the largest integer."""
         known = self.values[self.values != MISSING] if self.is_large else self.values
         if not len(known) or np.isnan(least := np.fmin.reduce(known)):
             return 0, 0
         return int(least), int(np.fmax.reduce(known))
 
     def taken(self, rows: slice | IntArray) -> Column:
-        """Select rows."""
         return replace(self, values=self.values[rows])
 
     def trimmed(self, rows: IntArray | None = None) -> Column:
@@ -112,12 +103,9 @@ class Column:
         missing = self.missing() if self.dtype in NULLABLE else np.zeros((), bool)
         if not missing.any():
             return np.asarray(self.values).astype(NULLABLE.get(self.dtype, self.dtype), copy=False)
-        filled = np.where(missing, 0, self.values)
-        if self.dtype == "boolean":
-            return pd.arrays.BooleanArray(filled.astype(bool), missing)
-        if self.dtype == "Float64":
-            return pd.arrays.FloatingArray(filled, missing)
-        return pd.arrays.IntegerArray(filled.astype(np.int64), missing)
+        filled = np.where(missing, 0, self.values).astype(NULLABLE[self.dtype])
+        kinds: dict[str, Any] = {"Float64": pd.arrays.FloatingArray, "Int64": pd.arrays.IntegerArray}
+        return kinds.get(self.dtype, pd.arrays.BooleanArray)(filled, missing)
 
 
 def column_of(series: pd.Series) -> tuple[Column | None, str]:
@@ -143,11 +131,10 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
         return None, "left out: its values are lists or tables"
     known: list[Any] = [*levels] if kind in TYPED else [str(each) for each in levels]
     order = sorted(range(len(known)), key=known.__getitem__)
-    place = np.empty(len(order) + 1, np.int32)
+    place = np.full(len(order) + 1, -1, np.int32)  # the last is that of what is missing
     place[order] = np.arange(len(order))
-    place[-1] = -1  # code of what is missing
     if refused := _refused(series, known):
-        return Column(place[codes], refused=refused), f"cannot be in a formula, as {refused}"
+        return Column(place[codes], refused=refused), f"cannot be used in a formula: {refused}"
     is_text = all(isinstance(each, str) for each in levels)
     dtype = "str" if is_text else "object" if kind in TYPED else "category"
     return Column(place[codes], tuple(known[i] for i in order), dtype=dtype), _doubt([*map(str, known)])
@@ -161,11 +148,10 @@ def _categories(series: pd.Series) -> tuple[Column | None, str]:
     codes = series.cat.codes.to_numpy(np.int32)
     if len({*levels}) < len(levels):
         refused = "it has different categories that are written alike"
-        return Column(codes, refused=refused), f"cannot be in a formula, as {refused}"
+        return Column(codes, refused=refused), f"cannot be used in a formula: {refused}"
     dtype = "ordered" if series.cat.ordered else "category"
-    return Column(codes, tuple(levels), dtype=dtype), _doubt(
-        [each for each in levels if isinstance(each, str)]
-    )
+    texts = [each for each in levels if isinstance(each, str)]
+    return Column(codes, tuple(levels), dtype=dtype), _doubt(texts)
 
 
 def _numbers(series: pd.Series) -> Column:
@@ -213,28 +199,28 @@ def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
     if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
         return f"it has values of type {series.dtype}"
     if len(levels) > LEVELS:
-        return f"it has {len(levels)} different texts; at most {LEVELS} are taken"
+        return f"it has {len(levels)} different texts; at most {LEVELS} are supported"
     alike = len({*levels}) < len(levels)
-    return "it has different values that are written alike, as 1 and '1'" if alike else ""
+    return "it has different values that are written alike, such as 1 and '1'" if alike else ""
 
 
 def _doubt(texts: Sequence[str]) -> str:
     """Tell what may be wrong with the texts of a column."""
     same = lookalikes(texts)
     if same is not None:
-        return f"the texts {same[0]!a} and {same[1]!a} look the same, and are taken as two"
+        return f"the texts {same[0]!a} and {same[1]!a} look the same but differ"
     return numbers_as_text(texts)
 
 
 def numbers_as_text(texts: Sequence[str]) -> str:
     """Describe texts most of which are numbers; empty if they are not."""
     numbers = [text for text in texts if NUMBER.fullmatch(text.strip())]
-    if len(texts) < 2 or 2 * len(numbers) < len(texts):
-        return ""
     others = [text for text in texts if not NUMBER.fullmatch(text.strip())]
+    if len(texts) < 2 or len(numbers) < len(others):
+        return ""
     if not others:
-        return f"taken as texts, and all of them are numbers, e.g. {_some(numbers)}"
-    return f"taken as texts, of which {len(numbers)} of {len(texts)} are numbers, but not {_some(others)}"
+        return f"read as text, although all values are numbers, e.g. {_some(numbers)}"
+    return f"read as text: {len(numbers)} of {len(texts)} values are numbers, but not {_some(others)}"
 
 
 def lookalikes(texts: Iterable[str]) -> tuple[str, str] | None:

@@ -22,19 +22,13 @@ GAPS = 4  # numbers of groups that may be between the least and the largest, for
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows of many groups.
+    """Rows of many groups."""
 
-    by, keys: columns that make groups, and their values for each group.
-    starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    columns: all other columns, by name.
-    notes: what was left out, and why.
-    """
-
-    by: tuple[str, ...]
-    keys: Sequence[tuple[str, ...]]
-    starts: IntArray
-    columns: Mapping[str, Column]
-    notes: tuple[str, ...] = ()
+    by: tuple[str, ...]  # columns that make groups
+    keys: Sequence[tuple[str, ...]]  # their values for each group
+    starts: IntArray  # int64, (groups + 1,): first row of each group, and the end of the last
+    columns: Mapping[str, Column]  # all others
+    notes: tuple[str, ...] = ()  # what was left out, and why
 
 
 def block_of(key: Sequence[str], blocks: int) -> int:
@@ -65,21 +59,15 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     from shortloop.panel.kernels.rows import places_of_rows
 
     if not frame.columns.is_unique:
-        raise InputError(
-            "several columns have the same name",
-            found=", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])})),
-            expected="a name of its own for each",
-        )
+        twice = ", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])}))
+        expected = "a name of its own for each"
+        raise InputError("several columns have the same name", found=twice, expected=expected)
     for i, name in enumerate(by):
         if name in by[:i]:
             raise InputError("duplicate column", field="groups.by", found=name, expected="each once")
         if name not in frame.columns:
-            raise InputError(
-                "no such column",
-                field="groups.by",
-                found=name,
-                expected=f"one of {', '.join(map(str, frame.columns))}",
-            )
+            expected = f"one of {', '.join(map(str, frame.columns))}"
+            raise InputError("no such column", field="groups.by", found=name, expected=expected)
     places: IntArray | None = None  # None: all rows stay where they are
     in_order = _starts_in_order(frame, by)
     if in_order is None:
@@ -91,19 +79,14 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
     keys = [*zip(*(_key_texts(frame[name].iloc[firsts]) for name in by), strict=True)]
     if len(set(keys)) < number:
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(
-            "two groups have the same name",
-            field="groups.by",
-            found=" ".join(twice),
-            hint="make values of one type, e.g. all of them texts",
-        )
+        twice = " ".join(next(key for key in keys if keys.count(key) > 1))
+        hint = "make values of one type, e.g. all of them texts"
+        raise InputError("two groups have the same name", field="groups.by", found=twice, hint=hint)
     _check_names(frame, by, keys)
     if blocks > 1:
         rank = sorted(range(number), key=lambda g: (block_of(keys[g], blocks), g))
-        place = np.empty(number + 1, np.int64)
+        place = np.full(number + 1, -1, np.int64)  # the last is that of rows without a group
         place[rank] = np.arange(number)
-        place[-1] = -1  # code of rows without a group
         codes = np.repeat(np.arange(number), np.diff(starts)) if in_order is not None else codes
         places, starts, _ = places_of_rows(place[codes], number)
         keys = [keys[g] for g in rank]
@@ -120,8 +103,12 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
 
 
 def _key_texts(values: pd.Series) -> list[str]:
-    is_whole = isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu"
-    return [*map(str if is_whole else key_text, values.tolist())]
+    return [*map(str if _is_numpy(values, "iu") else key_text, values.tolist())]
+
+
+def _is_numpy(values: pd.Series, kinds: str) -> bool:
+    """True if values are of a type of NumPy of one of these kinds."""
+    return isinstance(values.dtype, np.dtype) and values.dtype.kind in kinds
 
 
 def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:
@@ -130,35 +117,25 @@ def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[st
 
     for i, name in enumerate(by):
         values = frame[name]
-        if isinstance(values.dtype, np.dtype) and values.dtype.kind == "f":
+        if _is_numpy(values, "f"):
             if (values.abs() >= EXACT).any():
-                raise InputError(
-                    "group numbers too large to be distinguished",
-                    field="groups.by",
-                    found=f"{name}: {values.abs().max():.0f}, as a number with a fraction",
-                    expected=f"numbers below {EXACT}, or no missing value among whole numbers",
-                    hint="leave out rows without a group, or make texts of the numbers",
-                )
+                problem = "group numbers too large to be distinguished"
+                found = f"{name}: {values.abs().max():.0f}, as a number with a fraction"
+                expected = f"numbers below {EXACT}, or no missing value among whole numbers"
+                hint = "leave out rows without a group, or make texts of the numbers"
+                raise InputError(problem, field="groups.by", found=found, expected=expected, hint=hint)
             continue
         same = None if pd.api.types.is_numeric_dtype(values.dtype) else lookalikes({key[i] for key in keys})
         if same is not None:
-            raise InputError(
-                "group names that look the same",
-                field="groups.by",
-                found=f"{name}: {same[0]!a} and {same[1]!a}",
-                expected="one spelling of each: surrounding spaces and Unicode normalization count",
-            )
+            problem, found = "group names that look the same", f"{name}: {same[0]!a} and {same[1]!a}"
+            expected = "one spelling of each: surrounding spaces and Unicode normalization count"
+            raise InputError(problem, field="groups.by", found=found, expected=expected)
 
 
 def _starts_in_order(frame: pd.DataFrame, by: Sequence[str]) -> IntArray | None:
     """Find the start of each group, if a single sorted column of numbers makes them: no row is moved."""
     values = frame[by[0]]
-    if (
-        len(by) > 1
-        or not len(frame)
-        or not isinstance(values.dtype, np.dtype)
-        or values.dtype.kind not in "iuf"
-    ):
+    if len(by) > 1 or not len(frame) or not _is_numpy(values, "iuf"):
         return None
     found = values.to_numpy()
     starts = np.flatnonzero(found[1:] != found[:-1]) + 1
@@ -176,18 +153,15 @@ def _codes(frame: pd.DataFrame, by: Sequence[str]) -> tuple[IntArray, int]:
         grouped = frame.groupby(list(by), sort=True, observed=True, dropna=True)
         codes: IntArray = grouped.ngroup().fillna(-1).to_numpy().astype(np.int64)
     except (TypeError, NotImplementedError) as error:  # e.g. lists
-        raise InputError(
-            "unsupported values in a group column",
-            field="groups.by",
-            found=f"{', '.join(by)}: {error}",
-            expected="numbers, texts, truth values, dates or times",
-        ) from None
+        problem, found = "unsupported values in a group column", f"{', '.join(by)}: {error}"
+        expected = "numbers, texts, truth values, dates or times"
+        raise InputError(problem, field="groups.by", found=found, expected=expected) from None
     return codes, int(codes.max(initial=-1)) + 1
 
 
 def _dense_codes(series: pd.Series) -> tuple[IntArray, int] | None:
     """Number groups by counting, if they are integers with few gaps."""
-    if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iu" or not len(series):
+    if not _is_numpy(series, "iu") or not len(series):
         return None
     values = series.to_numpy()
     least, most = int(values.min()), int(values.max())

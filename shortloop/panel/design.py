@@ -13,25 +13,18 @@ from shortloop.base.types import FloatArray, IntArray
 Columns = FloatArray | Sequence[FloatArray]
 """Regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,)."""
 Categories = tuple[IntArray, int]
-Dependence = Literal["row", "categories", "rows"]
 
 
 @dataclass(frozen=True)
 class Design:
-    """Outcome and regressors of some rows.
+    """Outcome and regressors of some rows."""
 
-    names, terms: of the regressors, as in formulaic, and the term of the formula of each.
-    regressors: array of shape (coefficients, rows), or columns of the panel itself, each of shape (rows,).
-    outcome: (rows,). If outcomes are counted, the share of successes.
-    roles: further columns that the model needs, each of shape (rows,); of counted outcomes "successes" and
-        "failures".
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the regressors, as in formulaic
     regressors: Columns
-    outcome: FloatArray
+    outcome: FloatArray  # (rows,); if outcomes are counted, the share of successes
     roles: Mapping[str, Any] = field(default_factory=dict)
-    terms: tuple[int, ...] = ()
+    """Further columns of the model, each (rows,); of counted outcomes "successes" and "failures"."""
+    terms: tuple[int, ...] = ()  # the term of the formula of each regressor
 
     @property
     def columns(self) -> FloatArray:
@@ -39,13 +32,11 @@ class Design:
         return np.asarray(self.regressors)
 
     def taken(self, rows: slice | IntArray) -> Design:
-        """Select rows."""
         roles = {name: values[rows] for name, values in self.roles.items()}
         regressors = np.array([column[rows] for column in self.regressors])
         return Design(self.names, regressors, self.outcome[rows], roles, self.terms)
 
     def missing(self) -> np.ndarray:
-        """Find rows that lack a value, shape (rows,)."""
         found = np.zeros(len(self.outcome), bool)
         for column in (self.outcome, *self.regressors):
             with np.errstate(all="ignore"):
@@ -63,21 +54,15 @@ class Design:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A design, and what the regressors of a row depend on.
-
-    depends: that row alone; the set of categories; all rows.
-    categories: of every factor coded by categories, the code of each row, -1: none, and their number.
-    has_categories: True if some factor is coded by categories, even if not known by which.
-    makes_categories: True if the rows together decide the categories of a factor, as in ``C(pd.cut(x, 3))``.
-    """
+    """A design, and what the regressors of a row depend on."""
 
     design: Design
-    depends: Dependence
+    depends: Literal["row", "categories", "rows"]  # that row alone, the set of categories, or all rows
     categories: tuple[Categories, ...] = ()
-    has_categories: bool = False
-    makes_categories: bool = False
+    """Of every factor coded by categories, the code of each row, -1: none, and their number."""
+    has_categories: bool = False  # some factor is coded by categories, even if not known by which
+    makes_categories: bool = False  # the rows together decide categories, as in ``C(pd.cut(x, 3))``
 
     def taken(self, rows: IntArray) -> Evaluated:
-        """Select rows."""
         categories = tuple((codes[rows], count) for codes, count in self.categories)
         return replace(self, design=self.design.taken(rows), categories=categories)

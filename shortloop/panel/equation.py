@@ -24,8 +24,7 @@ from shortloop.panel.expressions import (
     with_outcome,
 )
 
-MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")
-"""Marks of formulaic around errors in formulas, for terminals."""
+MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""
@@ -42,31 +41,20 @@ class Equation:
         self.where = where
         self.text = with_outcome(formula, outcome)
         if outcome is not None and hasattr(self._parsed(formula), "lhs"):
-            raise InputError(
-                "the outcome is given twice",
-                field=where,
-                found=formula,
-                expected="nothing left of ~ if `outcomes` are given",
-            )
+            expected = "nothing left of ~ if `outcomes` are given"
+            raise self._error("the outcome is given twice", formula, expected)
         self._formula = self._parsed(self.text)
         if not getattr(self._formula, "lhs", ()):
-            raise InputError(
-                "the formula has no outcome",
-                field=where,
-                found=formula,
-                expected="e.g. 'y ~ x1 + x2'",
-                hint="write the outcome left of ~, or name `outcomes`",
-            )
+            hint = "write the outcome left of ~, or name `outcomes`"
+            raise self._error("the formula has no outcome", formula, "e.g. 'y ~ x1 + x2'", hint)
         self._sides = self._formula.lhs, self._formula.rhs
         if any(isinstance(side, tuple) for side in self._sides):
-            raise InputError(
-                "the formula has several parts",
-                field=where,
-                found=self.text,
-                expected="one part on each side of ~, without |",
-                hint="write fixed effects as categories, e.g. y ~ x + C(firm), or make groups of them; "
-                "| of truth values belongs into I(…)",
+            hint = (
+                "write fixed effects as categories, e.g. y ~ x + C(firm), or make groups of them; "
+                "| of truth values belongs into I(…)"
             )
+            expected = "one part on each side of ~, without |"
+            raise self._error("the formula has several parts", self.text, expected, hint)
         self._factors = [factor for terms in self._sides for term in terms for factor in term.factors]
         python = (str(each.expr) for each in self._factors if each.eval_method.value == "python")
         self._expressions = {each: _quoted(each) for each in python}
@@ -109,7 +97,7 @@ class Equation:
         exist or cannot be computed with. The outcome of rows that lack a category is NaN.
         """
         columns, names = self.needed(columns, roles.values()), self.variables(columns)
-        extra = self._roles(columns, roles)
+        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         plain = self._plain(columns)
         if plain is not None:
             return Evaluated(_design(plain, extra, self.where), "row")
@@ -140,7 +128,7 @@ class Equation:
         self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str]
     ) -> Design:
         """Compute a design of complete rows, with only the categories that these have."""
-        extra = self._roles(columns, roles)
+        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         read = {name: columns[name].trimmed() for name in names}
         found = self._evaluated(read, extra)
         missing = found.design.missing()
@@ -156,21 +144,13 @@ class Equation:
         names = self.variables(columns)
         for name in [*names, *beside]:
             if name not in columns:
-                raise InputError(
-                    "no such column",
-                    field=self.where,
-                    found=name,
-                    expected=f"one of {', '.join(columns)}",
-                    hint="columns that make groups are not among them: each is one value in a group",
-                )
+                hint = "columns that make groups are not among them: each is one value in a group"
+                raise self._error("no such column", name, f"one of {', '.join(columns)}", hint)
         for name in names:
             if columns[name].refused:
-                raise InputError(
-                    "unsupported column type in a formula",
-                    field=self.where,
-                    found=f"{name}: {columns[name].refused}",
-                    expected=f"numbers, truth values, or at most {LEVELS} different texts",
-                )
+                found = f"{name}: {columns[name].refused}"
+                expected = f"numbers, truth values, or at most {LEVELS} different texts"
+                raise self._error("unsupported column type in a formula", found, expected)
         self._check_large({name: columns[name] for name in names if columns[name].is_large}, columns)
         for name in filter(None, map(coded_column, self._expressions.values())):
             if name in columns:
@@ -183,17 +163,13 @@ class Equation:
             expr = str(factor.expr)
             named = [name for name in large if name == expr or name in expr]
             if named and (expr in large or not keeps_digits(_quoted(expr), columns)):
-                least, most = large[named[0]].bounds()
-                raise InputError(
-                    "integers would lose digits",
-                    field=self.where,
-                    found=f"{expr}, of {named[0]} from {least} to {most}",
-                    expected=f"numbers up to {EXACT}, all of which are floats",
-                    hint=f"take them as categories, C({named[0]}), or less a number, I({named[0]} - {least})",
-                )
+                name, (least, most) = named[0], large[named[0]].bounds()
+                found = f"{expr}, of {name} from {least} to {most}"
+                expected = f"numbers up to {EXACT}, all of which are floats"
+                hint = f"take them as categories, C({name}), or less a number, I({name} - {least})"
+                raise self._error("integers would lose digits", found, expected, hint)
 
     def missing(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
-        """Find rows that lack a value of a column that it reads, shape (rows,)."""
         return _missing(self.needed(columns, roles.values()))
 
     def _plain(self, columns: Mapping[str, Column]) -> Sides | None:
@@ -232,13 +208,12 @@ class Equation:
         except (FormulaicError, ArithmeticError, TypeError, NameError) as error:
             raise self._wrong("the formula cannot be computed", error) from None
         if made.lhs.shape[1] != 1 + self.is_counted:
-            raise InputError(
-                "the outcome is not one column of numbers",
-                field=self.where,
-                found=", ".join(made.lhs.columns),
-                hint="outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
-                "counted are two columns, 'successes + failures ~ …'",
+            hint = (
+                "outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
+                "counted are two columns, 'successes + failures ~ …'"
             )
+            found = ", ".join(made.lhs.columns)
+            raise self._error("the outcome is not one column of numbers", found, hint=hint)
         rows = np.arange(materializer.nrows) if drop is None else np.flatnonzero(~drop)
         sides = _numbers(made)
         _mark_infinite([*sides[2], *sides[3]], lambda: materializer.missing()[rows])
@@ -252,11 +227,6 @@ class Equation:
         if categories is None or not by_row:
             return Evaluated(design, "rows", (), bool(coded), len(apart) < len(coded))
         return Evaluated(design, "categories" if categories else "row", categories, bool(coded))
-
-    def _roles(
-        self, columns: Mapping[str, Column], roles: Mapping[str, str]
-    ) -> dict[str, FloatArray | IntArray]:
-        return {role: self._role(role, name, columns[name]) for role, name in roles.items()}
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":
@@ -283,13 +253,16 @@ class Equation:
                 hint="in pandas, whole numbers with missing values are floats: use its type Int64, or texts",
             )
 
+    def _error(
+        self, problem: str, found: str, expected: str | None = None, hint: str | None = None
+    ) -> InputError:
+        return InputError(problem, field=self.where, found=found, expected=expected, hint=hint)
+
     def _wrong(
         self, problem: str, error: Exception, kind: type[InputError] = InputError, hint: str | None = None
     ) -> InputError:
-        said = " ".join(MARKED.sub("", str(error)).split())
-        return kind(
-            problem, field=self.where, found=self.text, expected=said or type(error).__name__, hint=hint
-        )
+        said = " ".join(MARKED.sub("", str(error)).split()) or type(error).__name__
+        return kind(problem, field=self.where, found=self.text, expected=said, hint=hint)
 
 
 def _quoted(expression: str) -> str:

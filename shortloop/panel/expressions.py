@@ -19,8 +19,7 @@ import numpy as np
 
 from shortloop.panel.column import EXACT, LARGEST, Column
 
-EXPRESSIONS = 256
-"""Trees that are remembered."""
+EXPRESSIONS = 256  # trees that are remembered
 OPERATORS = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
     *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.UAdd, ast.USub),
@@ -29,20 +28,15 @@ OPERATORS = (
 NAMES = {"I": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "exp2": 1, "exp10": 1}
 """Functions that formulaic has under these names, and how many values each takes."""
 CATEGORIES, QUOTED = "C", "Q"
-BUILTINS = ("int", "float", "str", "bool")
-"""Types that values of a column are made."""
+BUILTINS = ("int", "float", "str", "bool")  # types that values of a column are made
 METHODS = ("astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
 """Methods of a column that look at one row at a time."""
-OF_NUMPY = {"where": 3}
-"""Elementwise functions of NumPy that are no ufuncs, and their numbers of arguments."""
+OF_NUMPY = {"where": 3}  # elementwise functions of NumPy that are no ufuncs, and their numbers of arguments
 INTEGERS = ("int64", "Int64")
 TRUTH = ("bool", "boolean")
-Bounds = tuple[int, int]
-"""Least and largest value; None in place of it: no whole numbers."""
-OF_FLOAT = -EXACT, EXACT
-"""Bounds of floats that become integers."""
-HIGHEST = 64
-"""Largest power that is computed to see whether it is too large."""
+Bounds = tuple[int, int]  # least and largest value; None in place of it: no whole numbers
+OF_FLOAT = -EXACT, EXACT  # bounds of floats that become integers
+HIGHEST = 64  # largest power that is computed to see whether it is too large
 
 
 def with_outcome(formula: str, outcome: str | None) -> str:
@@ -91,11 +85,10 @@ def compares_texts(expression: str) -> bool:
     tree = parsed(expression)
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("I", CATEGORIES):
         tree = tree.args[0] if tree.args else None
-    if not isinstance(tree, ast.Compare) or not all(isinstance(op, ast.Eq | ast.NotEq) for op in tree.ops):
+    if not isinstance(tree, ast.Compare) or not isinstance(tree.left, ast.Name):
         return False
-    return isinstance(tree.left, ast.Name) and all(
-        isinstance(each, ast.Constant) for each in tree.comparators
-    )
+    is_equality = all(isinstance(op, ast.Eq | ast.NotEq) for op in tree.ops)
+    return is_equality and all(isinstance(each, ast.Constant) for each in tree.comparators)
 
 
 def is_coding(node: ast.AST | None) -> TypeGuard[ast.Call]:
@@ -158,7 +151,7 @@ def keeps_digits(expression: str, columns: Mapping[str, Column]) -> bool:
     try:
         found = _bounds(tree, columns)
         if not is_coding(tree):
-            _as_float(found)
+            _check_floats(found)
     except _LosesDigitsError:
         return False
     return True
@@ -174,35 +167,33 @@ def _bounds(node: ast.AST, columns: Mapping[str, Column]) -> Bounds | None:
     if isinstance(node, ast.Constant):
         return (int(node.value), int(node.value)) if isinstance(node.value, int) else None
     if isinstance(node, ast.UnaryOp):
-        return _signed(node.op, _bounds(node.operand, columns))
+        return _bounds_of_sign(node.op, _bounds(node.operand, columns))
     if isinstance(node, ast.BinOp):
-        return _joined(node.op, _bounds(node.left, columns), _bounds(node.right, columns))
+        return _bounds_of_operation(node.op, _bounds(node.left, columns), _bounds(node.right, columns))
     if isinstance(node, ast.Compare):
         sides = [_bounds(each, columns) for each in (node.left, *node.comparators)]
         if None in sides:
-            for side in sides:
-                _as_float(side)
+            _check_floats(*sides)
         return 0, 1
     if isinstance(node, ast.Call):
-        return _called(node, columns)
+        return _bounds_of_call(node, columns)
     if isinstance(node, ast.Subscript | ast.Attribute):  # of texts, as t.str[0]
         _check_texts(node, columns)
         return None
     raise _LosesDigitsError
 
 
-def _signed(op: ast.unaryop, of: Bounds | None) -> Bounds | None:
-    if of is None:
-        return None
+def _bounds_of_sign(op: ast.unaryop, of: Bounds | None) -> Bounds | None:
+    if of is None or isinstance(op, ast.UAdd):
+        return of
     if isinstance(op, ast.USub):
         return _within(-of[1], -of[0])
-    return of if isinstance(op, ast.UAdd) else (min(of[0], ~of[1]), max(of[1], ~of[0]))
+    return min(of[0], ~of[1]), max(of[1], ~of[0])
 
 
-def _joined(op: ast.operator, left: Bounds | None, right: Bounds | None) -> Bounds | None:
+def _bounds_of_operation(op: ast.operator, left: Bounds | None, right: Bounds | None) -> Bounds | None:
     if left is None or right is None or isinstance(op, ast.Div):
-        _as_float(left)
-        _as_float(right)
+        _check_floats(left, right)
         return None
     most = max(map(abs, (*left, *right)))
     if isinstance(op, ast.Add):
@@ -217,33 +208,32 @@ def _joined(op: ast.operator, left: Bounds | None, right: Bounds | None) -> Boun
         return _within(-most, most)
     if isinstance(op, ast.FloorDiv | ast.Mod):
         if right[0] <= 0 <= right[1]:  # which makes floats of them
-            _as_float(left)
+            _check_floats(left, right)
         return (0, right[1] - 1) if isinstance(op, ast.Mod) and right[0] > 0 else (-most, most)
     if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
         return _within(-2 * most, 2 * most)
     raise _LosesDigitsError
 
 
-def _called(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | None:
+def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | None:
     if isinstance(node.func, ast.Name) and node.func.id in ("I", CATEGORIES) and node.args:
         return _bounds(node.args[0], columns)
     if not isinstance(node.func, ast.Attribute):
         raise _LosesDigitsError
-    method = node.func.attr
+    method, argument = node.func.attr, node.args[0] if node.args else None
     if method not in METHODS:
         _check_texts(node.func, columns)
         return None
     of = _bounds(node.func.value, columns)
     if method == "astype":
-        asked = node.args[0] if node.args else None
-        kind = asked.id if isinstance(asked, ast.Name) else str(getattr(asked, "value", ""))
+        kind = argument.id if isinstance(argument, ast.Name) else str(getattr(argument, "value", ""))
         if kind.startswith("float"):
-            _as_float(of)
+            _check_floats(of)
         return (of or OF_FLOAT) if kind.startswith("int") else (0, 1) if kind == "bool" else None
-    if method == "fillna" and node.args:
-        other = _bounds(node.args[0], columns)
+    if method == "fillna" and argument is not None:
+        other = _bounds(argument, columns)
         if of is None or other is None:
-            _as_float(of)
+            _check_floats(of)
             return None
         return min(of[0], other[0]), max(of[1], other[1])
     return 0, 1  # the others are truth values
@@ -262,6 +252,7 @@ def _within(least: int, most: int) -> Bounds:
     return least, most
 
 
-def _as_float(of: Bounds | None) -> None:
-    if of is not None and not -EXACT <= of[0] <= of[1] <= EXACT:
+def _check_floats(*each: Bounds | None) -> None:
+    """Refuse whole numbers that floats cannot hold."""
+    if any(of is not None and not -EXACT <= of[0] <= of[1] <= EXACT for of in each):
         raise _LosesDigitsError

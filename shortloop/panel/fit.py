@@ -1,44 +1,56 @@
-"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels."""
+"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels.
+
+Every group is fitted as if there were no other. Groups are evaluated together if their regressors have the
+same categories.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.panel.equation import CategoriesError
+from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.column import Column
+from shortloop.panel.design import Categories, Design, Evaluated
+from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.general import fit_group
-from shortloop.panel.group_designs import Designs
-from shortloop.panel.kernels.reasons import REASONS, VOUCHED
-from shortloop.panel.statistics import COEFFICIENTS, FITS, Statistics, Status, empty_statistics
+from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.statistics import (
+    COEFFICIENTS,
+    FITS,
+    LEVEL,
+    Reason,
+    Statistics,
+    Status,
+    empty_statistics,
+    merge_terms,
+)
 
-if TYPE_CHECKING:
-    from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.column import Column
-    from shortloop.panel.equation import Equation
-    from shortloop.panel.models.base import ModelSettings
+PROBES = 8  # rows of a group that are compared first: most outcomes vary in these
 
 
-PROBES = 8
-"""Rows of a group that are compared first: most outcomes vary in these."""
+@dataclass(frozen=True)
+class SharedDesign:
+    """Groups with the same regressors."""
+
+    groups: IntArray  # their numbers, ascending
+    starts: IntArray  # first row of each in the design, and the end of the last
+    design: Design  # of their complete rows
 
 
 @dataclass(frozen=True)
 class Fits:
-    """One model in many groups.
-
-    status, path: int8, (groups,). `Status` of each fit, and the code that fitted it, of `PATHS`.
-    said: messages of some groups: why statsmodels fitted them, and its warnings.
-    """
+    """One model in many groups."""
 
     names: tuple[str, ...]
     arrays: Statistics
-    status: IntArray
-    path: IntArray
-    said: dict[int, list[str]]
+    status: IntArray  # int8, (groups,): `Status` of each fit
+    path: IntArray  # int8, (groups,): the code that fitted it, of `PATHS`
+    said: dict[int, list[str]]  # of some groups: why statsmodels fitted them, and its warnings
 
 
 class Fitter:
@@ -50,11 +62,8 @@ class Fitter:
         equation: Equation,
         columns: Mapping[str, Column],
         starts: IntArray,
-        level: float = 0.95,
+        level: float = LEVEL,
     ) -> None:
-        self._model = model
-        self._starts = np.array(starts, np.int64)  # those of a file may not be written to
-        self._level = level
         if equation.is_counted and not model.takes_counts():
             raise InputError(
                 "two outcomes in one formula",
@@ -63,50 +72,148 @@ class Fitter:
                 expected="one outcome; successes + failures are for model 'glm' with family 'binomial'",
                 hint="name several outcomes in `outcomes`",
             )
-        self._designs = Designs(equation, columns, model.roles(), self._starts)
-        self.names, self.terms = self._designs.names, self._designs.terms
-        self.design_of = self._designs.of_group
+        self._model, self._equation, self._level = model, equation, level
+        self._starts = np.array(starts, np.int64)  # those of a file may not be written to
+        self._columns = equation.needed(columns, model.roles().values())
+        self._problems: dict[int, CategoriesError] = {}
+        self._shared: list[SharedDesign] = []  # empty if regressors of a row depend on other rows
+        self.names: tuple[str, ...] = ()
+        self.terms: tuple[int, ...] = ()
+        missing = self._find_designs()
+        if self._shared:
+            parts = ((some.design.names, some.design.terms) for some in self._shared)
+            self.names, self.terms = merge_terms(parts)
+        has_rows = np.diff(self._starts) > 0
+        self._lacks_values: np.ndarray = np.logical_or.reduceat(missing, self._starts[:-1]) & has_rows
+        self._places = {g: (some, i) for some in self._shared for i, g in enumerate(some.groups.tolist())}
+
+    def design_of(self, group: int) -> Design:
+        """Return outcome and regressors of a group, of complete rows."""
+        if group in self._problems:
+            raise self._problems[group]
+        if group not in self._places:
+            return self._evaluate_group(group)
+        some, place = self._places[group]
+        return some.design.taken(slice(int(some.starts[place]), int(some.starts[place + 1])))
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
-        """Fit groups from first to last."""
+        """Fit groups from `first` to `last`."""
         last = len(self._starts) - 1 if last is None else last
-        groups, missing = last - first, self._designs.missing[first:last]
+        groups = last - first
         found = empty_statistics(groups, len(self.names))
         left, why = np.ones(groups, bool), [""] * groups
-        for some in self._designs.shared:
+        for some in self._shared:
             begin, end = np.searchsorted(some.groups, [first, last])
             starts, places = some.starts[begin : end + 1], some.groups[begin:end] - first
             fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
             if fits is not None:
-                _put(found, places, [self.names.index(name) for name in some.design.names], fits)
-                left[places] = (fits["reasons"] != VOUCHED) | _is_constant(some.design.outcome, starts)
-                for i in np.flatnonzero(fits["reasons"] != VOUCHED):
-                    why[places[i]] = REASONS[int(fits["reasons"][i])]
-        return self._fit_left(found, left | (missing & (self._model.missing == "raise")), why, first)
-
-    def _fit_left(self, found: Statistics, left: np.ndarray, why: Sequence[str], first: int) -> Fits:
-        """Let statsmodels fit the groups that compiled code has left; `first` is the first of all."""
-        fits = Fits(
-            self.names,
-            found,
-            np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8),
-            left.astype(np.int8),
-            {},
-        )
+                names = np.array([self.names.index(name) for name in some.design.names])
+                for name, values in fits.items():
+                    found[name][np.ix_(places, names) if name in COEFFICIENTS else places] = values
+                left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(some.design.outcome, starts)
+                for i in np.flatnonzero(fits["reasons"] != Reason.VOUCHED):
+                    why[places[i]] = [*Reason][fits["reasons"][i]].said
+        if self._model.missing == "raise":
+            left |= self._lacks_values[first:last]
+        status = np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8)
+        whole = Fits(self.names, found, status, left.astype(np.int8), {})
         for g in map(int, np.flatnonzero(left)):
-            if self._designs.missing[first + g] and self._model.missing == "raise":
-                _write(fits, g, {"nobs": np.nan}, self.names)
-                fits.status[g], fits.path[g] = Status.MISSING_VALUES, 0
+            self._fit_by_statsmodels(whole, g, first + g, why[g])
+        return whole
+
+    def _fit_by_statsmodels(self, fits: Fits, g: int, group: int, why: str) -> None:
+        """Fit what compiled code has left: group `g` of `fits`, which is `group` of all."""
+        if self._lacks_values[group] and self._model.missing == "raise":
+            _write(fits, g, {"nobs": np.nan}, self.names)
+            fits.status[g], fits.path[g] = Status.MISSING_VALUES, 0
+            return
+        try:
+            part = self.design_of(group)
+        except CategoriesError as error:
+            fits.status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
+            return
+        values, fits.status[g], said = fit_group(self._model, part, self._level)
+        _write(fits, g, values, part.names)
+        fits.said[group] = [text for text in (why, *said) if text]
+
+    def _find_designs(self) -> np.ndarray:
+        """Find groups with the same regressors; return True for rows that lack a value, shape (rows,)."""
+        roles, groups = self._model.roles(), range(len(self._starts) - 1)
+        try:
+            found = self._equation.evaluate(self._columns, roles)
+        except CategoriesError:  # not of all groups together; perhaps of some
+            for group in groups:
+                with self._problems_of([group]):
+                    design = self._evaluate_group(group)
+                    starts = np.array([0, len(design.outcome)])
+                    self._shared.append(SharedDesign(np.array([group]), starts, design))
+            return self._equation.missing(self._columns, roles)
+        if found.depends == "rows":
+            parts = [(found.design.names, found.design.terms)]
+            if found.makes_categories:  # the rows of each group decide its coefficients
+                parts = []
+                for group in groups:
+                    with suppress(CategoriesError):
+                        design = self._evaluate_group(group)
+                        parts.append((design.names, design.terms))
+            self.names, self.terms = merge_terms(parts)
+            return self._equation.missing(self._columns, roles)
+        missing = found.design.missing()
+        if not missing.any():
+            self._share(found, self._starts)
+        else:
+            rows = np.flatnonzero(~missing)
+            self._share(found.taken(rows), np.searchsorted(rows, self._starts), rows)
+        return missing
+
+    def _share(self, whole: Evaluated, starts: IntArray, rows: IntArray | None = None) -> None:
+        """Split groups by the categories of their rows, all complete; `rows` are their numbers."""
+        for groups, has_all in _by_categories(whole.categories, starts):
+            if has_all and len(groups) == len(starts) - 1:
+                self._shared.append(SharedDesign(groups, starts, whole.design))
+                return
+            some = np.concatenate([np.arange(starts[group], starts[group + 1]) for group in groups])
+            begins = np.concatenate([[0], np.cumsum(np.diff(starts)[groups])])
+            if has_all:
+                self._shared.append(SharedDesign(groups, begins, whole.design.taken(some)))
                 continue
-            try:
-                part = self.design_of(first + g)
-            except CategoriesError as error:
-                fits.status[g], fits.said[first + g] = Status.FAILED, [f"{error.problem}: {error.expected}"]
-                continue
-            values, fits.status[g], said = fit_group(self._model, part, self._level)
-            _write(fits, g, values, part.names)
-            fits.said[first + g] = [text for text in (why[g], *said) if text]
-        return fits
+            of = some if rows is None else rows[some]
+            with self._problems_of(groups.tolist()):
+                columns = {name: column.taken(of).trimmed() for name, column in self._columns.items()}
+                design = self._equation.evaluate(columns, self._model.roles()).design
+                self._shared.append(SharedDesign(groups, begins, design))
+
+    @contextmanager
+    def _problems_of(self, groups: Sequence[int]) -> Iterator[None]:
+        """Keep an error as that of some groups."""
+        try:
+            yield
+        except CategoriesError as error:
+            self._problems |= dict.fromkeys(groups, error)
+
+    def _evaluate_group(self, group: int) -> Design:
+        begin, end = (int(each) for each in self._starts[group : group + 2])
+        return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
+
+
+def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterator[tuple[IntArray, bool]]:
+    """Yield groups with the same categories, and whether these are all; empty groups are with others."""
+    sizes = np.diff(starts)
+    group, tables = np.repeat(np.arange(len(sizes)), sizes), [np.ones((len(sizes), 0), bool)]
+    for codes, count in categories:
+        table = np.zeros((len(sizes), count + 1), bool)
+        table[group, codes] = True  # -1, none, is the last
+        tables.append(table[:, :-1])
+    has = np.concatenate(tables, axis=1)
+    has[sizes == 0] = has[sizes.argmax()]
+    if has.all():
+        yield np.arange(len(sizes)), True
+        return
+    _, kind = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    order = np.argsort(kind, kind="stable")
+    for groups in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
+        yield groups, bool(has[groups[0]].all())
 
 
 def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
@@ -122,14 +229,7 @@ def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
     return np.asarray(found)
 
 
-def _put(into: Statistics, groups: IntArray, names: Sequence[int], fits: Statistics) -> None:
-    """Copy results of some groups, which have some of the coefficients."""
-    for name, values in fits.items():
-        into[name][np.ix_(groups, np.asarray(names)) if name in COEFFICIENTS else groups] = values
-
-
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:
-    """Copy results of one group."""
     place = [fits.names.index(name) for name in names if name in fits.names]
     taken = [names.index(fits.names[i]) for i in place]
     for name in FITS:

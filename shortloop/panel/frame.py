@@ -52,8 +52,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         raise InputError("invalid value", field="level", found=level, expected="between 0 and 1, e.g. 0.95")
     model = _model(settings)
     equation = Equation(model.formula)
-    names = [*map(str, frame.columns)]
-    needed = {*by, *equation.variables(names), *model.roles().values()}
+    needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
     fits = Fitter(model, equation, panel.columns, panel.starts, level).fit()
     arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS)}
@@ -83,15 +82,10 @@ def _model(settings: Mapping[str, Any]) -> ModelSettings:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
     field = ".".join(map(str, first["loc"])) or None
-    if first["type"] == "extra_forbidden":
-        raise InputError(
-            f"{settings['model']} has no such setting",
-            field=field,
-            found=repr(first["input"]),
-            expected=f"one of {', '.join(kind.model_fields)}",
-        )
     if first["type"] == "missing":
         raise InputError("missing setting", field=field, hint=f"add it: fit_frame(…, {field}=…)")
-    found = None if field is None else repr(first["input"])
-    said = first["msg"].removeprefix("Value error, ")
-    raise InputError("invalid value", field=field, found=found, expected=said)
+    problem, expected = "invalid value", first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        problem = f"{settings['model']} has no such setting"
+        expected = f"one of {', '.join(kind.model_fields)}"
+    raise InputError(problem, field=field, found=field and repr(first["input"]), expected=expected)

@@ -1,8 +1,12 @@
-"""Fits of one group after the other by statsmodels: any model, and what compiled code does not vouch for.
+"""Fits of one group by statsmodels: any model, and groups that compiled code does not vouch for.
 
 For a quick fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values
 and intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are
 called directly: no bit differs.
+
+Separation, which leaves no finite estimate: Konis 2007 (Linear programming algorithms for detecting separated
+data in binary logistic regression models, section 4.3); Correia, Guimarães and Zylkin 2019 (Verifying the
+existence of maximum likelihood estimates for generalized linear models, proposition 1).
 """
 
 from __future__ import annotations
@@ -10,36 +14,34 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from shortloop.panel.separation import is_at_bound, is_separated
-from shortloop.panel.statistics import COEFFICIENTS, FITS, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from shortloop.base.types import FloatArray
-    from shortloop.panel.design import Design
-    from shortloop.panel.models.base import ModelSettings
-
+from shortloop.base.types import FloatArray
+from shortloop.panel.design import Design
+from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""
-ALONE = 1e-12
-"""One minus the leverage, up to which it is what rounding leaves of 0."""
-PART = 1e-12
-"""Share of a coefficient in a row, over the condition, that is no rounding."""
+ALONE = 1e-12  # one minus the leverage, up to which it is what rounding leaves of 0
+PART = 1e-12  # share of a coefficient in a row, over the condition, that is no rounding
 SINGULAR = 1e10
 """Condition number of regressors of unit length from which coefficients have hardly a digit left."""
 CLEAR = 1e-6
 """Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
+EXACT = 1e-10  # tolerance of bounds in linear programs (the solver takes no less), and rounding of directions
+NEAR = 1e-7
+"""Share of the outcomes' size below which means of a Gaussian family with log link are on their way to 0."""
+TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
+"""Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
+TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")  # links that have means of 1 at plus infinity
 
 
 def drop_undefined_variances(results: Any) -> np.ndarray | None:
@@ -84,12 +86,16 @@ def fit_group(
         return known, Status.TOO_FEW_ROWS, []
     if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
         return known, Status.VALUES_NOT_FINITE, []
+    from statsmodels.base.wrapper import ResultsWrapper
+
     said: list[str] = []
     undefined = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
-            results = _bare(model.fit_one(outcome, rows, dict(design.roles)))
+            results = model.fit_one(outcome, rows, dict(design.roles))
+            if isinstance(results, ResultsWrapper):  # which restores the labels of a frame, and takes long
+                results = results._results  # noqa: SLF001
             undefined = drop_undefined_variances(results)
             found = _found(results, level)
             converged = _asked(model.has_converged, results)
@@ -99,15 +105,8 @@ def fit_group(
             results, found = None, {}
             said.append(f"{type(error).__name__}: {_line(error)}")
     said += dict.fromkeys(f"{each.category.__name__}: {_line(each.message)}" for each in caught)
-    became = _status(design, rows, results, found, undefined)
-    return {**known, **found}, became, [*_why(became, design, found, undefined), *said]
-
-
-def _bare(results: Any) -> Any:
-    """Unwrap results that restore the labels of a frame: these are of arrays, and it takes long."""
-    from statsmodels.base.wrapper import ResultsWrapper
-
-    return results._results if isinstance(results, ResultsWrapper) else results  # noqa: SLF001  what is wrapped
+    became, why = _status(design, rows, results, found, undefined)
+    return {**known, **found}, became, [*why, *said]
 
 
 def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
@@ -142,7 +141,6 @@ def _asked(of: Callable[[Any], Any], results: Any) -> Any:
 
 
 def _iterations(results: Any) -> tuple[float | None, bool | None]:
-    """Return the number of iterations, and whether they converged."""
     known = getattr(results, "mle_retvals", None)
     if isinstance(known, dict) and "iterations" in known:
         return known["iterations"], known.get("converged")
@@ -154,39 +152,31 @@ def _iterations(results: Any) -> tuple[float | None, bool | None]:
 
 def _status(
     design: Design, rows: FloatArray, results: Any, found: dict[str, Any], undefined: np.ndarray | None
-) -> int:
+) -> tuple[int, list[str]]:
+    """Return the status of a fit, and an explanation beside the messages of statsmodels."""
     if len(design.outcome) <= rows.shape[1]:
-        return Status.TOO_FEW_ROWS
+        return Status.TOO_FEW_ROWS, []
     if np.ptp(design.outcome) == 0.0:
-        return Status.CONSTANT_OUTCOME
+        return Status.CONSTANT_OUTCOME, []
     if _is_singular(rows):
-        return Status.SINGULAR
-    if results is None or "params" not in found or not np.isfinite(found["params"]).all():
-        return Status.FAILED
+        return Status.SINGULAR, ["a regressor is a sum of others, or nearly"]
+    if results is None or "params" not in found:
+        return Status.FAILED, []
+    if not np.isfinite(found["params"]).all():
+        return Status.FAILED, ["coefficients of statsmodels are not finite"]
     not_converged = found.get("converged") == 0.0
     if is_separated(design.outcome, rows, results, not_converged):
-        return Status.SEPARATED
+        return Status.SEPARATED, ["regressors separate the outcomes"]
     if not_converged or is_at_bound(results):
-        return Status.NOT_CONVERGED
+        return Status.NOT_CONVERGED, []
     errors = np.isfinite(found.get("bse", np.nan))
     if undefined is not None and np.array_equal(errors, ~undefined):
-        return Status.LEVERAGE_OF_1
-    return Status.FITTED if errors.all() else Status.FAILED
-
-
-def _why(became: int, design: Design, found: dict[str, Any], undefined: np.ndarray | None) -> list[str]:
-    """Explain a status, beside the messages of statsmodels."""
-    if became == Status.SINGULAR:
-        return ["a regressor is a sum of others, or nearly"]
-    if became == Status.SEPARATED:
-        return ["regressors separate the outcomes"]
-    if became == Status.LEVERAGE_OF_1 and undefined is not None:
         alone = ", ".join(name for name, each in zip(design.names, undefined, strict=True) if each)
-        return [f"one row alone decides {alone}: there is no standard error of HC2 or HC3"]
-    if became == Status.FAILED and "params" in found:
-        lacks = "coefficients" if not np.isfinite(found["params"]).all() else "standard errors"
-        return [f"{lacks} of statsmodels are not finite"]
-    return []
+        why = f"one row alone decides {alone}: there is no standard error of HC2 or HC3"
+        return Status.LEVERAGE_OF_1, [why]
+    if not errors.all():
+        return Status.FAILED, ["standard errors of statsmodels are not finite"]
+    return Status.FITTED, []
 
 
 def _is_singular(rows: FloatArray) -> bool:
@@ -256,3 +246,95 @@ def _quantile(share: float, freedom: float | None) -> float:
     from scipy import special
 
     return float(special.ndtri(share) if freedom is None else special.stdtrit(freedom, share))
+
+
+def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool) -> bool:
+    """True if the likelihood has no maximum at finite coefficients; `rows` is (rows, coefficients).
+
+    With outcomes at both bounds it takes a linear program of them all: that is solved only where some means
+    are next to 0 or 1, or iterations did not get there.
+    """
+    signs = _signs(results, outcome)
+    if signs is None or not signs.any():
+        return False
+    if (signs > 0.0).any() and not not_converged:
+        means = _means(results)
+        if (np.minimum(means, 1.0 - means) >= EDGE).all():
+            return False
+    return _has_direction(signs, rows)
+
+
+def is_at_bound(results: Any) -> bool:
+    """True if means are at a bound of the family that the link maps to a finite value."""
+    family, link = _family_and_link(getattr(results, "model", None))
+    lower = family in ("Poisson", "Binomial") and link == "Identity"
+    upper = family == "Binomial" and link in ("Identity", "Log")
+    if not (lower or upper):
+        return False
+    means = _means(results)
+    return bool((lower and (means < EDGE).any()) or (upper and (means > 1.0 - EDGE).any()))
+
+
+def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
+    """Find where the likelihood of each row grows without end: -1 at minus infinity, 1 at plus; 0: nowhere.
+
+    None for unknown models. A class whose module is not loaded is not the model's.
+    """
+    model = getattr(results, "model", None)
+    discrete = sys.modules.get("statsmodels.discrete.discrete_model")
+    if discrete is not None and isinstance(model, discrete.BinaryModel):
+        return _at_bounds(outcome, -1.0, 1.0)
+    if discrete is not None and isinstance(model, discrete.CountModel):
+        return _at_bounds(outcome - (getattr(model, "truncation", -1) + 1), -1.0, 0.0)
+    family, link = _family_and_link(model)
+    if family == "Gaussian" and link == "Log":
+        towards_0 = _means(results) < NEAR * np.sqrt(np.mean(np.square(outcome)))
+        direction: FloatArray = -((outcome <= 0.0) | towards_0).astype(np.float64)
+        return direction
+    if family not in ("Binomial", "Poisson", "NegativeBinomial"):
+        return None
+    upper = float(family == "Binomial" and link in TO_ONE)
+    return _at_bounds(outcome, TO_ZERO.get(link, 0.0), upper)
+
+
+def _family_and_link(model: Any) -> tuple[str, str]:
+    linear = sys.modules.get("statsmodels.genmod.generalized_linear_model")
+    if linear is None or not isinstance(model, linear.GLM):
+        return "", ""
+    return type(model.family).__name__, type(model.family.link).__name__
+
+
+def _at_bounds(outcome: FloatArray, lower: float, upper: float) -> FloatArray | None:
+    """Return signs of outcomes that are 0, or 1; None if one is impossible."""
+    if (outcome < 0.0).any() or (upper > 0.0 and (outcome > 1.0).any()):
+        return None
+    return np.asarray(lower * (outcome == 0.0) + upper * (outcome == 1.0))
+
+
+def _means(results: Any) -> FloatArray:
+    with np.errstate(all="ignore"):
+        return np.asarray(results.predict(), np.float64)
+
+
+def _has_direction(signs: FloatArray, rows: FloatArray) -> bool:
+    """True if a sum of regressors is 0 in rows of sign 0, and has the sign of all others, or is 0."""
+    from scipy.optimize import linprog
+
+    lengths = np.sqrt(np.square(rows).sum(axis=0))
+    # Any basis of their sums has the direction. Of this one, no direction is shorter than 1, and its products
+    # with the rows add up to no less; the solver's own tolerance, 1e-7, would let through far too much.
+    basis = np.linalg.qr(rows / np.where(lengths > 0, lengths, 1.0))[0]
+    inside = basis[signs == 0.0]
+    _, values, directions = np.linalg.svd(inside, full_matrices=len(inside) < rows.shape[1])
+    directions = directions[np.count_nonzero(values > EXACT) :]
+    if not len(directions):
+        return False
+    signed = (signs[:, np.newaxis] * basis)[signs != 0.0] @ directions.T
+    found = linprog(
+        -signed.sum(axis=0),
+        A_ub=-signed,
+        b_ub=np.zeros(len(signed)),
+        bounds=(-1.0, 1.0),
+        options={"primal_feasibility_tolerance": EXACT, "dual_feasibility_tolerance": EXACT},
+    )
+    return bool(found.status == 0 and -found.fun > 0.5)

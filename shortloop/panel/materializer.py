@@ -44,7 +44,6 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         return found
 
     def coded(self) -> list[str]:
-        """List the factors that are coded by categories."""
         return [name for name, each in self.factor_cache.items() if each.metadata.kind.value == "categorical"]
 
     def categories(self, made: Any, rows: IntArray) -> tuple[Categories, ...] | None:

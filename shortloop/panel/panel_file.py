@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +15,12 @@ from shortloop.panel.data import Panel as Rows
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
-from shortloop.panel.formats.base import FileInput, GeneratedInput, PlacedInput
 from shortloop.panel.formats.csvimport import CsvimportInput
+from shortloop.panel.formats.simulated import SimulatedInput
 from shortloop.panel.pipeline import read_panel
 from shortloop.panel.settings import Panel
 
-SIMULATED = 8
-"""Groups of a simulated panel that are made."""
+SIMULATED = 8  # groups of a simulated panel that are made
 TRIED = 2000
 """Rows, at least, of the first groups that formulas are computed with; to fit all is left to the run."""
 
@@ -37,7 +36,7 @@ def open_panel(file: Path, tell: Tell) -> Opened:
     tell(1, 1)
     count = int(rows.starts[-1])
     said = f"{count:,} rows in {len(rows.keys):,} groups" if count else "the rows were not read"
-    if isinstance(panel.input, GeneratedInput):
+    if isinstance(panel.input, SimulatedInput):
         said = "its rows are simulated"
     return Opened(said, tuple(_problems(panel, rows, file)), rows.notes)
 
@@ -45,17 +44,15 @@ def open_panel(file: Path, tell: Tell) -> Opened:
 def _rows(panel: Panel, file: Path) -> Rows:
     """Read all rows; of formats that exax reads, only their columns."""
     asked = panel.input
-    if isinstance(asked, GeneratedInput):
-        few = {"groups": min(SIMULATED, asked.groups)} if "groups" in type(asked).model_fields else {}
+    if isinstance(asked, SimulatedInput):
+        few = {"groups": min(SIMULATED, asked.groups)}
         return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
-    assert isinstance(asked, PlacedInput)
     path = asked.path(file)
     if isinstance(asked, CsvimportInput):
         numbers = {name: Column(np.empty(0)) for name in asked.numbers}
         texts = {name: Column(np.empty(0, np.int32), (), dtype="str") for name in asked.texts}
         columns = {name: each for name, each in (numbers | texts).items() if name not in panel.groups.by}
         return Rows(panel.groups.by, [], np.zeros(1, np.int64), columns)
-    assert isinstance(asked, FileInput)
     return from_frame(asked.load(path, panel.groups.by, panel.seed), panel.groups.by)
 
 
@@ -71,9 +68,5 @@ def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:
                 if last:
                     Fitter(model, equation, first, rows.starts[: last + 1])
             except InputError as error:
-                yield _of_file(error, file)
-
-
-def _of_file(error: InputError, file: Path) -> InputError:
-    said: Mapping[str, object] = {"field": error.field, "found": error.found, "expected": error.expected}
-    return InputError(error.problem, file=file, hint=error.hint, **said)  # type: ignore[arg-type]
+                error.file = str(file)
+                yield error

@@ -37,7 +37,6 @@ TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet"
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
-    """Read and validate a panel file."""
     from shortloop.panel.settings import Panel
     from shortloop.settings.read import read_settings
 
@@ -50,7 +49,6 @@ PanelRun = StudyRun["Panel"]
 
 
 def import_panel(run: PanelRun) -> Built:
-    """Build the rows of all groups."""
     from shortloop.panel.formats.base import PlacedInput
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
 
@@ -60,11 +58,7 @@ def import_panel(run: PanelRun) -> Built:
     if isinstance(panel.input, CsvimportInput):
         asked, types = panel.input, panel.input.types()
         lines = run.build(
-            "csvimport",
-            filename=file,
-            separator=asked.separator,
-            quotes=asked.quotes,
-            lineno_label=LINE,
+            "csvimport", filename=file, separator=asked.separator, quotes=asked.quotes, lineno_label=LINE
         )
         rows = run.build("dataset_type", source=lines, column2type=types)
         return import_dataset(run, rows, list(types), order=LINE)
@@ -94,7 +88,6 @@ def import_dataset(
 
 
 def deliver(run: PanelRun, report: Built, seconds: float) -> None:
-    """Copy report, tables and summary to the folder of results."""
     name = run.study.name
     folder = results_folder(name)
     files = copy_report(report.path, folder)
@@ -108,9 +101,8 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
         copy_files(job.path, [PAGES], folder, [place])
     files += drawn
-    write_summary(
-        folder, {"panel": name, **run_summary(run.jobs, report, seconds, files), "findings": findings}
-    )
+    summary = run_summary(run.jobs, report, seconds, files)
+    write_summary(folder, {"panel": name, **summary, "findings": findings})
     for found in findings:
         for said in found["says"]:
             print(one_line(said))

@@ -9,6 +9,7 @@ import json
 import lzma
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -36,10 +37,8 @@ MOST = 12  # columns that are listed
 SEPARATORS = ",;\t|"
 OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE = 1 << 20
-BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 OTHER = "cp1252"  # of older Western tables; decodes nearly all bytes
-MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))
-"""Decimal and thousands, the plainest first."""
+MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))  # decimal and thousands, the plainest first
 FEWEST_ROWS = 3.0  # of a group, on average
 UNITS = re.compile(
     r"(?:animal|bank|betrieb|branch|cell|center|centre|city|cities|client|clinic"
@@ -57,8 +56,7 @@ TIMES = re.compile(
     r"round|run|second|session|t|time|trial|visit|wave|week|weekday|year|"
     r"yr)"
 )
-CALENDAR = (1800, 2200)
-"""Numbers between these are years."""
+CALENDAR = (1800, 2200)  # numbers between these are years
 
 
 def look(data: Path, project: Path) -> Look | None:
@@ -79,14 +77,14 @@ def look(data: Path, project: Path) -> Look | None:
     outcome, *regressors = numbers[:2] or ["outcome"]
     lines = [f"{file.name}: {len(table):,} rows of {table.shape[1]} columns"]
     lines += [f"  {name}: {_what(table[name])}" for name in map(str, table.columns[: 4 * MOST])]
-    lines += [f"  Is it meant so? {doubt}" for doubt in _doubts(table)]
+    lines += [f"  Is this intended? {doubt}" for doubt in _doubts(table)]
     questions = [
         f"What is the outcome, and what are the regressors? Columns of numbers: {_some(numbers)}.\n"
         f"  Line {line} of the panel file, for example: formula = "
         f'"{_in_formula(outcome)} ~ {"".join(map(_in_formula, regressors)) or "1"}"'
     ]
     if not groups:
-        could = f"These could: {_some(others)}" if others else "None has values that come again often enough"
+        could = f"These could: {_some(others)}" if others else "No column has values that recur often enough"
         questions.append(f"Which columns make groups? {could}: by = […]")
     return Look(tuple(lines), text, tuple(questions))
 
@@ -110,11 +108,8 @@ def _read(file: Path) -> tuple[FileInput, pd.DataFrame]:
 
 def _texts(table: pd.DataFrame) -> list[str]:
     """List columns that have only texts."""
-    return [
-        name
-        for name in table.columns
-        if table[name].dtype.kind not in "iufbM" and all(isinstance(x, str) for x in table[name].dropna())
-    ]
+    others = [name for name in table.columns if table[name].dtype.kind not in "iufbM"]
+    return [name for name in others if all(isinstance(x, str) for x in table[name].dropna())]
 
 
 def _doubts(table: pd.DataFrame) -> list[str]:
@@ -127,7 +122,7 @@ def _doubts(table: pd.DataFrame) -> list[str]:
         found += [f"{name}: {said}"] if said else []
     names = [str(name) for name in table.columns]
     if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
-        found.append(f"the first line has names of columns, and here there are numbers: {_some(names)}")
+        found.append(f"the first line should hold column names, but holds numbers: {_some(names)}")
     return found
 
 
@@ -179,7 +174,6 @@ model = "ols"
 
 
 def _in_formula(name: str) -> str:
-    """Quote a name for formulas."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 
@@ -189,18 +183,13 @@ def _some(names: Sequence[str]) -> str:
 
 
 def encoding_of(file: Path) -> str:
-    """Detect the encoding of a file."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with _opened(file) as stream:
-            piece = stream.read(PIECE)
-            for mark, name in BOMS:
-                if piece.startswith(mark):
-                    return name
-            while piece:
-                decoder.decode(piece)
-                piece = stream.read(PIECE)
-            decoder.decode(b"", final=True)
+            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return "utf-16"
+            stream.seek(0)
+            for _ in codecs.iterdecode(iter(partial(stream.read, PIECE), b""), "utf-8"):
+                pass
     except UnicodeError:
         return OTHER
     except (OSError, EOFError, lzma.LZMAError):  # reading it says what is wrong
@@ -209,12 +198,9 @@ def encoding_of(file: Path) -> str:
 
 
 def separator_of(file: Path, encoding: str) -> str:
-    """Detect the separator from the first line."""
-    try:
-        with _opened(file) as stream:
-            first = stream.read(PIECE).decode(encoding, errors="replace").lstrip("\ufeff")
-    except (OSError, EOFError, lzma.LZMAError):
-        first = ""
+    first = ""
+    with suppress(OSError, EOFError, lzma.LZMAError), _opened(file) as stream:
+        first = stream.read(PIECE).decode(encoding, errors="replace")
     line = (first.splitlines() or [""])[0]
     return max(SEPARATORS, key=line.count)
 
@@ -234,11 +220,9 @@ def _is_written(texts: list[str], decimal: str, thousands: str) -> bool:
     mark = re.escape(decimal)
     whole = rf"\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+" if thousands else r"\d+"
     number = re.compile(rf"[-+]?(?:{whole})?(?:{mark}\d*)?(?:[eE][-+]?\d+)?")
-    return (
-        bool(texts)
-        and all(text and number.fullmatch(text) for text in texts)
-        and any("," in text or (thousands and thousands in text) for text in texts)
-    )
+    if not texts or not all(text and number.fullmatch(text) for text in texts):
+        return False
+    return any("," in text or (thousands and thousands in text) for text in texts)
 
 
 def _opened(file: Path) -> IO[bytes]:
@@ -266,12 +250,9 @@ def is_time(name: str, values: pd.Series) -> bool:
     """True if a column is a time: by its name, or because its numbers are years."""
     if values.dtype.kind == "M" or _has(TIMES, name):
         return True
-    return (
-        values.dtype.kind in "iuf"
-        and _are_codes(values)
-        and bool(values.notna().any() and values.dropna().between(*CALENDAR).all())
-        and not _has(UNITS, name)
-    )
+    if values.dtype.kind not in "iuf" or not _are_codes(values) or _has(UNITS, name):
+        return False
+    return bool(values.notna().any() and values.dropna().between(*CALENDAR).all())
 
 
 def _rank(table: pd.DataFrame, name: str, count: int, times: list[str]) -> int:

@@ -25,44 +25,38 @@ OURS = {
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Results of one specification and outcome in all groups.
+    """Results of one specification and outcome in all groups."""
 
-    by, keys: columns that make groups, and their values for each group.
-    names, terms: of the coefficients, and the term of the formula of each.
-    arrays: by the names of `Statistics`, and "status" and "path".
-    said: messages about each group.
-    """
-
-    by: tuple[str, ...]
-    keys: Sequence[tuple[str, ...]]
-    names: tuple[str, ...]
-    arrays: Mapping[str, FloatArray | IntArray]
-    said: Sequence[str]
-    terms: tuple[int, ...] = ()
+    by: tuple[str, ...]  # columns that make groups
+    keys: Sequence[tuple[str, ...]]  # their values for each group
+    names: tuple[str, ...]  # of the coefficients
+    arrays: Mapping[str, FloatArray | IntArray]  # by the names of `Statistics`, and "status" and "path"
+    said: Sequence[str]  # messages about each group
+    terms: tuple[int, ...] = ()  # of the formula, of each coefficient
 
     def __repr__(self) -> str:
-        fitted = int(np.count_nonzero(np.asarray(self.arrays["status"]) == Status.FITTED))
-        return (
-            f"<{fitted:,} of {len(self.keys):,} groups fitted: {', '.join(self.names)}; "
-            "tables: coefficients(), fits()>"
-        )
+        fitted = int(self._fitted.sum())
+        found = f"{fitted:,} of {len(self.keys):,} groups fitted: {', '.join(self.names)}"
+        return f"<{found}; tables: coefficients(), fits()>"
+
+    @property
+    def _fitted(self) -> np.ndarray:
+        return np.asarray(np.asarray(self.arrays["status"]) == Status.FITTED)
 
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
         """Make a table with a row for each coefficient of each group."""
         import pandas as pd
 
-        groups, terms = len(self.keys), len(self.names)
         found: dict[str, object] = {
-            name: np.repeat(np.array([key[i] for key in self.keys], object), terms)
+            name: np.repeat(np.array([key[i] for key in self.keys], object), len(self.names))
             for i, name in enumerate(group_columns(self.by))
         }
-        found["term"] = np.tile(np.array(self.names, object), groups)
+        found["term"] = np.tile(np.array(self.names, object), len(self.keys))
         for name in COEFFICIENTS:
             found[name] = np.asarray(self.arrays[name]).reshape(-1)
         if correction != "none":
-            fitted = np.asarray(self.arrays["status"]) == Status.FITTED
             pvalues = np.asarray(self.arrays["pvalues"], np.float64)
-            found["pvalues_corrected"] = correct_pvalues(pvalues, fitted, correction).reshape(-1)
+            found["pvalues_corrected"] = correct_pvalues(pvalues, self._fitted, correction).reshape(-1)
         return pd.DataFrame(found)
 
     def fits(self) -> pd.DataFrame:
@@ -89,29 +83,26 @@ def group_columns(by: Sequence[str]) -> tuple[str, ...]:
 
 
 def merge(parts: Sequence[Results]) -> Results:
-    """Merge blocks."""
+    """Merge blocks, at least one of which has groups."""
     parts = [part for part in parts if part.keys]
     # A category may occur in one block only.
     names, terms = merge_terms([(part.names, part.terms) for part in parts])
-    column = {name: place for place, name in enumerate(names)}
     keys = [key for part in parts for key in part.keys]
     order = _order(keys)
-    arrays = {}
-    for name in (*COEFFICIENTS, *FITS, "status", "path"):
+
+    def whole(name: str) -> np.ndarray:
+        arrays = [part.arrays[name] for part in parts]
         if name in COEFFICIENTS:
-            whole = np.full((len(keys), len(names)), np.nan)
-            first = 0
-            for part in parts:
-                into = whole[first : first + len(part.keys)]
-                into[:, [column[each] for each in part.names]] = part.arrays[name]
-                first += len(part.keys)
-        else:
-            whole = np.concatenate([part.arrays[name] for part in parts] or [np.zeros(0, np.int8)])
-        arrays[name] = whole[order]
+            for i, part in enumerate(parts):
+                padded = np.full((len(part.keys), len(names)), np.nan)
+                padded[:, [names.index(each) for each in part.names]] = arrays[i]
+                arrays[i] = padded
+        return np.concatenate(arrays)[order]
+
+    arrays = {name: whole(name) for name in (*COEFFICIENTS, *FITS, "status", "path")}
     said = [text for part in parts for text in part.said]
-    by = parts[0].by if parts else ()
     said = with_absent_terms(names, arrays["params"], [said[i] for i in order])
-    return Results(by, [keys[i] for i in order], names, arrays, said, terms)
+    return Results(parts[0].by, [keys[i] for i in order], names, arrays, said, terms)
 
 
 def check_computed(found: Results, field: str) -> None:
@@ -149,15 +140,10 @@ def correct_pvalues(pvalues: FloatArray, fitted: np.ndarray, correction: str) ->
 
 def _order(keys: Sequence[tuple[str, ...]]) -> list[int]:
     """Sort groups by column; a column of numbers by size."""
-
-    def sorter(column: int) -> dict[str, float | str]:
-        texts = {key[column] for key in keys}
+    columns: list[Sequence[float | str]] = []
+    for texts in zip(*keys, strict=True):
         try:
-            return {text: float(text) for text in texts}
+            columns.append([*map(float, texts)])
         except ValueError:
-            return {text: text for text in texts}
-
-    places = [sorter(i) for i in range(len(keys[0]))] if keys else []
-    return sorted(
-        range(len(keys)), key=lambda g: tuple(place[key] for place, key in zip(places, keys[g], strict=True))
-    )
+            columns.append(texts)
+    return sorted(range(len(keys)), key=lambda g: tuple(column[g] for column in columns))

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from enum import IntEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
-LEVEL = 0.95
-"""Level of confidence intervals."""
+LEVEL = 0.95  # level of confidence intervals
 COEFFICIENTS = {
     "params": "estimate",
     "bse": "standard error",
@@ -57,9 +57,43 @@ class Status(IntEnum):
     LEVERAGE_OF_1 = 9
 
 
+class Reason(IntEnum):
+    """Why compiled code left a fit to statsmodels."""
+
+    said: str
+
+    def __new__(cls, number: int, said: str) -> Self:
+        found = int.__new__(cls, number)
+        found._value_, found.said = number, said
+        return found
+
+    VOUCHED = 0, ""
+    SINGULAR = 1, "a regressor may be a sum of others"
+    ILL_CONDITIONED = 2, "regressors are nearly sums of others"
+    TOO_FEW_ROWS = 3, "no more rows than coefficients"
+    EXACT_FIT = 4, "residuals too small to be told from rounding"
+    UNCLEAR_CONSTANT = 5, "rounding decides whether a sum of regressors is constant"
+    LEVERAGE = 6, "a row nearly alone decides its own fit"
+    FEW_CLUSTERS = 7, "hardly more clusters than coefficients"
+    NOT_FINITE = 8, "values, or their squares, that are not finite"
+    NO_VARIANCE = 9, "a variance that may be rounding"
+    UNCLEAR_F = 10, "the covariance of the tested coefficients is nearly singular"
+    NEAR_BOUND = 11, "fitted probabilities next to 0 or 1"
+    NOT_CONVERGED = 12, "it did not converge, or rounding decides where it stops"
+    NOT_BINARY = 13, "outcomes other than 0 and 1"
+    BAD_WEIGHTS = 14, "weights that are not positive"
+    OUTSIDE = 15, "outcomes, or means on the way, beyond or next to the bounds of the family"
+    UNCLEAR_WEIGHT = 16, "rounding decides how much a residual counts"
+    UNSTABLE = 17, "rounding grows too much in the iterations"
+
+
+EDGE = 1e-6
+"""Fitted probabilities nearer than this to 0 or 1 may be on their way there: outcomes may be separated."""
+RISE = 1e-6
+"""By how much twice the log-likelihood may be below its maximum, to second order, where iterations stop: with
+regressors so large that coefficients are tiny, Newton's method of statsmodels stops before it is there."""
 STATUSES = tuple(each.name.lower().replace("_", " ") for each in Status)
-PATHS = ("batched", "statsmodels")
-"""The code that fits, by number."""
+PATHS = ("batched", "statsmodels")  # the code that fits, by number
 CODES = {
     "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
     "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
@@ -68,14 +102,12 @@ CODES = {
 Statistics = dict[str, np.ndarray]
 """Arrays of `COEFFICIENTS`, (groups, coefficients), and of `FITS`, (groups,); NaN where there is none.
 
-And "reasons", (groups,): why compiled code left a fit, of `shortloop.panel.kernels.reasons`; 0: it did not.
+And "reasons", (groups,): the `Reason` why compiled code left a fit.
 """
-Terms = tuple[tuple[str, ...], tuple[int, ...]]
-"""Names of coefficients, and the term of the formula of each."""
+Terms = tuple[tuple[str, ...], tuple[int, ...]]  # names of coefficients, and the term of the formula of each
 
 
 def empty_statistics(groups: int, coefficients: int) -> Statistics:
-    """Make statistics without any fit."""
     made: Statistics = {name: np.full((groups, coefficients), np.nan) for name in COEFFICIENTS}
     made |= {name: np.full(groups, np.nan) for name in FITS}
     return made | {"reasons": np.zeros(groups, np.int64)}

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from source_tree import PROJECT
 
 from shortloop.frames.measure import (
-    Timed,
+    Measured,
     busy_seconds,
     cpu_seconds,
     environment,
@@ -62,7 +62,7 @@ def test_a_failure_is_a_reason(tmp_path: Path, name: str, limit: float, words: s
     measured = measure(tiny(tmp_path, name), TOY, COLUMN, 1, limit)
     assert words in measured.failed
     assert measured.result is None
-    assert measured.timed.seconds == []
+    assert measured.seconds == []
 
 
 def test_nothing_outlives_a_measurement(tmp_path: Path) -> None:
@@ -76,19 +76,19 @@ def test_nothing_outlives_a_measurement(tmp_path: Path) -> None:
 def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
     measured = measure(tiny(tmp_path, "prints"), TOY, COLUMN, 2, 60)
     assert measured.failed == ""
-    assert len(measured.timed.seconds) >= 2
+    assert len(measured.seconds) >= 2
     np.testing.assert_array_equal(measured.result, np.zeros(3))
 
 
 def test_memory_is_that_of_the_work(tmp_path: Path) -> None:
-    small, large = (measure(tiny(tmp_path, name), TOY, COLUMN, 1, 60).timed.peak for name in ("x", "large"))
+    small, large = (measure(tiny(tmp_path, name), TOY, COLUMN, 1, 60).peak for name in ("x", "large"))
     assert small is not None
     assert large is not None
     assert 190e6 < large - small < 230e6
 
 
 def test_processor_time_of_all_processes_counts(tmp_path: Path) -> None:
-    timed = measure(tiny(tmp_path, "busy"), TOY, COLUMN, 2, 60).timed
+    timed = measure(tiny(tmp_path, "busy"), TOY, COLUMN, 2, 60)
     assert timed.busy is not None
     assert 0.1 < timed.busy < 1.2  # of one process beside the one that waits for it; others may be running
     assert timed.others is not None
@@ -118,7 +118,7 @@ measure(tiny(Path({str(tmp_path)!r}), "waits"), {TOY!r}, {COLUMN!r}, 1, 600)
 
 
 def test_quick_work_is_repeated_more_often_than_slow_work() -> None:
-    quick, slow = Timed(), Timed()
+    quick, slow = Measured(), Measured()
     time_repeats(quick, lambda: time.sleep(0.001), 3)
     time_repeats(slow, lambda: time.sleep(0.3), 2)
     assert len(quick.seconds) > 10

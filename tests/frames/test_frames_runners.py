@@ -82,8 +82,8 @@ def test_it_is_right_in_a_process_of_its_own(folder: Path, name: str, what: str)
     measured = measure(work, LIBRARIES[name].runner, what, 1, 100, python)
     assert measured.failed == ""
     assert checked(work, measured.result).wrong == ""
-    assert measured.timed.peak
-    assert measured.timed.start > 0
+    assert measured.peak
+    assert measured.start > 0
 
 
 class Rows:

@@ -42,11 +42,6 @@ def test_the_table_fits_four_times(rows: int, columns: int, memory: float) -> No
     assert found == rows or (found + 1) * columns * 8 * 4 > memory
 
 
-def test_the_table_of_the_guide_is_scaled_to_the_memory() -> None:
-    assert rows_that_fit(*GUIDE, 64 * 2**30) == GUIDE[0]
-    assert rows_that_fit(*GUIDE, 4 * 2**30) == 4 * 2**30 // 1600
-
-
 def test_as_many_rows_as_fit_can_be_asked_for() -> None:
     """Of those of the guide, in words that say so."""
     table = TableSettings(rows="fit")
@@ -71,11 +66,6 @@ def test_a_part_is_the_same_each_time_and_unlike_others() -> None:
         assert not set(x) <= set(pq.read_table(io.BytesIO(other))["x"].to_numpy())
 
 
-@pytest.mark.parametrize(("columns", "names"), [(2, ("x",)), (4, ("x", "v001", "v002"))])
-def test_columns_have_names(columns: int, names: tuple[str, ...]) -> None:
-    assert column_names(columns) == names
-
-
 def x_of(rng: np.random.Generator, rows: int = ROWS) -> np.ndarray:
     values: np.ndarray = rng.integers(-(2**19), 2**19, rows) * STEP
     return values
@@ -92,12 +82,6 @@ def test_aggregates_are_those_of_fractions(seed: int, rows: int, groups: int, pa
             sums = sum(Fraction(each) for keys, columns in table for each in columns[j][keys == group])
             assert Fraction(found.sums[group, j]) == sums
     assert check_aggregates(found, found).wrong == ""
-
-
-@given(st.integers(0, 2**32 - 1), st.permutations(range(40)))
-def test_the_order_of_adding_does_not_matter(seed: int, order: list[int]) -> None:
-    values = x_of(np.random.default_rng(seed), 40)
-    assert float(sum(values[order])) == float(sum(values)) == float(np.sum(values))
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.design import Design
-from shortloop.panel.kernels.reasons import TOO_FEW_ROWS, VOUCHED
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results
-from shortloop.panel.statistics import Status
+from shortloop.panel.statistics import Reason, Status
 
 __all__ = [
     "assert_same_alone",
@@ -86,7 +85,13 @@ def assert_same_alone(fit: Callable[..., SimpleNamespace], x: FloatArray, y: Flo
     """See that each fit is the same whatever is beside it, of 300 rows."""
     starts = np.array([0, 40, 100, 103, 250, 300])
     together = fit(x, y, starts)
-    assert together.reasons.tolist() == [VOUCHED, VOUCHED, TOO_FEW_ROWS, VOUCHED, VOUCHED]
+    assert together.reasons.tolist() == [
+        Reason.VOUCHED,
+        Reason.VOUCHED,
+        Reason.TOO_FEW_ROWS,
+        Reason.VOUCHED,
+        Reason.VOUCHED,
+    ]
     for g in range(len(starts) - 1):
         part = slice(starts[g], starts[g + 1])
         alone = fit(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
-from panel_fits import fit_groups
+from panel_fits import assert_same_alone, fit_groups
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.kernels.reasons import VOUCHED
+from shortloop.panel.statistics import Reason
 
 SIZES = (30, 2, 45, 3, 60, 25, 31)
 
@@ -46,7 +46,7 @@ def fits() -> dict[str, Callable[..., SimpleNamespace]]:
 
 
 def assert_alike(found: SimpleNamespace, other: SimpleNamespace) -> None:
-    assert (found.reasons == VOUCHED).sum() == 5
+    assert (found.reasons == Reason.VOUCHED).sum() == 5
     for name in vars(found):
         np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)
 
@@ -70,6 +70,17 @@ def test_columns_may_be_anywhere(name: str, tmp_path: Path) -> None:
     outcome.flags.writeable = False
     apart = [np.broadcast_to(1.0, len(y)), of_file, np.asfortranarray(x.T)[:, 2]]
     assert_alike(fits()[name](apart, outcome, starts), whole)
+
+
+@pytest.mark.parametrize("model", ["ols", "logit", "rlm", "quantreg", "binomial", "poisson"])
+def test_each_fit_is_the_same_whatever_is_beside_it(model: str) -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((3, 300)), rng.standard_t(3, 300)
+    if model in ("logit", "binomial", "poisson"):
+        y = (y > 0).astype(float)
+    is_glm = model in ("binomial", "poisson")
+    fit = partial(fit_groups, "glm", family=model) if is_glm else partial(fit_groups, model)
+    assert_same_alone(fit, x, y)
 
 
 def test_no_group_at_all() -> None:

@@ -18,13 +18,12 @@ from shortloop.base.errors import InputError
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
-from shortloop.panel.diagnostics.rows import Rows, rows_of
+from shortloop.panel.diagnostics.residuals import Rows, rows_of
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.kernels.reasons import EXACT_FIT, NOT_FINITE, OUTSIDE, VOUCHED
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.models.glm import COMPILED
 from shortloop.panel.results import Results
-from shortloop.panel.statistics import STATUSES, Status
+from shortloop.panel.statistics import STATUSES, Reason, Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
@@ -35,6 +34,7 @@ STAR98 = (
     " + PTRATIO + PCTAF + PCTCHRT + PCTYRRND + PERMINTE_AVYRSEXP + PERMINTE_AVSAL + AVYRSEXP_AVSAL"
     " + PERSPEN_PTRATIO + PERSPEN_PCTAF + PTRATIO_PCTAF + PERMINTE_AVYRSEXP_AVSAL + PERSPEN_PTRATIO_PCTAF"
 )
+
 FEW = "NABOVE + NBELOW ~ LOWINC + PERASIAN + PERBLACK"
 
 
@@ -103,7 +103,7 @@ def test_it_is_what_statsmodels_says(
     if covariance == "cluster":
         more["clusters"] = np.unique(np.arange(len(x)) % 11, return_inverse=True)[1].astype(np.int64)
     found = mine(x, successes, failures, link, **more)
-    if found.reasons[0] != VOUCHED:
+    if found.reasons[0] != Reason.VOUCHED:
         assert np.isnan(found.params).all()
         return
     roles = {"successes": successes, "failures": failures} | more
@@ -121,7 +121,7 @@ def test_what_is_not_special_is_vouched_for(link: str, most: int) -> None:
     trials = rng.integers(1, most + 1, 100)
     successes = rng.binomial(trials, 1 / (1 + np.exp(-x @ [0.2, 0.5, -0.3]))).astype(float)
     found = mine(x, successes, trials - successes, link)
-    assert found.reasons[0] == VOUCHED
+    assert found.reasons[0] == Reason.VOUCHED
     same(found, by_statsmodels(x, successes, trials - successes, link=link))
 
 
@@ -146,10 +146,10 @@ def test_a_row_of_counts_is_as_many_rows() -> None:
 @pytest.mark.parametrize(
     ("successes", "failures", "reason"),
     [
-        ([3.0, np.inf, 2.0, 1.0], 1.0, NOT_FINITE),
-        ([3.0, -1.0, 2.0, 1.0], 5.0, OUTSIDE),
-        ([0.0, 0.0, 2.0, 1.0], [0.0, 4.0, 2.0, 2.0], NOT_FINITE),
-        ([1.0, 2.0, 3.0, 4.0], [3.0, 6.0, 9.0, 12.0], EXACT_FIT),
+        ([3.0, np.inf, 2.0, 1.0], 1.0, Reason.NOT_FINITE),
+        ([3.0, -1.0, 2.0, 1.0], 5.0, Reason.OUTSIDE),
+        ([0.0, 0.0, 2.0, 1.0], [0.0, 4.0, 2.0, 2.0], Reason.NOT_FINITE),
+        ([1.0, 2.0, 3.0, 4.0], [3.0, 6.0, 9.0, 12.0], Reason.EXACT_FIT),
     ],
 )
 def test_what_it_cannot_vouch_for(successes: list[float], failures: Any, reason: int) -> None:

@@ -14,8 +14,16 @@ from scipy import stats
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
-from shortloop.panel.diagnostics.rows import Rows, rows_of
-from shortloop.panel.diagnostics.worst import CRITERIA, OUTLYING, SUMMARY, reason, summary_of, worst
+from shortloop.panel.diagnostics.residuals import (
+    CRITERIA,
+    OUTLYING,
+    SUMMARY,
+    Rows,
+    reason,
+    rows_of,
+    summary_of,
+    worst,
+)
 from shortloop.panel.models.base import ModelSettings
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

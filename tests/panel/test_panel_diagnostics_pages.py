@@ -17,9 +17,8 @@ from pdf_reader import PdfFile
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
-from shortloop.panel.diagnostics.page import DRAWN, Head, page_of
-from shortloop.panel.diagnostics.plot import axis_of
-from shortloop.panel.diagnostics.rows import Rows
+from shortloop.panel.diagnostics.page import DRAWN, Head, axis_of, page_of
+from shortloop.panel.diagnostics.residuals import Rows
 from shortloop.report.pdf import document
 from shortloop.stages.records import ROWS
 from shortloop.stages.stage import CollectingStage

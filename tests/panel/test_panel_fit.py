@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,18 +68,6 @@ def same(fits: Fits, g: int, theirs: Any, batched: bool | None = None) -> None:
 
 def each(frame: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
     return {str(key): part for key, part in frame.groupby("g")}
-
-
-@pytest.mark.parametrize(
-    "formula", ["y ~ x + z", "y ~ x * z - 1", "np.log(z) ~ x + I(x**2)", "y ~ x + C(k)", "y ~ k:x"]
-)
-def test_it_is_a_formula_in_a_groupby(formula: str) -> None:
-    frame = panel()
-    fits, keys = fitted(frame, model="ols", formula=formula)
-    assert (fits.status == Status.FITTED).all()
-    for g, (key,) in enumerate(keys):
-        theirs = smf.ols(formula, each(frame)[key]).fit()
-        same(fits, g, theirs, batched=True)
 
 
 def lacking_texts() -> pd.DataFrame:
@@ -184,15 +171,6 @@ def test_a_reference_that_no_group_has_is_refused() -> None:
     assert "'A'" in str(caught.value.found)
 
 
-def test_what_is_scaled_is_scaled_in_its_group() -> None:
-    frame = panel()
-    fits, keys = fitted(frame, model="ols", formula="y ~ scale(x)")
-    for g, (key,) in enumerate(keys):
-        part = each(frame)[key].assign(s=lambda d: (d["x"] - d["x"].mean()) / d["x"].std())
-        theirs = smf.ols("y ~ s", part).fit()
-        np.testing.assert_allclose(fits.arrays["params"][g], theirs.params, rtol=1e-9)
-
-
 @pytest.mark.parametrize("column", ["y", "x", "k", "w"])
 def test_rows_that_lack_a_value_are_left_out(column: str) -> None:
     frame = panel()
@@ -207,54 +185,6 @@ def test_rows_that_lack_a_value_are_left_out(column: str) -> None:
     assert fits.status[4] == Status.MISSING_VALUES
     assert np.isnan(fits.arrays["params"][4]).all()
     assert (np.delete(fits.status, 4) == Status.FITTED).all()
-
-
-def test_clusters_are_those_of_a_group() -> None:
-    frame = panel()
-    frame["c"] = frame["c"].map("c{:02d}".format)
-    fits, keys = fitted(frame, model="ols", formula="y ~ x", covariance="cluster", clusters="c")
-    for g, (key,) in enumerate(keys):
-        part = each(frame)[key]
-        theirs = smf.ols("y ~ x", part).fit(
-            cov_type="cluster", cov_kwds={"groups": pd.factorize(part["c"], sort=True)[0]}
-        )
-        same(fits, g, theirs, batched=True)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"model": "logit", "formula": "b ~ x + z"},
-        {"model": "glm", "family": "binomial", "formula": "b ~ x"},
-        {"model": "glm", "family": "poisson", "formula": "c ~ x"},
-        {"model": "glm", "family": "gamma", "link": "log", "formula": "z ~ x"},
-        {"model": "rlm", "formula": "y ~ x"},
-        {"model": "quantreg", "quantile": 0.3, "formula": "y ~ x"},
-        {
-            "model": "statsmodels",
-            "path": "statsmodels.discrete.discrete_model.Probit",
-            "formula": "b ~ x",
-            "fit": {"disp": 0},
-        },
-    ],
-    ids=lambda settings: settings.get("family", settings["model"]),
-)
-def test_other_models(settings: dict[str, Any]) -> None:
-    frame = panel(groups=4)
-    fits, keys = fitted(frame, **settings)
-    model = ModelSettings.model_validate(settings)
-    for g, (key,) in enumerate(keys):
-        part = each(frame)[key]
-        outcome, _, regressors = settings["formula"].partition(" ~ ")
-        rows = np.column_stack([np.ones(len(part)), *(part[name] for name in regressors.split(" + "))])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            theirs = model.fit_one(part[outcome].to_numpy(float), rows, {})
-        np.testing.assert_allclose(fits.arrays["params"][g], theirs.params, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(fits.arrays["bse"][g], theirs.bse, rtol=1e-8)
-        np.testing.assert_allclose(fits.arrays["pvalues"][g], theirs.pvalues, rtol=1e-6, atol=1e-12)
-        stopped = model.has_converged(theirs) is False  # after 1,000 iterations of quantreg
-        assert fits.status[g] == (Status.NOT_CONVERGED if stopped else Status.FITTED)
 
 
 def test_fits_that_fail_are_rows_with_a_reason() -> None:
@@ -342,23 +272,6 @@ def test_regressors_of_bad_shape_separate_nothing(defect: str, seed: int) -> Non
         assert fits.status[0] != Status.SEPARATED
 
 
-@pytest.mark.parametrize("model", [{"model": "logit"}, {"model": "glm", "family": "binomial"}])
-def test_separation_is_told(model: dict[str, str]) -> None:
-    frame = panel(groups=4, rows=80)
-    frame.loc[frame["g"] == 1, "b"] = (frame["x"] > 0.2).astype(float)  # wholly
-    half = (frame["g"] == 2) & (frame["k"] == "a")
-    frame.loc[half, "b"] = 1.0  # quasi: whoever is "a" has it
-    frame["a"] = (frame["k"] == "a").astype(float)
-    frame.loc[frame["g"] == 3, "b"] = 1.0
-    fits, _ = fitted(frame, formula="b ~ a + x", **model)
-    assert [STATUSES[each] for each in fits.status] == [
-        "fitted",
-        "separated",
-        "separated",
-        "constant outcome",
-    ]
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e4, 1e5, 1e9])
 def test_separation_is_told_in_any_unit(unit: float) -> None:
     """statsmodels stops at once where coefficients are tiny, and says that it converged."""
@@ -384,27 +297,6 @@ def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> No
     fits, _ = fitted(frame, formula="b ~ far", **model)
     assert (fits.path == 1).all()
     assert Status.SEPARATED not in fits.status
-
-
-def test_a_double_column_is_told_where_statsmodels_is_silent() -> None:
-    frame = panel(groups=3)
-    frame["double"] = frame["x"] + np.where(frame["g"] == 1, 0.0, frame["w"])
-    for model in ({"model": "glm", "family": "poisson"}, {"model": "rlm"}):
-        fits, _ = fitted(frame, formula="c ~ x + double", **model)
-        assert [STATUSES[each] for each in fits.status] == ["fitted", "singular", "fitted"]
-
-
-def test_each_fit_is_the_same_whatever_is_beside_it() -> None:
-    frame = panel(groups=9)
-    model = ModelSettings.model_validate({"model": "ols", "formula": "y ~ x + k", "covariance": "HC3"})
-    made = from_frame(frame, ["g"])
-    fitter = Fitter(model, Equation(model.formula), made.columns, made.starts)
-    whole = fitter.fit()
-    for first, last in ((0, 1), (3, 7), (8, 9)):
-        part = fitter.fit(first, last)
-        for name, values in whole.arrays.items():
-            both = values[first:last], part.arrays[name]
-            np.testing.assert_array_equal(*both, err_msg=name)
 
 
 @pytest.mark.parametrize(

@@ -74,18 +74,6 @@ def test_others_are_as_without_the_row_in_any_order(covariance: str, model: str,
             np.testing.assert_allclose(each["params"][by_nonrobust.index], by_nonrobust, rtol=1e-9)
 
 
-@pytest.mark.parametrize("covariance", ["nonrobust", "HC0", "HC1"])
-def test_other_covariances_are_those_of_statsmodels(covariance: str) -> None:
-    frame = rows()
-    frame.loc[7, "k"] = "w"
-    found = fit(frame, covariance)
-    assert found.arrays["status"].tolist() == [Status.FITTED]
-    right = theirs(frame, covariance, "ols")
-    pd.testing.assert_frame_equal(
-        found.coefficients().set_index("term").loc[right.index, [*right]], right, check_names=False
-    )
-
-
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("unit", [1.0, 1e5])
 def test_what_hangs_on_a_row_cannot_be_estimated_without_it(seed: int, unit: float) -> None:

@@ -149,7 +149,7 @@ def test_a_table_as_it_is_written_elsewhere(tmp_path: Path, rows: pd.DataFrame) 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"value": lambda d: d["value"].map("{:.1f}%".format)}, "value: taken as texts, and all of them"),
+        ({"value": lambda d: d["value"].map("{:.1f}%".format)}, "value: read as text, although all values"),
         ({"value": lambda d: d["value"].map(str).where(d["value"] > -1, "n/a")}, "but not 'n/a'"),
         ({"firm": lambda d: d["firm"].replace("F01", "F02 ")}, "firm: 'F02 ' and 'F02' look the same"),
     ],
@@ -167,4 +167,4 @@ def test_a_table_without_a_line_of_names(tmp_path: Path, rows: pd.DataFrame) -> 
     rows.to_csv(tmp_path / "a.csv", index=False, header=False)
     found = look(tmp_path / "a.csv", tmp_path / "new")
     assert found is not None
-    assert "the first line has names of columns" in found.lines[-1]
+    assert "the first line should hold column names" in found.lines[-1]

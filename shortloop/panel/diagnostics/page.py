@@ -5,30 +5,144 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.diagnostics.plot import HUGE, Axis, Box, Plot, axis_of
-from shortloop.panel.diagnostics.rows import Rows
-from shortloop.panel.diagnostics.worst import OUTLYING, described, summary_of
-from shortloop.report.pdf import Canvas, Sheet, fitting
+from shortloop.panel.diagnostics.residuals import OUTLYING, Rows, described, summary_of
+from shortloop.report.pdf import Canvas, Sheet, fitting, width_of
 from shortloop.report.style import BLACK, BLUE, DARK, GREY, VERMILION
 
+TITLE, NAME, LABEL = 10.0, 9.0, 8.0  # points, sizes of texts
+TICK = 3.0
+MARGIN = 0.04
+HUGE = 1e150  # numbers beyond this are not drawn: nothing can be computed with them
+UNDER, OVER = "0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 NOTE = 7.5
 WIDTH, HEIGHT = 842.0, 595.0  # points, A4 on its side
 EDGE, TOP = 36.0, 540.0
-BOXES = tuple(Box(x, y, 325.0, 170.0) for y in (318.0, 76.0) for x in (88.0, 481.0))
-DRAWN = 2000
-"""Most rows that are drawn: a page of more is slow to show and tells no more."""
+DRAWN = 2000  # most rows that are drawn: a page of more is slow to show and tells no more
 KEPT = 250  # of these, the furthest and those of most leverage
 TAIL = 400  # of a QQ plot, at each end
 NAMED = 3
 BINS, IN_BIN = 20, 10
-NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)
-"""Colour, width and opacity of dots."""
+NEAR, FAR = (BLUE, 2.6, 6), (VERMILION, 3.2, 10)  # colour, width and opacity of dots
 COOK = (0.5, 1.0)
 BAND = 0.95
+
+
+class Axis(NamedTuple):
+    """An axis: its ends, round values between them with labels, and the factor of these, e.g. " (× 10⁶)"."""
+
+    low: float
+    high: float
+    ticks: FloatArray
+    labels: tuple[str, ...]
+    times: str
+
+
+class Box(NamedTuple):
+    """The frame of a plot, in points."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+BOXES = tuple(Box(x, y, 325.0, 170.0) for y in (318.0, 76.0) for x in (88.0, 481.0))
+
+
+def axis_of(values: Sequence[FloatArray], length: float, upward: bool = False) -> Axis:
+    """Make an axis for values; what is not finite, or beyond `HUGE`, is left out."""
+    finite = np.concatenate([each[np.abs(each) < HUGE] for each in values])
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    room = MARGIN * (high - low)
+    most = max(abs(low), abs(high))
+    if room <= 1e-9 * most or most < 1 / HUGE:  # alike but for rounding
+        room = 0.05 * most if most > 1 / HUGE else 1.0
+    low, high = low - room, high + room
+    for count in range(6, 0, -1):
+        axis = _axis(low, high, count)
+        room = length / max(len(axis.ticks), 1)
+        if upward or all(width_of(label, LABEL) + 6.0 <= room for label in axis.labels):
+            break
+    return axis
+
+
+def _axis(low: float, high: float, count: int) -> Axis:
+    rough = (high / count) - (low / count)
+    size = 10.0 ** np.floor(np.log10(rough))
+    step = next(factor * size for factor in (1.0, 2.0, 5.0, 10.0) if factor * size >= rough * (1 - 1e-9))
+    ticks = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
+    largest = max(abs(low), abs(high))
+    exponent = int(np.floor(np.log10(largest)))
+    if -4 < exponent < 6:
+        exponent = 0
+    digits = min(max(exponent - int(np.floor(np.log10(step) + 1e-9)), 0), 15)
+    labels = tuple(_label(float(tick), exponent, digits) for tick in ticks)
+    over = str(exponent).translate(str.maketrans(UNDER, OVER))
+    return Axis(low, high, ticks, labels, f" (× 10{over})" if exponent else "")
+
+
+def _label(value: float, exponent: int, digits: int) -> str:
+    text = f"{value / 10.0**exponent:.{digits}f}"
+    return f"−{text[1:]}" if text.startswith("-") and text.strip("-0.") else text.removeprefix("-")
+
+
+class Plot:
+    """A plot on a page, with the titles of its axes."""
+
+    def __init__(
+        self, canvas: Canvas, box: Box, x: list[FloatArray], y: list[FloatArray], titles: Sequence[str]
+    ) -> None:
+        """Draw the frame around values, with titles of the plot, the x axis and the y axis."""
+        left, below, width, height = box
+        title, across, up = titles
+        self.canvas, self.box = canvas, box
+        self.x, self.y = axis_of(x, width), axis_of(y, height, upward=True)
+        canvas.text(left, below + height + 7, fitting(title, TITLE, width), TITLE)
+        canvas.lines([[(left, below + height), (left, below), (left + width, below)]], DARK, 0.8)
+        at = self.places(self.x.ticks, np.full(len(self.x.ticks), self.y.low))
+        canvas.lines(np.stack([at, at - (0, TICK)], axis=1), DARK, 0.8)
+        for (place, _), label in zip(at.tolist(), self.x.labels, strict=True):
+            canvas.text(place, below - TICK - LABEL, label, LABEL, align="center", color=DARK)
+        at = self.places(np.full(len(self.y.ticks), self.x.low), self.y.ticks)
+        canvas.lines(np.stack([at, at - (TICK, 0)], axis=1), DARK, 0.8)
+        for (_, place), label in zip(at.tolist(), self.y.labels, strict=True):
+            canvas.text(left - TICK - 2, place - 0.36 * LABEL, label, LABEL, align="right", color=DARK)
+        wide = max((width_of(label, LABEL) for label in self.y.labels), default=0.0)
+        across, up = fitting(across + self.x.times, NAME, width), fitting(up + self.y.times, NAME, height)
+        canvas.text(left + width / 2, below - TICK - LABEL - NAME - 4, across, NAME, align="center")
+        canvas.text(
+            left - TICK - wide - 7, below + height / 2, up, NAME, align="center", upward=True, color=BLACK
+        )
+
+    def places(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Transform numbers to points of the page, shape (points, 2)."""
+        left, below, width, height = self.box
+        across = left + width * ((np.asarray(x) - self.x.low) / (self.x.high - self.x.low))
+        up = below + height * ((np.asarray(y) - self.y.low) / (self.y.high - self.y.low))
+        return np.stack([across, up], axis=-1)
+
+    def dots(self, x: FloatArray, y: FloatArray, color: str, width: float, opacity: int) -> None:
+        some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
+        at = self.places(x[some], y[some])
+        self.canvas.dots(at[:, 0], at[:, 1], color, width, opacity)
+
+    def line(
+        self, x: FloatArray, y: FloatArray, color: str, width: float = 0.8, dashes: tuple[float, ...] = ()
+    ) -> None:
+        some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
+        at = np.clip(self.places(x[some], y[some]), -1e4, 1e4)
+        with self.canvas.clipped(*self.box):
+            self.canvas.lines(at[np.newaxis], color, width, dashes)
+
+    def diagonal(self) -> None:
+        """Draw where both axes have the same number."""
+        line = np.array([min(self.x.low, self.y.low), max(self.x.high, self.y.high)])
+        self.line(line, line, BLACK)
 
 
 @dataclass(frozen=True)
@@ -42,7 +156,6 @@ class Head:
 
 
 def page_of(head: Head, rows: Rows) -> Sheet:
-    """Draw the page of a group that was fitted."""
     canvas = _headed(head)
     said = [f"{len(rows.observed):,} rows, {rows.coefficients} coefficients"]
     said += [text for by, text in described(summary_of(rows)).items() if by != "fit"]
@@ -58,7 +171,6 @@ def page_of(head: Head, rows: Rows) -> Sheet:
 
 
 def page_without_plots(head: Head, said: Sequence[str]) -> Sheet:
-    """Draw the page of a group of which nothing can be shown."""
     canvas = _headed(head)
     lines = [line for text in said for line in textwrap.wrap(text, 120) or [""]]
     for i, line in enumerate(lines[:30]):
@@ -105,38 +217,35 @@ def _notes(rows: Rows, drawn: int) -> list[str]:
     return [*said, " ".join(more)]
 
 
-def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray) -> IntArray:
-    """Draw dots, those of outlying rows in red, and return these rows."""
+def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArray, named: bool) -> None:
+    """Draw dots, those of outlying rows in red, and number the furthest of these where there is room."""
     far = np.abs(rows.standardized) > OUTLYING
     for some, how in ((~far, NEAR), (far, FAR)):
         these = drawn[some[drawn]]
         plot.dots(x[these], y[these], *how)
-    return np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
-
-
-def _name(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, far: IntArray) -> None:
-    """Write the numbers of the furthest rows, where there is room."""
-    named = far[np.argsort(-np.abs(rows.standardized[far]), kind="stable")[:NAMED]]
+    furthest = np.flatnonzero(far & (np.abs(x) < HUGE) & (np.abs(y) < HUGE))
+    furthest = furthest[np.argsort(-np.abs(rows.standardized[furthest]), kind="stable")[: NAMED * named]]
     taken: list[tuple[float, float]] = []
-    for row, (across, up) in zip(named.tolist(), plot.places(x[named], y[named]).tolist(), strict=True):
+    for row, (across, up) in zip(
+        furthest.tolist(), plot.places(x[furthest], y[furthest]).tolist(), strict=True
+    ):
         if any(abs(across - left) < 30 and abs(up - below) < 8 for left, below in taken):
             continue
         taken.append((across, up))
-        ends = across > plot.box.x + 0.9 * plot.box.width
-        beside = -4 if ends else 4
-        plot.canvas.text(
-            across + beside, up - 2.5, str(row + 1), 7, align="right" if ends else "left", color=DARK
-        )
+        number, height = str(row + 1), up - 2.5
+        if across > plot.box.x + 0.9 * plot.box.width:
+            plot.canvas.text(across - 4, height, number, 7, align="right", color=DARK)
+        else:
+            plot.canvas.text(across + 4, height, number, 7, color=DARK)
 
 
 def _against_fitted(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
-    across, up = rows.names[:2]
-    x, y = _axes(box, [rows.predictor], [rows.residuals, np.zeros(1)])
-    plot = Plot(canvas, box, x, y, f"Residuals against the {across}", across, up)
-    plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
-    far = _scatter(plot, rows.predictor, rows.residuals, rows, drawn)
-    _name(plot, rows.predictor, rows.residuals, rows, far)
-    _means(plot, rows.predictor, rows.residuals)
+    x, y, (across, up, *_) = rows.predictor, rows.residuals, rows.names
+    titles = f"Residuals against the {across}", across, up
+    plot = Plot(canvas, box, [x], [y, np.zeros(1)], titles)
+    plot.line(np.array([plot.x.low, plot.x.high]), np.zeros(2), GREY)
+    _scatter(plot, x, y, rows, drawn, named=True)
+    _means(plot, x, y)
 
 
 def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
@@ -149,8 +258,8 @@ def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
         middle = np.linspace(TAIL, count - 1 - TAIL, DRAWN - 2 * TAIL).astype(np.int64)
         ranks = np.unique(np.concatenate([ranks[:TAIL], middle, ranks[-TAIL:]]))
     expected = ndtri((ranks + 0.625) / (count + 0.25))  # Blom's
-    x, y = _axes(box, [expected], [found, expected])
-    plot = Plot(canvas, box, x, y, "Normal QQ plot", "normal quantile", rows.names[3])
+    titles = "Normal QQ plot", "normal quantile", rows.names[3]
+    plot = Plot(canvas, box, [expected], [found, expected], titles)
     if count:
         # Where the next of many samples would be, point by point: of a normal sample, quantiles of ranks are
         # those of a beta distribution (David and Nagaraja 2003, Order statistics, section 2.1).
@@ -161,36 +270,30 @@ def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
         around = [plot.places(at, ndtri(end)) for end in ends]
         with canvas.clipped(*box):
             canvas.fill(np.concatenate([around[0], around[1][::-1]]), GREY)
-    line = np.array([min(x.low, y.low), max(x.high, y.high)])
-    plot.line(line, line, BLACK)
+    plot.diagonal()
     plot.dots(expected, found[ranks], *NEAR)
 
 
 def _leverage(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
-    x, y = _axes(box, [rows.leverage, np.zeros(1)], [rows.standardized, np.zeros(1)])
-    plot = Plot(canvas, box, x, y, "Residuals against leverage", "leverage", rows.names[2])
-    plot.line(np.array([x.low, x.high]), np.zeros(2), GREY)
+    x, y = rows.leverage, rows.standardized
+    titles = "Residuals against leverage", "leverage", rows.names[2]
+    plot = Plot(canvas, box, [x, np.zeros(1)], [y, np.zeros(1)], titles)
+    plot.line(np.array([plot.x.low, plot.x.high]), np.zeros(2), GREY)
     if rows.has_cook:
-        at = np.linspace(max(x.low, 0.0) + 1e-6, min(x.high, 1.0) - 1e-9, 100)
+        at = np.linspace(max(plot.x.low, 0.0) + 1e-6, min(plot.x.high, 1.0) - 1e-9, 100)
         for distance in COOK:
             away = np.sqrt(distance * rows.coefficients * (1.0 - at) / at)
             plot.line(at, away, GREY, 0.8, (4, 3))
             plot.line(at, -away, GREY, 0.8, (4, 3))
-    far = _scatter(plot, rows.leverage, rows.standardized, rows, drawn)
-    _name(plot, rows.leverage, rows.standardized, rows, far)
+    _scatter(plot, x, y, rows, drawn, named=True)
 
 
 def _observed(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> None:
-    x, y = _axes(box, [rows.fitted], [rows.observed])
-    plot = Plot(canvas, box, x, y, f"Observed against the {rows.names[4]}", rows.names[4], "observed")
-    line = np.array([min(x.low, y.low), max(x.high, y.high)])
-    plot.line(line, line, BLACK)
-    _scatter(plot, rows.fitted, rows.observed, rows, drawn)
+    titles = f"Observed against the {rows.names[4]}", rows.names[4], "observed"
+    plot = Plot(canvas, box, [rows.fitted], [rows.observed], titles)
+    plot.diagonal()
+    _scatter(plot, rows.fitted, rows.observed, rows, drawn, named=False)
     _means(plot, rows.fitted, rows.observed)
-
-
-def _axes(box: Box, x: list[FloatArray], y: list[FloatArray]) -> tuple[Axis, Axis]:
-    return axis_of(x, box.width), axis_of(y, box.height, upward=True)
 
 
 def _means(plot: Plot, x: FloatArray, y: FloatArray) -> None:

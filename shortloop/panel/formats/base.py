@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -21,28 +21,24 @@ if TYPE_CHECKING:
 
 
 class PanelInput(Tagged):
-    """Input of a panel: base of `PlacedInput` and `GeneratedInput`."""
+    """Input of a panel."""
 
     tag = "format"
-    places: ClassVar[frozenset[str]] = frozenset()
-    """Fields that say where the rows are, and nothing of how they are read."""
 
     def how_to_read(self) -> dict[str, Any]:
         """Return the settings without the place of the file, as plain data."""
-        return self.model_dump(mode="json", exclude=set(self.places))
+        return self.model_dump(mode="json", exclude={"file"})
 
 
 class PlacedInput(PanelInput):
     """Rows in a file."""
 
-    places = frozenset({"file"})
     file: str = Field(
         "",
         description="where it is, relative to the panel file; ${NAME=default} is expanded; no default",
     )
 
     def path(self, panel_file: Path) -> Path:
-        """Resolve the path of the file."""
         from shortloop.base.errors import InputError
         from shortloop.settings.paths import expand_path
 
@@ -83,15 +79,3 @@ def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.Dat
             with suppress(ValueError, TypeError, OverflowError):  # these are no whole numbers
                 frame[name] = read(name).array
     return frame
-
-
-class GeneratedInput(PanelInput):
-    """Generated rows, without a file."""
-
-    def load(self, file: Path | None, by: Sequence[str], seed: int) -> pd.DataFrame:
-        """Generate the rows."""
-        return self.generate(seed)
-
-    @abstractmethod
-    def generate(self, seed: int) -> pd.DataFrame:
-        """Generate the rows."""

@@ -38,6 +38,7 @@ class CsvInput(FileInput):
         import pandas as pd
 
         how: dict[str, Any] = {"sep": self.separator, "encoding": self.encoding}
+        at: dict[str, Any] = {"file": file, "field": "input"}
         try:
             names = pd.read_csv(file, **how, header=None, nrows=1, dtype=str, keep_default_na=False)
             self._check_names(file, [str(name) for name in names.iloc[0]])
@@ -49,35 +50,21 @@ class CsvInput(FileInput):
                 frame = pd.read_csv(file, **how, float_precision="round_trip")
             frame = frame[self._wanted(file, frame)]  # all were read: else rows with too many values pass
             return with_digits(frame, lambda name: self._whole(file, name, how))
+        except InputError:
+            raise
         except UnicodeError as error:
-            raise InputError(
-                "the file does not have this encoding",
-                file=file,
-                field="input.encoding",
-                found=" ".join(str(error).split()),
-                hint='say how it is written, e.g. encoding = "cp1252", or save it as UTF-8',
-            ) from None
+            problem, found = "the file does not have this encoding", " ".join(str(error).split())
+            hint = 'say how it is written, e.g. encoding = "cp1252", or save it as UTF-8'
+            raise InputError(problem, file=file, field="input.encoding", found=found, hint=hint) from None
         except pd.errors.ParserWarning:
-            raise InputError(
-                "rows have more values than the header has names",
-                file=file,
-                field="input",
-                found=f"names: {', '.join(map(str, names.iloc[0]))}",
-                expected=f"a name for each value, separated by {self.separator!r}",
-            ) from None
-        except (
-            *(pd.errors.ParserError, pd.errors.EmptyDataError),
-            *(ValueError, LookupError, OSError),
-        ) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                "the file cannot be read as delimited text",
-                file=file,
-                field="input",
-                found=" ".join(str(error).split()),
-                expected=f"a line of names, then a line for each row, values separated by {self.separator!r}",
-            ) from None
+            found = ", ".join(map(str, names.iloc[0]))
+            problem = "rows have more values than the header has names"
+            expected = f"a name for each value, separated by {self.separator!r}"
+            raise InputError(problem, **at, found=f"names: {found}", expected=expected) from None
+        except (ValueError, LookupError, OSError) as error:
+            problem, found = "the file cannot be read as delimited text", " ".join(str(error).split())
+            expected = f"a line of names, then a line for each row, values separated by {self.separator!r}"
+            raise InputError(problem, **at, found=found, expected=expected) from None
 
     def _whole(self, file: Path, name: str, how: dict[str, Any]) -> pd.Series:
         import pandas as pd
@@ -106,15 +93,11 @@ class CsvInput(FileInput):
                 )
 
     def _wanted(self, file: Path, frame: pd.DataFrame) -> list[str]:
-        missing = [name for name in self.columns if name not in frame.columns]
+        missing = ", ".join(name for name in self.columns if name not in frame.columns)
         if missing:
-            raise InputError(
-                "no such column",
-                file=file,
-                field="input.columns",
-                found=", ".join(missing),
-                expected=f"some of {', '.join(map(str, frame.columns))}",
-            )
+            expected = f"some of {', '.join(map(str, frame.columns))}"
+            field = "input.columns"
+            raise InputError("no such column", file=file, field=field, found=missing, expected=expected)
         return [name for name in frame.columns if not self.columns or name in self.columns]
 
     def _check_names(self, file: Path, names: list[str]) -> None:

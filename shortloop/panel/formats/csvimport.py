@@ -26,6 +26,5 @@ class CsvimportInput(PlacedInput):
     quotes: str = Field('"', max_length=1, description="around values with separators; default '\"'")
 
     def types(self) -> dict[str, str]:
-        """Map columns to types of exax."""
         texts = dict.fromkeys(self.texts, "unicode+None:utf-8")
         return {**dict.fromkeys(self.numbers, "float64+None"), **texts}

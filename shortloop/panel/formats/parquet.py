@@ -26,12 +26,8 @@ class ParquetInput(FileInput):
             frame = pd.read_parquet(file, columns=list(self.columns) or None)
             frame = with_digits(frame, lambda name: self._whole(file, name))
         except (ValueError, OSError, KeyError) as error:
-            raise InputError(
-                "the file cannot be read as Parquet",
-                file=file,
-                field="input",
-                found=" ".join(str(error).split()),
-            ) from None
+            problem, found = "the file cannot be read as Parquet", " ".join(str(error).split())
+            raise InputError(problem, file=file, field="input", found=found) from None
         named = [name for name in frame.index.names if name is not None]
         if named:  # pandas wrote a frame with an index: to others these are columns as all are
             frame = frame.reset_index()

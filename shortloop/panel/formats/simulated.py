@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from shortloop.panel.formats.base import GeneratedInput
+from shortloop.panel.formats.base import PanelInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     import pandas as pd
 
 
@@ -18,13 +21,16 @@ BETA = (1.0, 0.5, -0.25, 0.1, 0.0, 0.0)
 SPREAD = 0.2
 
 
-class SimulatedInput(GeneratedInput):
+class SimulatedInput(PanelInput):
     """Groups with outcomes of several kinds: ``y``, ``bought`` (0 or 1) and ``visits`` (counts)."""
 
     format: Literal["simulated"] = Field(description="a simulated panel")
     groups: int = Field(2000, ge=1, description="number of groups; default 2000")
     rows: int = Field(500, ge=1, description="rows of each group; default 500")
     noise: float = Field(1.0, gt=0, description="standard deviation of the errors of y; default 1")
+
+    def load(self, file: Path | None, by: Sequence[str], seed: int) -> pd.DataFrame:
+        return self.generate(seed)
 
     def generate(self, seed: int) -> pd.DataFrame:
         """Regressors x1 … x5 are normal, and correlated with their neighbour; rows are not in order."""

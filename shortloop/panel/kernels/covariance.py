@@ -8,8 +8,8 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.groups import Rows
 from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, sandwich_of
-from shortloop.panel.kernels.reasons import FEW_CLUSTERS, NO_VARIANCE, VOUCHED
 from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.statistics import Reason
 
 NONROBUST, HC0, HC1, HC2, HC3, CLUSTER = range(6)
 """Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2."""
@@ -17,9 +17,7 @@ KINDS = {"nonrobust": NONROBUST, "HC0": HC0, "HC1": HC1, "HC2": HC2, "HC3": HC3,
 UNCLEAR_TEST = -1.0
 FREE = 1e-8  # least share of a row that others do not decide, over the square of the condition
 LEAST = 1e-8  # times what it is where errors are alike: less than this, a variance may be rounding
-SMALL = (
-    1e-9  # share of the largest variance; of less, the rank that statsmodels finds is a matter of rounding
-)
+SMALL = 1e-9  # share of the largest variance; of less, rounding decides the rank that statsmodels finds
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -105,7 +103,7 @@ def robust_likelihood(
     middle, work, both = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
     if kind == CLUSTER:
         if middle_of_clusters(x, score, clusters, sums, middle) < 2:
-            return FEW_CLUSTERS
+            return Reason.FEW_CLUSTERS
     else:
         for i in range(score.shape[0]):
             score[i] *= score[i]
@@ -123,13 +121,19 @@ def robust_likelihood(
                 total += work[i, k] * inverse[j, k]
             both[i, j] = total
     sandwich_of(root, both, work, covariance)
-    for j in range(size):
+    return Reason.VOUCHED if has_variances(covariance, root, scale) else Reason.NO_VARIANCE
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def has_variances(covariance: FloatArray, root: FloatArray, scale: float) -> bool:
+    """True if no variance may be rounding; ``scale * root.T @ root`` is the covariance of equal errors."""
+    for j in range(root.shape[0]):
         alike = 0.0
-        for k in range(j, size):
+        for k in range(j, root.shape[0]):
             alike += root[k, j] * root[k, j]
         if not covariance[j, j] > LEAST * scale * alike:
-            return NO_VARIANCE
-    return VOUCHED
+            return False
+    return True
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

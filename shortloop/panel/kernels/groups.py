@@ -10,25 +10,16 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, product_of
-from shortloop.panel.kernels.reasons import (
-    BAD_WEIGHTS,
-    ILL_CONDITIONED,
-    NOT_FINITE,
-    SINGULAR,
-    TOO_FEW_ROWS,
-    VOUCHED,
-)
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
+from shortloop.panel.statistics import Reason
 
-CONDITION = 1e6
-"""Up to this condition number of its columns, a basis is orthonormal to rounding."""
+CONDITION = 1e6  # up to this condition number of its columns, a basis is orthonormal to rounding
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Constants that are no column: there is none; a sum of columns is constant; rounding decides."""
 SURELY_THERE, SURELY_NOT = 1e-12, 1e-6
-ONCE = 30.0
-"""Condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13."""
+ONCE = 30.0  # condition up to which one pass is enough: it leaves rounding times its square, a few in 1e13
 
 
 class Rows(NamedTuple):
@@ -52,7 +43,7 @@ class Found(NamedTuple):
     """Results of each group. Of one that is not vouched for, all but the reason mean nothing.
 
     Numbers, (groups, numbers), are named by ``NUMBERS`` of the kernel; constants are of `constant_of` and
-    `implicit_constant`; reasons of `shortloop.panel.kernels.reasons`.
+    `implicit_constant`; reasons are `Reason`.
     """
 
     beta: FloatArray
@@ -84,7 +75,6 @@ class Room(NamedTuple):
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def room_for(rows: Rows) -> Room:
-    """Memory for the fits of all groups."""
     size, longest = rows.size, longest_of(rows.starts)
     triangles = np.zeros((6, size, size))
     small = np.empty((3, size))
@@ -117,7 +107,7 @@ def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, fl
     size, number = rows.size, end - begin
     q = columns_of_group(rows, g)
     if number <= size:
-        return TOO_FEW_ROWS, q, np.inf, 0.0, 0.0
+        return Reason.TOO_FEW_ROWS, q, np.inf, 0.0, 0.0
     y = rows.outcome[begin:end]
     length = dot(y, y)
     if rows.weights.shape[0] > 0:
@@ -128,7 +118,7 @@ def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, fl
             least, most = min(least, weight), max(most, weight)
             root[i] = math.sqrt(weight)
         if not (least > 0.0 and most < np.inf):
-            return BAD_WEIGHTS, q, np.inf, 0.0, 0.0
+            return Reason.BAD_WEIGHTS, q, np.inf, 0.0, 0.0
         length = 0.0
         for i in range(number):
             length += y[i] * y[i] * rows.weights[begin + i]
@@ -141,11 +131,11 @@ def factor_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, fl
     for j in range(size):
         squares += room.gram[j, j]
     if not np.isfinite(squares + length):
-        return NOT_FINITE, q, np.inf, 0.0, squares
+        return Reason.NOT_FINITE, q, np.inf, 0.0, squares
     if not cholesky(room.gram, room.first):
-        return SINGULAR, q, np.inf, 0.0, squares
+        return Reason.SINGULAR, q, np.inf, 0.0, squares
     largest, smallest = singular_values_of(room.gram, room.first, room.second)
-    return VOUCHED, q, largest, smallest, squares
+    return Reason.VOUCHED, q, largest, smallest, squares
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -159,15 +149,15 @@ def basis_by_factor(
         q[j] = columns[j]
     largest, smallest = _basis_of(q, largest, smallest, room.gram, room.first, room.second, room.lower)
     if largest < CONDITION * smallest:
-        return VOUCHED, q, largest, smallest
-    return (ILL_CONDITIONED if smallest > 0.0 else SINGULAR), q, largest, smallest
+        return Reason.VOUCHED, q, largest, smallest
+    return (Reason.ILL_CONDITIONED if smallest > 0.0 else Reason.SINGULAR), q, largest, smallest
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, float, float, float]:
     """Make an orthonormal basis of the (weighted) columns of a group."""
     reason, q, largest, smallest, squares = factor_of_group(rows, g, room)
-    if reason == VOUCHED:
+    if reason == Reason.VOUCHED:
         reason, q, largest, smallest = basis_by_factor(q, largest, smallest, room)
     return reason, q, largest, smallest, squares
 

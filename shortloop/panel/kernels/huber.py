@@ -12,31 +12,12 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray
+from shortloop.panel.kernels import matrices
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
-from shortloop.panel.kernels.matrices import (
-    cholesky,
-    coefficients_of,
-    dot,
-    gram_of,
-    inverse_of,
-    move,
-    outer_of,
-    product_of,
-    products_of,
-    solve,
-)
-from shortloop.panel.kernels.reasons import (
-    EXACT_FIT,
-    ILL_CONDITIONED,
-    NOT_CONVERGED,
-    SINGULAR,
-    UNCLEAR_WEIGHT,
-    VOUCHED,
-)
 from shortloop.panel.kernels.singular import singular_values_of
+from shortloop.panel.statistics import Reason
 
-MAX_ITERATIONS, TOLERANCE = 50, 1e-8
-"""As of statsmodels' ``RLM.fit``."""
+MAX_ITERATIONS, TOLERANCE = 50, 1e-8  # as of statsmodels' ``RLM.fit``
 NORMAL = 0.6744897501960817  # median of the absolute values of a standard normal variable
 ROUNDING = 1e-15  # unit of rounding, with some room
 EXACT = 1e-9  # share of the outcome's size that errors must have, not to be rounding
@@ -46,47 +27,46 @@ NUMBERS = ("scale", "condition_number", "iterations", "converged")
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, bound: float) -> None:
-    """Fit each group of rows."""
     room = room_for(rows)
     gram, first, second, lower, inverse = room.gram, room.first, room.second, room.lower, room.inverse
     weighted, right, step, gamma = room.weighted, room.right, room.step, room.gamma
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     for g in range(reasons.shape[0]):
         reasons[g], q, largest, smallest, _ = basis_of_group(rows, g, room)
-        if reasons[g] != VOUCHED:
+        if reasons[g] != Reason.VOUCHED:
             continue
         condition = numbers[g, 1] = largest / smallest
         x, y = columns_of_group(rows, g), rows.outcome[rows.starts[g] : rows.starts[g + 1]]
         size, number = q.shape
         left, weight, work = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         left[:] = y
-        length = math.sqrt(dot(y, y) / number)
+        length = math.sqrt(matrices.dot(y, y) / number)
         gamma[:] = 0.0
         for _ in range(2):  # the second time, for what rounding left
-            products_of(q, left, step)
-            move(q, step, gamma, left)
-        variance = dot(left, left) / (number - size)
+            matrices.products_of(q, left, step)
+            matrices.move(q, step, gamma, left)
+        variance = matrices.dot(left, left) / (number - size)
         scale = _scale(left, work)
         before = _criterion(left, variance, bound)
         iteration, last, change = 1, np.inf, np.inf
         while iteration < MAX_ITERATIONS:
             if not scale > EXACT * length:
-                reasons[g] = EXACT_FIT
+                reasons[g] = Reason.EXACT_FIT
                 break
             for i in range(number):
                 distance = abs(left[i])
                 weight[i] = 1.0 if distance <= bound * scale else bound * scale / distance
                 work[i] = weight[i] * left[i]
-            products_of(q, work, right)
-            gram_of(q, weight, gram)
-            if not cholesky(gram, weighted):
-                reasons[g] = SINGULAR
+            matrices.products_of(q, work, right)
+            matrices.gram_of(q, weight, gram)
+            if not matrices.cholesky(gram, weighted):
+                reasons[g] = Reason.SINGULAR
                 break
-            solve(weighted, right, step)
-            move(q, step, gamma, left)
+            matrices.solve(weighted, right, step)
+            matrices.move(q, step, gamma, left)
             for i in range(number):
                 work[i] = weight[i] * left[i]
-            variance = dot(left, work) / (number - size)
+            variance = matrices.dot(left, work) / (number - size)
             scale = _scale(left, work)
             iteration += 1
             now = _criterion(left, variance, bound)
@@ -94,31 +74,32 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
             before = now
             if not change > TOLERANCE:
                 break
-        if reasons[g] != VOUCHED:
+        if reasons[g] != Reason.VOUCHED:
             continue
         numbers[g, 0], numbers[g, 2], numbers[g, 3] = scale, iteration, change <= TOLERANCE
         above, below = singular_values_of(gram, weighted, gram)
         if not condition * length * above < CONDITION * scale * below:
-            reasons[g] = ILL_CONDITIONED if scale > EXACT * length else EXACT_FIT
+            reasons[g] = Reason.ILL_CONDITIONED if scale > EXACT * length else Reason.EXACT_FIT
             continue
         factor = _inflation(left, scale, bound, size)
         if not factor > 0.0:
-            reasons[g] = UNCLEAR_WEIGHT
+            reasons[g] = Reason.UNCLEAR_WEIGHT
             continue
-        inverse_of(lower, inverse)
-        coefficients_of(inverse, gamma, beta[g])
-        inverse_of(weighted, first)
-        product_of(first, inverse, second)
+        matrices.inverse_of(lower, inverse)
+        matrices.coefficients_of(inverse, gamma, beta[g])
+        matrices.inverse_of(weighted, first)
+        matrices.product_of(first, inverse, second)
         for i in range(number):
             work[i] = weight[i] * y[i]
-        length = math.sqrt(dot(work, y)) + above * largest * math.sqrt(dot(beta[g], beta[g]))
+        length = math.sqrt(matrices.dot(work, y))
+        length += above * largest * math.sqrt(matrices.dot(beta[g], beta[g]))
         for i in range(size):
-            right[i] = length * math.sqrt(dot(second[i:, i], second[i:, i]))
+            right[i] = length * math.sqrt(matrices.dot(second[i:, i], second[i:, i]))
         noise = _noise(x, y, beta[g], right, left, weight, variance, scale, bound, work)
         if not min(last - TOLERANCE, abs(TOLERANCE - change)) > ROUNDING * noise:
-            reasons[g] = NOT_CONVERGED
+            reasons[g] = Reason.NOT_CONVERGED
             continue
-        outer_of(inverse, covariance[g])
+        matrices.outer_of(inverse, covariance[g])
         covariance[g] *= factor * scale**2
 
 
@@ -194,7 +175,7 @@ def _noise(
             inside += left[i] * left[i]
     by_coefficients, by_scale = 0.0, math.sqrt(spread / rows)
     for j in range(x.shape[0]):
-        by_coefficients += abs(dot(x[j], work)) * errors[j]
-        by_scale += math.sqrt(dot(x[j], x[j]) / rows) * errors[j]
+        by_coefficients += abs(matrices.dot(x[j], work)) * errors[j]
+        by_scale += math.sqrt(matrices.dot(x[j], x[j]) / rows) * errors[j]
     by_scale *= 2.0 * criterion * outside / (inside + outside) / scale  # by way of weights and variance
     return criterion + math.sqrt(directly) + by_coefficients + by_scale

@@ -7,69 +7,37 @@ import math
 import numba
 
 from shortloop.base.types import FloatArray
+from shortloop.panel.kernels import groups, matrices
 from shortloop.panel.kernels.covariance import (
     CLUSTER,
     NONROBUST,
     UNCLEAR_TEST,
+    has_variances,
     middle_of_clusters,
     middle_of_rows,
     sums_for,
     wald,
 )
-from shortloop.panel.kernels.groups import (
-    CONDITION,
-    NO_CONSTANT,
-    ONCE,
-    UNCLEAR,
-    Found,
-    Rows,
-    basis_by_factor,
-    columns_of_group,
-    constant_of,
-    factor_of_group,
-    implicit_constant,
-    room_for,
-)
-from shortloop.panel.kernels.matrices import (
-    ahead_of,
-    coefficients_of,
-    dot,
-    inverse_of,
-    outer_of,
-    products_of,
-    sandwich_of,
-    sum_of,
-)
-from shortloop.panel.kernels.reasons import (
-    EXACT_FIT,
-    FEW_CLUSTERS,
-    ILL_CONDITIONED,
-    LEVERAGE,
-    NO_VARIANCE,
-    UNCLEAR_CONSTANT,
-    UNCLEAR_F,
-    VOUCHED,
-)
+from shortloop.panel.kernels.groups import Found, Rows
+from shortloop.panel.statistics import Reason
 
-SMALL = 1e-8  # times what it is with errors that are all alike: less than this, a variance may be rounding
 EXACT = 1e-12  # share of the squares that residuals must have, not to be rounding
 NUMBERS = ("ssr", "centered_tss", "uncentered_tss", "condition_number", "log_weights", "wald", "clusters")
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, kind: int) -> None:
-    """Fit each group of rows by weighted least squares."""
-    room, sums, weighted = room_for(rows), sums_for(rows, kind), rows.weights.shape[0] > 0
+    room, sums, weighted = groups.room_for(rows), sums_for(rows, kind), rows.weights.shape[0] > 0
     gram, first, second, inverse = room.gram, room.first, room.second, room.inverse
     gamma = room.gamma
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
     for g in range(reasons.shape[0]):
-        reasons[g], q, largest, smallest, squares = factor_of_group(rows, g, room)
-        if reasons[g] != VOUCHED:
+        reasons[g], q, largest, smallest, squares = groups.factor_of_group(rows, g, room)
+        if reasons[g] != Reason.VOUCHED:
             continue
         begin, end = rows.starts[g], rows.starts[g + 1]
-        x = columns_of_group(rows, g) if weighted else q
+        x = groups.columns_of_group(rows, g) if weighted else q
         y = rows.outcome[begin:end]
         weights = rows.weights[begin:end] if weighted else rows.weights
         size, number = q.shape
@@ -77,53 +45,55 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         left[:] = y
         if weighted:
             left *= root
-        constants[g] = constant_of(x)
-        has_basis = kind != NONROBUST or constants[g] == NO_CONSTANT or largest >= ONCE * smallest
+        constants[g] = groups.constant_of(x)
+        has_basis = (
+            kind != NONROBUST or constants[g] == groups.NO_CONSTANT or largest >= groups.ONCE * smallest
+        )
         if has_basis:
-            reasons[g], q, largest, smallest = basis_by_factor(q, largest, smallest, room)
-            if reasons[g] != VOUCHED:
+            reasons[g], q, largest, smallest = groups.basis_by_factor(q, largest, smallest, room)
+            if reasons[g] != Reason.VOUCHED:
                 continue
-            inverse_of(room.lower, inverse)
-            products_of(q, left, gamma)
-            sum_of(q, gamma, -1.0, left)
-            coefficients_of(inverse, gamma, beta[g])
+            matrices.inverse_of(room.lower, inverse)
+            matrices.products_of(q, left, gamma)
+            matrices.sum_of(q, gamma, -1.0, left)
+            matrices.coefficients_of(inverse, gamma, beta[g])
         else:
-            inverse_of(room.first, inverse)
+            matrices.inverse_of(room.first, inverse)
             _solve_refined(q, inverse, left, room.right, room.step, beta[g])
         numbers[g, 3] = largest / smallest
         _sums_of_squares(y, weights, numbers[g])
-        numbers[g, 0] = dot(left, left)
+        numbers[g, 0] = matrices.dot(left, left)
         if not numbers[g, 0] > EXACT * numbers[g, 2]:
-            reasons[g] = EXACT_FIT
+            reasons[g] = Reason.EXACT_FIT
             continue
-        if not numbers[g, 3] * math.sqrt(numbers[g, 2] / numbers[g, 0]) < CONDITION:
-            reasons[g] = ILL_CONDITIONED
+        if not numbers[g, 3] * math.sqrt(numbers[g, 2] / numbers[g, 0]) < groups.CONDITION:
+            reasons[g] = Reason.ILL_CONDITIONED
             continue
-        if constants[g] == NO_CONSTANT:
+        if constants[g] == groups.NO_CONSTANT:
             if not weighted:
                 root[:] = 1.0
-            constants[g] = implicit_constant(q, root, smallest, math.sqrt(squares))
-            if constants[g] == UNCLEAR:
-                reasons[g] = UNCLEAR_CONSTANT
+            constants[g] = groups.implicit_constant(q, root, smallest, math.sqrt(squares))
+            if constants[g] == groups.UNCLEAR:
+                reasons[g] = Reason.UNCLEAR_CONSTANT
                 continue
         if kind == NONROBUST:
-            outer_of(inverse, covariance[g])
+            matrices.outer_of(inverse, covariance[g])
             continue
         if kind == CLUSTER:
             numbers[g, 6] = middle_of_clusters(q, left, rows.clusters[begin:end], sums, gram)
             if numbers[g, 6] <= size + 1:
-                reasons[g] = FEW_CLUSTERS
+                reasons[g] = Reason.FEW_CLUSTERS
                 continue
         elif not middle_of_rows(kind, q, left, numbers[g, 3], gram):
-            reasons[g] = LEVERAGE
+            reasons[g] = Reason.LEVERAGE
             continue
-        sandwich_of(inverse, gram, first, covariance[g])
-        if not _has_variances(covariance[g], inverse, numbers[g, 0] / number):
-            reasons[g] = NO_VARIANCE
+        matrices.sandwich_of(inverse, gram, first, covariance[g])
+        if not has_variances(covariance[g], inverse, numbers[g, 0] / number):
+            reasons[g] = Reason.NO_VARIANCE
             continue
         numbers[g, 5] = wald(beta[g], covariance[g], constants[g], gram, second)
         if numbers[g, 5] == UNCLEAR_TEST:
-            reasons[g] = UNCLEAR_F
+            reasons[g] = Reason.UNCLEAR_F
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -138,16 +108,16 @@ def _solve_refined(
     """Solve the normal equations with a step of refinement: as good as a basis.
 
     Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
-    `left` are outcomes, and become residuals before the last step, whose squares are the same to roundi
+    `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
     """
     step = right
     for iteration in range(2):
-        products_of(columns, left, right)
-        ahead_of(inverse, right, gamma)
-        coefficients_of(inverse, gamma, step)
+        matrices.products_of(columns, left, right)
+        matrices.ahead_of(inverse, right, gamma)
+        matrices.coefficients_of(inverse, gamma, step)
         if iteration == 0:
             beta[:] = step
-            sum_of(columns, beta, -1.0, left)
+            matrices.sum_of(columns, beta, -1.0, left)
     beta += step
 
 
@@ -176,14 +146,3 @@ def _sums_of_squares(y: FloatArray, weights: FloatArray, numbers: FloatArray) ->
             centered += (y[i] - mean) ** 2
             uncentered += y[i] ** 2
     numbers[1], numbers[2], numbers[4] = centered, uncentered, logarithms
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _has_variances(covariance: FloatArray, inverse: FloatArray, scale: float) -> bool:
-    for j in range(inverse.shape[0]):
-        alike = 0.0
-        for k in range(j, inverse.shape[0]):
-            alike += inverse[k, j] * inverse[k, j]
-        if not covariance[j, j] > SMALL * scale * alike:
-            return False
-    return True

@@ -24,7 +24,6 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def total_of(values: FloatArray) -> float:
-    """Sum values, in the order that suits the processor."""
     total = 0.0
     for i in range(values.shape[0]):
         total += values[i]

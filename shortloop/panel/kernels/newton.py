@@ -8,38 +8,15 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray
+from shortloop.panel.kernels import matrices
 from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
-from shortloop.panel.kernels.exponentials import exp_of, log_of
 from shortloop.panel.kernels.groups import Found, Rows, columns_of_group, room_for
-from shortloop.panel.kernels.matrices import (
-    cholesky,
-    dot,
-    gram_of,
-    inverse_of,
-    outer_of,
-    products_of,
-    solve,
-    sum_of,
-    total_of,
-)
-from shortloop.panel.kernels.reasons import (
-    EDGE,
-    ILL_CONDITIONED,
-    NEAR_BOUND,
-    NOT_BINARY,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    RISE,
-    SINGULAR,
-    TOO_FEW_ROWS,
-    VOUCHED,
-)
 from shortloop.panel.kernels.singular import singular_values_of
+from shortloop.panel.kernels.special import exp_of, log_of
+from shortloop.panel.statistics import EDGE, RISE, Reason
 
-MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10
-"""As of `statsmodels.base.optimizer._fit_newton`."""
-CONDITION = 1e6
-"""Largest condition of the Hessian: statsmodels inverts it, and so has ten digits of it."""
+MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10  # as of `statsmodels.base.optimizer._fit_newton`
+CONDITION = 1e6  # largest condition of the Hessian: statsmodels inverts it, and so has ten digits of it
 NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
 NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 """``outcomes``: number of outcomes that are one."""
@@ -47,7 +24,6 @@ NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, kind: int) -> None:
-    """Fit each group of rows by Newton's method from zero."""
     size, room, sums = rows.size, room_for(rows), sums_for(rows, kind)
     second, lower, inverse, slope, step = room.second, room.lower, room.inverse, room.right, room.step
     covariance, numbers, reasons = found.covariance, found.numbers, found.reasons
@@ -55,60 +31,60 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         begin, end = rows.starts[g], rows.starts[g + 1]
         number = end - begin
         if number <= size:
-            reasons[g] = TOO_FEW_ROWS
+            reasons[g] = Reason.TOO_FEW_ROWS
             continue
         x, y = columns_of_group(rows, g), rows.outcome[begin:end]
         ones = _ones_of(y)
         if ones < 0:
-            reasons[g] = NOT_BINARY
+            reasons[g] = Reason.NOT_BINARY
             continue
         eta, chance, weight = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         numbers[g, 3] = ones
         b = found.beta[g]
         b[:] = 0.0
-        reasons[g] = NOT_CONVERGED
+        reasons[g] = Reason.NOT_CONVERGED
         for iteration in range(MAX_ITERATIONS):
             _probabilities(x, b, eta, chance)
             _derivatives(x, y, chance, weight, slope, second)
             for j in range(size):
                 second[j, j] += RIDGE
-            if not cholesky(second, lower):
-                reasons[g] = SINGULAR
+            if not matrices.cholesky(second, lower):
+                reasons[g] = Reason.SINGULAR
                 break
-            solve(lower, slope, step)
+            matrices.solve(lower, slope, step)
             largest = 0.0
             for j in range(size):
                 b[j] += step[j]
                 largest = max(largest, abs(step[j]))
             if not np.isfinite(largest):
-                reasons[g] = NOT_FINITE
+                reasons[g] = Reason.NOT_FINITE
                 break
             if abs(largest - TOLERANCE) < NEAR * TOLERANCE:
                 break
             if largest <= TOLERANCE:
-                is_there = iteration + 1 < MAX_ITERATIONS and number * dot(slope, step) < RISE
-                reasons[g] = VOUCHED if is_there else NOT_CONVERGED
+                is_there = iteration + 1 < MAX_ITERATIONS and number * matrices.dot(slope, step) < RISE
+                reasons[g] = Reason.VOUCHED if is_there else Reason.NOT_CONVERGED
                 numbers[g, 2] = iteration + 1
                 break
-        if reasons[g] != VOUCHED:
+        if reasons[g] != Reason.VOUCHED:
             continue
         _probabilities(x, b, eta, chance)
         if _is_at_edge(chance):
-            reasons[g] = NEAR_BOUND
+            reasons[g] = Reason.NEAR_BOUND
             continue
         _derivatives(x, y, chance, weight, slope, second)
-        if not cholesky(second, lower):
-            reasons[g] = SINGULAR
+        if not matrices.cholesky(second, lower):
+            reasons[g] = Reason.SINGULAR
             continue
         largest, smallest = singular_values_of(second, lower, inverse)
         numbers[g, 1] = largest / smallest if smallest > 0.0 else np.inf
         if not numbers[g, 1] ** 2 < CONDITION:
-            reasons[g] = ILL_CONDITIONED
+            reasons[g] = Reason.ILL_CONDITIONED
             continue
-        inverse_of(lower, inverse)
+        matrices.inverse_of(lower, inverse)
         numbers[g, 0] = _log_likelihood(y, eta, weight)
         if kind == NONROBUST:
-            outer_of(inverse, covariance[g])
+            matrices.outer_of(inverse, covariance[g])
             covariance[g] /= number
             continue
         for j in range(size):
@@ -135,7 +111,7 @@ def _ones_of(y: FloatArray) -> int:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _probabilities(x: FloatArray, beta: FloatArray, eta: FloatArray, chance: FloatArray) -> None:
     eta[:] = 0.0
-    sum_of(x, beta, 1.0, eta)
+    matrices.sum_of(x, beta, 1.0, eta)
     for i in range(eta.shape[0]):
         chance[i] = 1.0 / (1.0 + exp_of(-eta[i]))
 
@@ -148,12 +124,12 @@ def _derivatives(
     rows = y.shape[0]
     for i in range(rows):
         work[i] = y[i] - chance[i]
-    products_of(x, work, slope)
+    matrices.products_of(x, work, slope)
     for j in range(x.shape[0]):
         slope[j] /= rows
     for i in range(rows):
         work[i] = chance[i] * (1.0 - chance[i]) / rows
-    gram_of(x, work, second)
+    matrices.gram_of(x, work, second)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -168,4 +144,4 @@ def _is_at_edge(chance: FloatArray) -> bool:
 def _log_likelihood(y: FloatArray, eta: FloatArray, work: FloatArray) -> float:
     for i in range(y.shape[0]):
         work[i] = log_of(1.0 + exp_of(-eta[i] if y[i] == 1.0 else eta[i]))
-    return -total_of(work)
+    return -matrices.total_of(work)

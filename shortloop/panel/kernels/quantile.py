@@ -12,39 +12,8 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.kernels.groups import (
-    CONDITION,
-    NO_CONSTANT,
-    UNCLEAR,
-    Found,
-    Rows,
-    basis_of_group,
-    columns_of_group,
-    constant_of,
-    implicit_constant,
-    room_for,
-)
-from shortloop.panel.kernels.matrices import (
-    cholesky,
-    coefficients_of,
-    dot,
-    gram_of,
-    inverse_of,
-    move,
-    products_of,
-    sandwich_of,
-    solve,
-)
-from shortloop.panel.kernels.reasons import (
-    ILL_CONDITIONED,
-    NO_VARIANCE,
-    NOT_CONVERGED,
-    SINGULAR,
-    UNCLEAR_CONSTANT,
-    UNCLEAR_WEIGHT,
-    UNSTABLE,
-    VOUCHED,
-)
+from shortloop.panel.kernels import groups, matrices
+from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.rounding import (
     LEAST,
     SURE,
@@ -56,9 +25,9 @@ from shortloop.panel.kernels.rounding import (
     variance_of,
 )
 from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.statistics import Reason
 
-MAX_ITERATIONS, TOLERANCE = 1000, 1e-6
-"""As of statsmodels' ``QuantReg.fit``."""
+MAX_ITERATIONS, TOLERANCE = 1000, 1e-6  # as of statsmodels' ``QuantReg.fit``
 FIRST_LOOK, EACH_LOOK, LOOK_BACK = 300, 100, 9
 """When statsmodels looks for a circle of coefficients, and for how long a circle."""
 NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity", "bandwidth")
@@ -71,54 +40,53 @@ FEW = 1e-3  # rows about the quantile, at least, for a density there
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
-    """Fit each group of rows."""
-    room, size = room_for(rows), rows.size
+    room, size = groups.room_for(rows), rows.size
     lower, inverse = room.lower, room.inverse
     work, gram, first = matrices_for(11, size), room.gram, room.first
     past, vectors = np.empty((LOOK_BACK, size)), np.empty(5 * longest_of(rows.starts))
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
     for g in range(reasons.shape[0]):
-        reasons[g], q, largest, smallest, squares = basis_of_group(rows, g, room)
-        if reasons[g] != VOUCHED:
+        reasons[g], q, largest, smallest, squares = groups.basis_of_group(rows, g, room)
+        if reasons[g] != Reason.VOUCHED:
             continue
         numbers[g, 1] = largest / smallest
-        if not numbers[g, 1] ** 2 < CONDITION:  # statsmodels inverts the products of the regressors
-            reasons[g] = ILL_CONDITIONED
+        if not numbers[g, 1] ** 2 < groups.CONDITION:  # statsmodels inverts the products of the regressors
+            reasons[g] = Reason.ILL_CONDITIONED
             continue
-        x, y = columns_of_group(rows, g), rows.outcome[rows.starts[g] : rows.starts[g + 1]]
+        x, y = groups.columns_of_group(rows, g), rows.outcome[rows.starts[g] : rows.starts[g + 1]]
         number = y.shape[0]
         store = vectors[: 5 * number].reshape(5, number)
         left, weight, some = store[0], store[1], store[2]
-        inverse_of(lower, inverse)
+        matrices.inverse_of(lower, inverse)
         reasons[g] = _iterate(x, q, y, quantile, lower, inverse, past, beta[g], numbers[g], store, work)
-        if reasons[g] != VOUCHED:
+        if reasons[g] != Reason.VOUCHED:
             continue
-        constants[g] = constant_of(x)
-        if constants[g] == NO_CONSTANT:
+        constants[g] = groups.constant_of(x)
+        if constants[g] == groups.NO_CONSTANT:
             some[:] = 1.0
-            constants[g] = implicit_constant(q, some, smallest, math.sqrt(squares))
-            if constants[g] == UNCLEAR:
-                reasons[g] = UNCLEAR_CONSTANT
+            constants[g] = groups.implicit_constant(q, some, smallest, math.sqrt(squares))
+            if constants[g] == groups.UNCLEAR:
+                reasons[g] = Reason.UNCLEAR_CONSTANT
                 continue
         sparsity = _sparsity(y, left, numbers[g])
         if not sparsity > 0.0:
-            reasons[g] = NO_VARIANCE
+            reasons[g] = Reason.NO_VARIANCE
             continue
         for i in range(number):
             weight[i] = ((quantile if left[i] > 0.0 else 1.0 - quantile) * sparsity) ** 2
-        gram_of(q, weight, gram)
-        sandwich_of(inverse, gram, first, covariance[g])
+        matrices.gram_of(q, weight, gram)
+        matrices.sandwich_of(inverse, gram, first, covariance[g])
         whole = _loss(y, np.percentile(y, 100.0 * quantile), quantile)  # type: ignore[arg-type]
         numbers[g, 0] = 1.0 - _loss(left, 0.0, quantile) / whole
         if not whole > 0.0:
-            reasons[g] = NO_VARIANCE
+            reasons[g] = Reason.NO_VARIANCE
         for j in range(size):
             error = float(math.sqrt(covariance[g, j, j]))
             error = max(error, min(float(abs(beta[g, j])), math.sqrt(number) * error))
             error *= AGREED if numbers[g, 3] == 1.0 else ENDED
             if not SURE * math.sqrt(variance_of(inverse, work[5], j)) < error:
-                reasons[g] = UNSTABLE
+                reasons[g] = Reason.UNSTABLE
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -150,16 +118,16 @@ def _iterate(
     gamma, step, right = np.zeros(size), np.empty(size), np.empty(size)
     left[:] = y
     for _ in range(2):  # the second time, for what rounding left
-        products_of(q, left, step)
-        move(q, step, gamma, left)
-    coefficients_of(inverse, gamma, beta)
+        matrices.products_of(q, left, step)
+        matrices.move(q, step, gamma, left)
+    matrices.coefficients_of(inverse, gamma, beta)
     sizes_of(x, y, beta, sizes)
     change = 0.0
     for j in range(size):
         change = max(change, abs(beta[j] - 1.0))  # from where statsmodels says that it begins
         for k in range(size):
             gram[j, k] = weighted[j, k] = 1.0 if j == k else 0.0
-            spread[j, k] = dot(inverse[j], inverse[k])
+            spread[j, k] = matrices.dot(inverse[j], inverse[k])
             of_columns[j, k] = inverse[j, k] if k <= j else 0.0
     errors[:] = 0.0
     change_of[:] = 0.0
@@ -176,38 +144,38 @@ def _iterate(
             pull[i] = weight[i] / left[i] if distance > LEAST else 0.0
             some[i] = weight[i] * left[i]
         if not are_clear(q, left, errors, quantile):
-            return UNCLEAR_WEIGHT
-        products_of(q, some, right)
-        gram_of(q, weight, gram)
-        if not cholesky(gram, weighted):
-            return SINGULAR
-        solve(weighted, right, step)
-        move(q, step, gamma, left)
+            return Reason.UNCLEAR_WEIGHT
+        matrices.products_of(q, some, right)
+        matrices.gram_of(q, weight, gram)
+        if not matrices.cholesky(gram, weighted):
+            return Reason.SINGULAR
+        matrices.solve(weighted, right, step)
+        matrices.move(q, step, gamma, left)
         for i in range(rows):
             pull[i] *= left[i]
-        gram_of(q, pull, change_of)
+        matrices.gram_of(q, pull, change_of)
         evaluate(q, sizes, weight, pull, evaluated)
-        coefficients_of(inverse, step, right)
+        matrices.coefficients_of(inverse, step, right)
         last, change = min(last, change), 0.0
         for j in range(size):
             beta[j] += right[j]
             change = max(change, abs(right[j]))
         if not carry(gram, weighted, change_of, evaluated, spread, of_columns, lower, beta, errors, more):
-            return ILL_CONDITIONED
+            return Reason.ILL_CONDITIONED
         iteration += 1
         if iteration >= FIRST_LOOK and iteration % EACH_LOOK == 0 and _came_back(past, beta):
-            return NOT_CONVERGED
+            return Reason.NOT_CONVERGED
         past[iteration % LOOK_BACK] = beta
-    coefficients_of(inverse, gamma, beta)
+    matrices.coefficients_of(inverse, gamma, beta)
     numbers[2], numbers[3] = iteration, change <= TOLERANCE
     if quantile != 0.5 and not are_clear(q, left, errors, quantile):
-        return UNCLEAR_WEIGHT
+        return Reason.UNCLEAR_WEIGHT
     worst = 0.0
     for j in range(size):
         worst = max(worst, variance_of(inverse, errors, j))
     if not min(last - TOLERANCE, abs(change - TOLERANCE)) > 2.0 * SURE * math.sqrt(worst):
-        return NOT_CONVERGED
-    return VOUCHED
+        return Reason.NOT_CONVERGED
+    return Reason.VOUCHED
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -231,7 +199,7 @@ def _sparsity(y: FloatArray, left: FloatArray, numbers: FloatArray) -> float:
     """
     rows = y.shape[0]
     spread = float(np.percentile(left, 75.0)) - float(np.percentile(left, 25.0))
-    if not spread > EXACT * math.sqrt(dot(y, y) / rows):
+    if not spread > EXACT * math.sqrt(matrices.dot(y, y) / rows):
         return -1.0
     deviation = float(np.std(y))
     bandwidth = numbers[5] * (deviation if deviation < spread / 1.34 else spread / 1.34)

@@ -10,10 +10,8 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels.matrices import dot, inverse_of
 
-LEAST = 1e-6
-"""Smaller residuals are taken for as large as this by statsmodels."""
-SURE = 10.0
-"""Standard deviations of rounding."""
+LEAST = 1e-6  # smaller residuals are taken for as large as this by statsmodels
+SURE = 10.0  # standard deviations of rounding
 CUT = 1e12  # condition, on the way, of what statsmodels inverts but for parts 1e-15 as large
 ROUNDING = 1e-16  # of what statsmodels inverts, of the inverse, and of the sums that residuals are made of
 WIDTH = 8  # columns of a small matrix that are computed at once
@@ -165,7 +163,7 @@ def evaluate(
 def are_clear(q: FloatArray, left: FloatArray, errors: FloatArray, quantile: float) -> bool:
     """True if rounding is small beside each residual.
 
-    At the median, it may be small beside the least that residuals are taken for: their sign does not cou
+    At the median, it may be small beside the least that residuals are taken for: their sign does not count.
     """
     total = 0.0
     for j in range(q.shape[0]):

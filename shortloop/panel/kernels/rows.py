@@ -75,7 +75,6 @@ def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def longest_of(starts: IntArray) -> int:
-    """Return the number of rows of the longest group."""
     longest = 0
     for g in range(starts.shape[0] - 1):
         longest = max(longest, starts[g + 1] - starts[g])

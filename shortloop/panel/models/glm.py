@@ -22,6 +22,8 @@ COMPILED = {
 }
 """Links that there is compiled code for, by the family; the first is its own. Others may wander off on their
 way, and rounding then grows without a sign."""
+NAMES = {"cloglog": "CLogLog", "inverse_power": "InversePower"}
+"""Links whose class in statsmodels is not the capitalized name."""
 
 
 class Glm(WithCovariance):
@@ -41,9 +43,8 @@ class Glm(WithCovariance):
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         from shortloop.panel.batch import Batch
         from shortloop.panel.kernels.covariance import KINDS
-        from shortloop.panel.kernels.families import FAMILIES
+        from shortloop.panel.kernels.families import FAMILIES, LINKS
         from shortloop.panel.kernels.irls import NUMBERS, fit_groups
-        from shortloop.panel.kernels.links import LINKS
 
         link = self.link or COMPILED[self.family][0]
         if link not in COMPILED[self.family]:
@@ -65,25 +66,12 @@ class Glm(WithCovariance):
         return GLM(outcome, rows, family=self.family_of_statsmodels()).fit(**self.how(roles))
 
     def family_of_statsmodels(self) -> Any:
-        """The family with its link."""
         from statsmodels.genmod import families
 
-        links = {
-            "logit": families.links.Logit,
-            "probit": families.links.Probit,
-            "cloglog": families.links.CLogLog,
-            "log": families.links.Log,
-            "identity": families.links.Identity,
-            "inverse_power": families.links.InversePower,
-            "sqrt": families.links.Sqrt,
-        }
-        known = {
-            "binomial": families.Binomial,
-            "poisson": families.Poisson,
-            "gamma": families.Gamma,
-            "gaussian": families.Gaussian,
-        }
-        return known[self.family](None if self.link is None else links[self.link]())
+        link = None
+        if self.link is not None:
+            link = getattr(families.links, NAMES.get(self.link, self.link.capitalize()))()
+        return getattr(families, self.family.capitalize())(link)
 
 
 def _impossible(family: str, outcome: FloatArray) -> str:

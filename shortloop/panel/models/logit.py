@@ -45,7 +45,7 @@ class Logit(WithCovariance):
         """statsmodels looks at the coefficients alone, which are tiny where regressors are large."""
         import numpy as np
 
-        from shortloop.panel.kernels.reasons import RISE
+        from shortloop.panel.statistics import RISE
 
         if not results.converged:
             return False

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
 
 
-TOLERANCE = 1e-6
-"""As of statsmodels' ``QuantReg.fit``."""
+TOLERANCE = 1e-6  # as of statsmodels' ``QuantReg.fit``
 
 
 class Quantreg(ModelSettings):

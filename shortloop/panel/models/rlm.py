@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
 
 
-TOLERANCE = 1e-8
-"""As of statsmodels' ``RLM.fit``."""
+TOLERANCE = 1e-8  # as of statsmodels' ``RLM.fit``
 
 
 class Rlm(ModelSettings):

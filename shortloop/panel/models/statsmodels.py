@@ -36,7 +36,6 @@ class OfStatsmodels(ModelSettings):
         return [*super().modules(), self.path.rpartition(".")[0]]
 
     def kind(self) -> type:
-        """Import the class of the model."""
         module, _, name = self.path.rpartition(".")
         try:
             found = getattr(importlib.import_module(module), name)

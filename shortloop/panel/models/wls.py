@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.panel.models.least_squares import LeastSquares
+from shortloop.panel.models.ols import LeastSquares
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -16,225 +16,149 @@ from shortloop.panel.statistics import Status
 from shortloop.report.page import Source, csv_text, source_of, thread_note
 from shortloop.stages.results import Result, upstream
 
-
-class Pages(NamedTuple):
-    """Groups with diagnostic plots, each with the reason, and the job that drew them."""
-
-    job: str
-    groups: tuple[tuple[str, str], ...]
-
-
-IMPORTS = ("import_panel", "import_dataset")
 ALPHA = 0.05
-BINS = 20
-"""Of the histograms of p."""
+BINS = 20  # of the histograms of p
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One specification and outcome, with its results.
+    """One specification and outcome, with its results."""
 
-    name: the specification, and the outcome if there are several.
-    corrected: (groups, coefficients). Corrected p; None: no correction was asked for.
-    counts: number of groups of each status.
-    batched: number of groups fitted by compiled code.
-    seconds: of the jobs that fitted it.
-    level: of the confidence intervals.
-    """
-
-    name: str
+    name: str  # of the specification, and the outcome if there are several
     formula: str
     model: str
     names: tuple[str, ...]
     by: tuple[str, ...]
     keys: Sequence[Sequence[str]]
     arrays: Mapping[str, FloatArray | IntArray]
-    corrected: FloatArray | None
+    corrected: FloatArray | None  # p, (groups, coefficients); None: no correction was asked for
     correction: str
-    counts: Mapping[str, int]
-    batched: int
-    seconds: float
+    counts: Mapping[str, int]  # groups of each status
+    batched: int  # groups fitted by compiled code
+    seconds: float  # of the jobs that fitted it
     sources: tuple[Source, ...]
-    pages: Pages | None
-    level: float
+    pages: tuple[str, list[tuple[str, str]]] | None  # job that drew them; groups, and why each is shown
+    level: float  # of the confidence intervals
 
     @property
     def fitted(self) -> np.ndarray:
         """True for groups that count, shape (groups,)."""
-        fitted: np.ndarray = np.asarray(self.arrays["status"]) == Status.FITTED
-        return fitted
+        return np.asarray(np.asarray(self.arrays["status"]) == Status.FITTED)
 
 
 @dataclass(frozen=True)
 class Content:
-    """Everything in the report: settings, specifications, notes on left-out rows, versions."""
-
     panel: Mapping[str, Plain]
     shown: tuple[Shown, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # on rows that were left out
     versions: Mapping[str, str]
     thread_note: str
 
 
 def collect(
-    results: Sequence[Result],
-    diagnostics: Sequence[Result],
-    panel: Mapping[str, Any],
-    imported: Result | None = None,
+    results: Sequence[Result], diagnostics: Sequence[Result], panel: Mapping[str, Any], imported: Result
 ) -> Content:
-    """Gather the content from results and the jobs above them."""
     chains = [list(upstream(result)) for result in results]
-    everything = {each.job: each for chain in chains for each in chain}
-    everything |= {each.job: each for job in diagnostics for each in upstream(job)}
-    pages = {(job.facts["specification"], job.facts["outcome"]): _pages(job) for job in diagnostics}
-    reads = (
-        [each for each in everything.values() if each.stage in IMPORTS] if imported is None else [imported]
-    )
-    notes = [note for each in reads for note in each.facts["notes"]]
-    versions = {name: text for each in everything.values() for name, text in each.record["versions"].items()}
-    return Content(
-        panel,
-        tuple(
-            _shown(result, chain, pages.get((result.facts["specification"], result.facts["outcome"])))
-            for result, chain in zip(results, chains, strict=True)
-        ),
-        tuple(notes),
-        versions,
-        thread_note(everything.values()),
-    )
+    every = {each.job: each for chain in (*chains, *map(upstream, diagnostics)) for each in chain}
+    pages = {(job.facts["specification"], job.facts["outcome"]): job for job in diagnostics}
+    shown = [
+        _shown(result, chain, pages.get((result.facts["specification"], result.facts["outcome"])))
+        for result, chain in zip(results, chains, strict=True)
+    ]
+    versions = {name: text for each in every.values() for name, text in each.record["versions"].items()}
+    notes = tuple(imported.facts["notes"])
+    return Content(panel, tuple(shown), notes, versions, thread_note(every.values()))
 
 
-def _shown(result: Result, chain: Sequence[Result], pages: Pages | None) -> Shown:
-    fits = [each for each in chain if each.stage == "panel_fit"]
-    model = fits[0].options["model"]
-    assert isinstance(model, dict)
-    outcome = result.facts["outcome"]
-    names = tuple(result.facts["names"])
+def _shown(result: Result, chain: Sequence[Result], drawn: Result | None) -> Shown:
+    facts, fits = result.facts, [each for each in chain if each.stage == "panel_fit"]
+    model: Any = fits[0].options["model"]
     table: Any = result.tables["coefficients"]
     corrected = table.get("pvalues_corrected")
-    shape = (len(result.facts["keys"]), len(names))
+    shape = (len(facts["keys"]), len(facts["names"]))
+    pages = [(" ".join(page["key"]), page["why"]) for page in drawn.facts["pages"]] if drawn else []
     return Shown(
-        name=" ".join(filter(None, (result.facts["specification"], outcome))),
-        formula=with_outcome(str(model["formula"]), outcome),
-        model=str(model["model"]),
-        names=names,
-        by=tuple(result.facts["by"]),
-        keys=result.facts["keys"],
+        name=" ".join(filter(None, (facts["specification"], facts["outcome"]))),
+        formula=with_outcome(model["formula"], facts["outcome"]),
+        model=model["model"],
+        names=tuple(facts["names"]),
+        by=tuple(facts["by"]),
+        keys=facts["keys"],
         arrays=dict(result.arrays),
         corrected=None if corrected is None else np.asarray(corrected, np.float64).reshape(shape),
         correction=str(result.options["correction"]),
-        counts=result.facts["statuses"],
-        batched=result.facts["batched"],
+        counts=facts["statuses"],
+        batched=facts["batched"],
         seconds=sum(each.seconds for each in fits),
         sources=tuple(source_of(each, _sibling(each)) for each in reversed(chain)),
-        pages=pages,
+        pages=None if drawn is None else (drawn.job, pages),
         level=float(str(fits[0].options["level"])),
     )
-
-
-def _pages(job: Result) -> Pages:
-    groups = ((" ".join(page["key"]), page["why"]) for page in job.facts["pages"])
-    return Pages(job.job, tuple(groups))
 
 
 def _sibling(result: Result) -> str:
     if result.stage not in ("panel_fit", "panel_results"):
         return ""
-    options = result.options
-    return " ".join(str(each) for each in (options["specification"], options["outcome"]) if each)
+    return " ".join(str(each) for each in map(result.options.get, ("specification", "outcome")) if each)
 
 
-class Coefficient(TypedDict):
-    """A coefficient over the groups that were fitted. None where there is none.
+def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
+    """Summarize each coefficient over the groups that were fitted, as plain data; None if there are none.
 
-    median, lower, upper: of the estimates, median and quartiles.
-    error: median of the standard errors.
-    tested, small: number of groups with a p, and with one below `ALPHA`; the same of corrected p.
+    The median, lower and upper quartiles of the estimates; as ``error`` the median standard error; of p and
+    corrected p how many there are (``tested``), and how many are below `ALPHA` (``small``).
     """
-
-    term: str
-    median: float | None
-    lower: float | None
-    upper: float | None
-    error: float | None
-    tested: int
-    small: int
-    tested_corrected: int | None
-    small_corrected: int | None
-
-
-def coefficient_numbers(shown: Shown) -> list[Coefficient]:
-    """Summarize each coefficient."""
     found = []
     for j, term in enumerate(shown.names):
-        lower, median, upper = _quantiles(np.asarray(shown.arrays["params"])[shown.fitted, j])
-        p = np.asarray(shown.arrays["pvalues"])[shown.fitted, j]
+        lower, median, upper = _quartiles(_fitted(shown, "params", j))
+        p, error = _fitted(shown, "pvalues", j), _quartiles(_fitted(shown, "bse", j))[1]
+        numbers: dict[str, Any] = {"term": term, "median": median, "lower": lower, "upper": upper}
+        numbers |= {"error": error, "tested": int(np.isfinite(p).sum()), "small": int((p < ALPHA).sum())}
         corrected = None if shown.corrected is None else shown.corrected[shown.fitted, j]
-        found.append(
-            Coefficient(
-                term=term,
-                median=median,
-                lower=lower,
-                upper=upper,
-                error=_quantiles(np.asarray(shown.arrays["bse"])[shown.fitted, j])[1],
-                tested=int(np.isfinite(p).sum()),
-                small=int((p < ALPHA).sum()),
-                tested_corrected=None if corrected is None else int(np.isfinite(corrected).sum()),
-                small_corrected=None if corrected is None else int((corrected < ALPHA).sum()),
-            )
-        )
+        numbers["tested_corrected"] = None if corrected is None else int(np.isfinite(corrected).sum())
+        numbers["small_corrected"] = None if corrected is None else int((corrected < ALPHA).sum())
+        found.append(numbers)
     return found
 
 
-class Estimates(NamedTuple):
-    """Estimates of a coefficient with their intervals, ascending, and the group of each."""
-
-    groups: IntArray
-    params: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+def _fitted(shown: Shown, name: str, j: int) -> FloatArray:
+    return np.asarray(np.asarray(shown.arrays[name], np.float64)[shown.fitted, j])
 
 
-def sorted_estimates(shown: Shown, j: int) -> Estimates:
-    """Sort the estimates of a coefficient in groups that were fitted and have it."""
-    params, lower, upper = (
-        np.asarray(shown.arrays[name], float)[:, j] for name in ("params", "lower", "upper")
-    )
+def sorted_estimates(shown: Shown, j: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Sort groups that were fitted and have a coefficient by it; with it, and its interval's ends."""
+    names = "params", "lower", "upper"
+    params, lower, upper = (np.asarray(shown.arrays[name], np.float64)[:, j] for name in names)
     some = np.flatnonzero(shown.fitted & np.isfinite(params))
     groups = some[np.argsort(params[some], kind="stable")]
-    return Estimates(groups, params[groups], lower[groups], upper[groups])
+    return groups, params[groups], lower[groups], upper[groups]
 
 
 def counts_of_p(shown: Shown, j: int) -> IntArray:
     """Count p in each of `BINS` parts of 0 to 1; one between two parts counts in the upper one."""
-    pvalues = np.asarray(shown.arrays["pvalues"], float)[shown.fitted, j]
+    pvalues = _fitted(shown, "pvalues", j)
     return np.histogram(pvalues[np.isfinite(pvalues)], BINS, (0.0, 1.0))[0]
 
 
 def coefficients_csv(shown: Shown) -> str:
-    """Write the sorted estimates as text."""
-
-    def rows() -> Iterator[list[str | float]]:
-        for j, name in enumerate(shown.names):
-            for group, *numbers in zip(*sorted_estimates(shown, j), strict=True):
-                yield [name, *shown.keys[group], *map(float, numbers)]
-
-    return csv_text(["coefficient", *group_columns(shown.by), "estimate", "low", "high"], rows())
+    rows: Iterator[list[str | float]] = (
+        [name, *shown.keys[group], *map(float, numbers)]
+        for j, name in enumerate(shown.names)
+        for group, *numbers in zip(*sorted_estimates(shown, j), strict=True)
+    )
+    return csv_text(["coefficient", *group_columns(shown.by), "estimate", "low", "high"], rows)
 
 
 def pvalues_csv(shown: Shown) -> str:
-    """Write the histograms of p as text."""
-    return csv_text(
-        ["coefficient", "p from", "p to", "groups"],
-        (
-            [name, place / BINS, (place + 1) / BINS, int(count)]
-            for j, name in enumerate(shown.names)
-            for place, count in enumerate(counts_of_p(shown, j))
-        ),
+    rows: Iterator[list[str | float]] = (
+        [name, place / BINS, (place + 1) / BINS, int(count)]
+        for j, name in enumerate(shown.names)
+        for place, count in enumerate(counts_of_p(shown, j))
     )
+    return csv_text(["coefficient", "p from", "p to", "groups"], rows)
 
 
-def _quantiles(values: np.ndarray) -> tuple[float | None, float | None, float | None]:
+def _quartiles(values: FloatArray) -> tuple[float | None, float | None, float | None]:
     known = values[np.isfinite(values)]
     if not len(known):
         return None, None, None

@@ -1,20 +1,28 @@
-"""Page of a panel's report."""
+"""Page of a panel's report, with its figures."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from shortloop.base.text import counted
 from shortloop.panel.diagnostics import DIAGNOSTICS
 from shortloop.panel.report.content import (
     ALPHA,
+    BINS,
     Content,
     Shown,
     coefficient_numbers,
     coefficients_csv,
+    counts_of_p,
     pvalues_csv,
+    sorted_estimates,
 )
-from shortloop.panel.report.figures import coefficients_figure, pvalues_figure
 from shortloop.report.files import TABLES
+from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.page import (
     Drawing,
     Page,
@@ -25,90 +33,119 @@ from shortloop.report.page import (
     provenance_rows,
     slug,
 )
+from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 
-LISTED = 20
-"""Most groups that the page lists."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from shortloop.panel.report.content import Shown
+
+
+COLUMNS = 3
+HEIGHT = 1.4  # inches, of the frame of a panel
+LISTED = 20  # most groups that the page lists
 CORRECTIONS = {
     "none": "",
     "holm": " and corrected for their number (Holm)",
     "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
 }
 
-READS = ("arrays", "corrected", "fitted", "keys", "name", "names")
-"""Fields of `Shown` that the figures read."""
+READS = ("arrays", "corrected", "fitted", "keys", "name", "names")  # fields of `Shown` that the figures read
+
+
+def coefficients_figure(shown: Shown) -> Figure:
+    """Plot estimates of each group with their intervals, ascending."""
+    return _panels(shown, "coefficients", _coefficient)
+
+
+def pvalues_figure(shown: Shown) -> Figure:
+    """Plot a histogram of p: uniform if no group has an effect."""
+    return _panels(shown, "p", _pvalues)
+
+
+def _panels(shown: Shown, what: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
+    with styled():
+        figure = new_figure()
+        panels = subplots(figure, len(shown.names), COLUMNS)
+        for j, axes in enumerate(panels):
+            draw(axes, shown, j)
+            axes.set_title(short(shown.names[j], 20))
+            # As many for any length: labels are measured before panels have theirs.
+            axes.yaxis.set_major_locator(MaxNLocator(5, integer=draw is _pvalues))
+        title = f"{shown.name}: {what} of {counted(int(shown.fitted.sum()), 'group')}"
+        arrange(figure, panels, COLUMNS, title, height=HEIGHT)
+        return figure
+
+
+def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
+    _, params, lower, upper = sorted_estimates(shown, j)
+    place = np.arange(len(params))
+    axes.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
+    axes.plot(place, params, color=BLUE, linewidth=1.2)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    if len(params):
+        axes.axhline(float(np.median(params)), color=VERMILION, linewidth=1.0, linestyle="--")
+    axes.set_xlabel("groups, sorted")
+    axes.set_ylabel("estimate")
+
+
+def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
+    counts = counts_of_p(shown, j)
+    left = np.arange(BINS) / BINS
+    axes.bar(left, counts, 1 / BINS, align="edge", color=BLUE, edgecolor="white", linewidth=0.4)
+    axes.axhline(counts.mean(), color=BLACK, linewidth=0.8, linestyle=":")
+    axes.set_xlabel("p")
+    axes.set_ylabel("groups")
+    axes.set_xlim(0.0, 1.0)
 
 
 def drawings(content: Content) -> list[Drawing[Shown]]:
-    """List the figures of the page."""
     found = []
     for shown in content.shown:
         if not shown.names:
             continue
-        found.append(
-            Drawing(
-                f"{slug(shown.name)}-coefficients",
-                shown,
-                coefficients_figure,
-                f"Coefficients over groups, {shown.name}",
-                f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
-                "confidence interval; the dashed line is the median. Each panel has a scale of its own.",
-                f"Sorted estimates of {', '.join(shown.names)}.",
-                coefficients_csv,
-                READS,
-            )
+        name, names = slug(shown.name), ", ".join(shown.names)
+        estimates = (
+            f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
+            "confidence interval; the dashed line is the median. Each panel has a scale of its own."
         )
-        found.append(
-            Drawing(
-                f"{slug(shown.name)}-p",
-                shown,
-                pvalues_figure,
-                f"p over groups, {shown.name}",
-                "How many groups have a p in each twentieth. The dotted line is how many there would be on "
-                "average if no group had an effect. Not corrected.",
-                f"Histograms of p of {', '.join(shown.names)}.",
-                pvalues_csv,
-                READS,
-            )
+        title, alt = f"Coefficients over groups, {shown.name}", f"Sorted estimates of {names}."
+        draw, numbers = coefficients_figure, coefficients_csv
+        found.append(Drawing(f"{name}-coefficients", shown, draw, title, estimates, alt, numbers, READS))
+        twentieths = (
+            "How many groups have a p in each twentieth. The dotted line is how many there would be on "
+            "average if no group had an effect. Not corrected."
         )
+        title, alt = f"p over groups, {shown.name}", f"Histograms of p of {names}."
+        draw, numbers = pvalues_figure, pvalues_csv
+        found.append(Drawing(f"{name}-p", shown, draw, title, twentieths, alt, numbers, READS))
     return found
 
 
 def sentences(shown: Shown) -> tuple[str, ...]:
-    """Summarize the fits of a specification."""
-    groups = sum(shown.counts.values())
-    fitted = int(shown.fitted.sum())
-    said = [
-        f"{shown.formula} ({shown.model}): {fitted:,} of {groups:,} groups fitted, "
-        f"{shown.batched:,} by compiled code."
-    ]
+    groups, fitted = sum(shown.counts.values()), int(shown.fitted.sum())
+    said = f"{shown.formula} ({shown.model}): {fitted:,} of {groups:,} groups fitted, "
+    said += f"{shown.batched:,} by compiled code."
     failed = [f"{count:,} {name}" for name, count in shown.counts.items() if name != "fitted"]
-    if failed:
-        said.append(f"Not to be relied on: {', '.join(failed)}.")
-    return tuple(said)
+    return (said, f"Not to be relied on: {', '.join(failed)}.") if failed else (said,)
 
 
 def page_of(content: Content) -> Page:
-    """Lay out the page."""
     numbered = list(enumerate(drawings(content), 1))
     sections = []
     for shown in content.shown:
         provenance = provenance_rows(shown.sources)
         figures = tuple(each.figure(number, provenance) for number, each in numbered if each.result is shown)
-        sections.append(
-            PageSection(
-                slug(shown.name),
-                shown.name,
-                sentences(shown),
-                figures,
-                (_coefficients(shown), _statuses(shown), *_groups(shown)),
-                _links(shown),
-            )
-        )
-    names = ", ".join(shown.name for shown in content.shown)
+        tables = (_coefficients(shown), _statuses(shown), *_groups(shown))
+        said = sentences(shown)
+        sections.append(PageSection(slug(shown.name), shown.name, said, figures, tables, _links(shown)))
     return Page(
         kind="Regressions over groups",
         title=str(content.panel["name"]),
-        overview=f"Specifications: {names}.",
+        overview=f"Specifications: {', '.join(shown.name for shown in content.shown)}.",
         sections=tuple(sections),
         limits=content.notes,
         settings=content.panel,
@@ -118,7 +155,6 @@ def page_of(content: Content) -> Page:
 
 
 def diagnostics_file(shown: Shown) -> str:
-    """Return the path of the diagnostic plots."""
     return f"{DIAGNOSTICS}/{slug(shown.name)}.pdf"
 
 
@@ -130,19 +166,19 @@ def _links(shown: Shown) -> tuple[PageLink, ...]:
     )
     if shown.pages is None:
         return tables
-    count = len(shown.pages.groups)
-    whose = "one group" if count == 1 else f"each of {count:,} groups"
-    said = f"a page of plots for {whose}, drawn by {shown.pages.job}"
-    return (PageLink(diagnostics_file(shown), said), *tables)
+    job, pages = shown.pages
+    whose = "one group" if len(pages) == 1 else f"each of {len(pages):,} groups"
+    return (PageLink(diagnostics_file(shown), f"a page of plots for {whose}, drawn by {job}"), *tables)
 
 
 def _groups(shown: Shown) -> tuple[PageTable, ...]:
-    if shown.pages is None or not shown.pages.groups:
+    _, pages = shown.pages or ("", [])
+    if not pages:
         return ()
-    rows = [TableRow(group, (why,)) for group, why in shown.pages.groups[:LISTED]]
-    more = len(shown.pages.groups) - len(rows)
+    rows = tuple(TableRow(group, (why,)) for group, why in pages[:LISTED])
+    more = len(pages) - len(rows)
     caption = f"The first of them; {more} more are in the file below." if more else "In the file below."
-    return (PageTable("Groups to look at", caption, "group", ("why",), tuple(rows), words=True),)
+    return (PageTable("Groups to look at", caption, "group", ("why",), rows, words=True),)
 
 
 def _coefficients(shown: Shown) -> PageTable:
@@ -154,27 +190,18 @@ def _coefficients(shown: Shown) -> PageTable:
         if each["median"] is None:
             rows.append(TableRow(each["term"], ("–",) * len(columns)))
             continue
-        cells = [
-            *_estimates(each["median"], each["lower"], each["upper"]),
-            f"{each['small']:,} of {each['tested']:,}",
-        ]
+        cells = [*_estimates(each["median"], each["lower"], each["upper"])]
+        cells.append(f"{each['small']:,} of {each['tested']:,}")
         if each["tested_corrected"] is not None:
             cells.append(f"{each['small_corrected']:,} of {each['tested_corrected']:,}")
         rows.append(TableRow(each["term"], tuple(cells)))
-    return PageTable(
-        "Coefficients",
-        "Over all groups that were fitted; how many of them have a small p, as it is"
-        f"{CORRECTIONS[shown.correction]}.",
-        "coefficient",
-        tuple(columns),
-        tuple(rows),
-    )
+    caption = "Over all groups that were fitted; how many of them have a small p, as it is"
+    caption += f"{CORRECTIONS[shown.correction]}."
+    return PageTable("Coefficients", caption, "coefficient", tuple(columns), tuple(rows))
 
 
-def _estimates(median: float, lower: float | None, upper: float | None) -> tuple[str, str]:
+def _estimates(median: float, lower: float, upper: float) -> tuple[str, str]:
     """Format median and quartiles with as many digits as distinguish the quartiles, and one more."""
-    assert lower is not None  # as there is a median
-    assert upper is not None
     apart = upper - lower or abs(median) or 1.0
     decimals = 1 - math.floor(math.log10(apart))
 
@@ -189,10 +216,5 @@ def _estimates(median: float, lower: float | None, upper: float | None) -> tuple
 def _statuses(shown: Shown) -> PageTable:
     rows = [TableRow(name, (f"{count:,}",)) for name, count in shown.counts.items()]
     rows.append(TableRow("all", (f"{sum(shown.counts.values()):,}",), total=True))
-    return PageTable(
-        "What became of the fits",
-        f"The jobs that fitted them took {shown.seconds:.1f} s.",
-        "status",
-        ("groups",),
-        tuple(rows),
-    )
+    caption = f"The jobs that fitted them took {shown.seconds:.1f} s."
+    return PageTable("What became of the fits", caption, "status", ("groups",), tuple(rows))

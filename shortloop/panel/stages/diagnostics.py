@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from shortloop.panel.diagnostics.page import Head
+    from shortloop.panel.diagnostics.residuals import FittedGroups
     from shortloop.panel.models.base import ModelSettings
-    from shortloop.panel.stages.residuals import FittedGroups
     from shortloop.report.pdf import Sheet
 
 
@@ -38,13 +38,14 @@ class Diagnostics(CollectingStage):
     fits: list[Job]  # of each block
 
     def open(self) -> None:
-        self._by = self.results.facts["by"]
-        chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
+        from shortloop.panel.diagnostics.page import page_without_plots
+
         self._place = {tuple(key): place for place, key in enumerate(self.results.facts["keys"])}
+        chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
         self._pages = [(key, "chosen by name") for key in chosen]
         self._pages += [(key, why) for key, why in self._worst() if key not in set(chosen)]
-        self._found = self._where({key for key, _ in self._pages})
-        self._warm_up()
+        self._find_groups()
+        page_without_plots(self._head("", "", ""), [""])  # loads plotting code, which forked processes share
 
     def units(self) -> int:
         return len(self._pages)
@@ -89,7 +90,7 @@ class Diagnostics(CollectingStage):
     def _worst(self) -> list[tuple[tuple[str, ...], str]]:
         import numpy as np
 
-        from shortloop.panel.diagnostics.worst import SUMMARY, reason, worst
+        from shortloop.panel.diagnostics.residuals import SUMMARY, reason, worst
 
         some = [job for job in self.residuals if job.facts["keys"]]
         if not self.worst or not some:
@@ -103,19 +104,17 @@ class Diagnostics(CollectingStage):
             pages.append((keys[order[g]], f"worst {rank} of {len(keys):,} by {self.worst_by}: {why}"))
         return pages
 
-    def _where(self, wanted: set[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[FittedGroups, int]]:
+    def _find_groups(self) -> None:
         """Find the block of each group, and its number there."""
-        from shortloop.panel.equation import Equation
-        from shortloop.panel.stages.residuals import FittedGroups
+        from shortloop.panel.diagnostics.residuals import FittedGroups
 
-        equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
-        found: dict[tuple[str, ...], tuple[FittedGroups, int]] = {}
+        wanted = {key for key, _ in self._pages}
+        self._found: dict[tuple[str, ...], tuple[FittedGroups, int]] = {}
         for block, fit in zip(self.blocks, self.fits, strict=True):
             here = {key: g for g, key in enumerate(map(tuple, block.facts["keys"])) if key in wanted}
             if here:
-                fitted = FittedGroups(block, fit, self.model, equation, self.seed)
-                found |= {key: (fitted, g) for key, g in here.items()}
-        return found
+                fitted = FittedGroups(self, block, fit)
+                self._found |= {key: (fitted, g) for key, g in here.items()}
 
     def _page(self, page: int) -> Sheet:
         from shortloop.panel.diagnostics.page import page_of, page_without_plots
@@ -146,7 +145,8 @@ class Diagnostics(CollectingStage):
 
     def _head_of(self, page: int) -> Head:
         key, why = self._pages[page]
-        title = ", ".join(f"{name} = {value}" for name, value in zip(self._by, key, strict=True))
+        by = self.results.facts["by"]
+        title = ", ".join(f"{name} = {value}" for name, value in zip(by, key, strict=True))
         return self._head(title, why, f"page {page + 1} of {len(self._pages)}")
 
     def _head(self, group: str, why: str, place: str) -> Head:
@@ -155,9 +155,3 @@ class Diagnostics(CollectingStage):
 
         formula, kind = with_outcome(self.model.formula, self.outcome), getattr(self.model, "model", "")
         return Head(group, f"{self._title()}: {formula} ({kind})", why, place)
-
-    def _warm_up(self) -> None:
-        """Load plotting code, so that processes forked later share it."""
-        from shortloop.panel.diagnostics.page import page_without_plots
-
-        page_without_plots(self._head("", "", ""), [""])

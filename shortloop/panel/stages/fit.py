@@ -61,10 +61,8 @@ class Fit(Stage):
         if not self._parts:
             return {}
         groups, names = self._groups, len(self._fitter.names)
-        outs = {
-            name: Out((groups, names), "f8", "groups × coefficients", said)
-            for name, said in COEFFICIENTS.items()
-        }
+        shape, axes = (groups, names), "groups × coefficients"
+        outs = {name: Out(shape, "f8", axes, said) for name, said in COEFFICIENTS.items()}
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
         return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
 
@@ -86,14 +84,7 @@ class Fit(Stage):
         from shortloop.panel.statistics import PATHS, STATUSES
 
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
-        return Finished(
-            {
-                "names": list(names),
-                "terms": list(terms),
-                "keys": self._keys,
-                "by": self.block.facts["by"],
-                "statuses": list(STATUSES),
-                "paths": list(PATHS),
-            },
-            coordinates={"groups": "keys", "coefficients": "names"} if self._parts else {},
-        )
+        facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
+        facts |= {"by": self.block.facts["by"], "statuses": list(STATUSES), "paths": list(PATHS)}
+        along = {"groups": "keys", "coefficients": "names"} if self._parts else {}
+        return Finished(facts, coordinates=along)

@@ -30,11 +30,10 @@ class ImportPanel(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.panel.data import from_frame
-        from shortloop.panel.formats.base import FileInput, GeneratedInput, PanelInput
+        from shortloop.panel.formats.base import PanelInput
         from shortloop.panel.stages.panel_files import import_results
 
-        settings = PanelInput.model_validate(self.settings)
-        assert isinstance(settings, FileInput | GeneratedInput)
+        settings: Any = PanelInput.model_validate(self.settings)
         frame = settings.load(None if self.file is None else self.file.path, self.by, self.seed)
         return import_results(from_frame(frame, self.by, self.blocks), self.file)
 
@@ -66,19 +65,11 @@ def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.
     wanted = list(columns) or [name for name in usable if name != order]
     for name in wanted:
         if name not in types:
-            raise InputError(
-                "the dataset has no such column",
-                field="columns",
-                found=name,
-                expected=f"one of {', '.join(types)}",
-            )
+            problem, expected = "the dataset has no such column", f"one of {', '.join(types)}"
+            raise InputError(problem, field="columns", found=name, expected=expected)
         if name not in usable:
-            raise InputError(
-                "unsupported column type",
-                field="columns",
-                found=f"{name}, of type {types[name]}",
-                hint="give it a type with exax's `dataset_type`",
-            )
+            found, hint = f"{name}, of type {types[name]}", "give it a type with exax's `dataset_type`"
+            raise InputError("unsupported column type", field="columns", found=found, hint=hint)
     frame = pd.DataFrame({name: _values(rows, name, types[name]) for name in wanted}, copy=False)
     if order:
         place = np.argsort(_values(rows, order, types[order]), kind="stable")
@@ -111,16 +102,9 @@ def write_tables(folder: Path, writer: Callable[..., Any]) -> dict[str, int]:
     tables = open_result(folder).tables
     for name, table in tables.items():
         frame: Any = table
-        columns = {str(each): _type_of(frame[each]) for each in frame.columns}
+        floats = {each for each in frame.columns if frame[each].dtype.kind == "f"}
+        columns = {str(each): "float64" if each in floats else "unicode" for each in frame.columns}
         write = writer(name=name, columns=columns, hashlabel=str(frame.columns[0])).get_split_write_dict()
-        for row in zip(*(_plain(frame[each]) for each in frame.columns)):
+        for row in zip(*(frame[each] if each in floats else map(str, frame[each]) for each in frame.columns)):
             write(dict(zip(columns, row)))
     return {name: len(tables[name]) for name in tables}
-
-
-def _type_of(series: pd.Series) -> str:
-    return "float64" if series.dtype.kind == "f" else "unicode"
-
-
-def _plain(series: pd.Series) -> list[Any]:
-    return list(series.to_numpy()) if series.dtype.kind == "f" else [str(each) for each in series]

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-NEAR = 3
-"""Names that are shown for one that is not there."""
+NEAR = 3  # names that are shown for one that is not there
 FEW = 20_000  # up to so many groups, the nearest names are shown however far off
 
 
@@ -35,12 +34,10 @@ class NamedGroups(Stage):
         unknown = [group for group in asked if group not in there]
         if unknown:
             near = list(dict.fromkeys(name for group in unknown[:NEAR] for name in _near(group, keys)))
-            raise InputError(
-                "no such group" if len(unknown) == 1 else "no such groups",
-                field="diagnostics.groups",
-                found=", ".join(_shown(group) for group in unknown[:NEAR]) + " …" * (len(unknown) > NEAR),
-                expected=f"values of {', '.join(by)}, e.g. {', '.join(near[: 2 * NEAR])}",
-            )
+            found = ", ".join(_shown(group) for group in unknown[:NEAR]) + " …" * (len(unknown) > NEAR)
+            expected = f"values of {', '.join(by)}, e.g. {', '.join(near[: 2 * NEAR])}"
+            problem = "no such group" if len(unknown) == 1 else "no such groups"
+            raise InputError(problem, field="diagnostics.groups", found=found, expected=expected)
         return Finished({"groups": [list(group) for group in asked]})
 
 

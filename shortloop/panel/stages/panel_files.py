@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def import_results(panel: Panel, file: File | None = None) -> Finished:
-    """Make the results of an import job."""
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
     rows, notes = int(panel.starts[-1]), list(panel.notes)
     return panel_results(
@@ -61,7 +60,6 @@ def load_columns(job: Job) -> dict[str, Column]:
 
 
 def load_keys(job: Job) -> list[tuple[str, ...]]:
-    """Load the values that make each group."""
     return [tuple(key) for key in job.facts["keys"]]
 
 

@@ -18,7 +18,7 @@ class PanelReport(ReportStage):
     panel: dict[str, object]  # the settings, as the page shows them
     results: list[Job]  # of each specification and outcome
     diagnostics: list[Job]  # of the same, or none
-    imported: Job | None = None  # what it says of its rows may change where no result does
+    imported: Job  # its notes on rows may change where no result does
 
     def drawings(self) -> list[Drawing[Shown]]:
         from shortloop.panel.report.content import collect
@@ -47,10 +47,5 @@ class PanelReport(ReportStage):
             }
             for shown in self._content.shown
         ]
-        return Finished(
-            {"panel": self._content.panel},
-            files={
-                **self.report_files(out, page),
-                "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
-            },
-        )
+        said = {"findings.json": (json.dumps(findings, indent=1) + "\n").encode()}
+        return Finished({"panel": self._content.panel}, files={**self.report_files(out, page), **said})

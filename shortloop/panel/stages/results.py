@@ -28,7 +28,7 @@ class Results(Stage):
 
         found = merge([_results(job) for job in self.fits])
         check_computed(found, f"models.{self.specification}.formula")
-        coefficients, fits = found.coefficients(self.correction), found.fits()
+        tables = {"coefficients": found.coefficients(self.correction), "fits": found.fits()}
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
         batched = int((np.asarray(found.arrays["path"]) == 0).sum())
         said = {**COEFFICIENTS, **FITS, **CODES}
@@ -47,11 +47,8 @@ class Results(Stage):
                 "batched": batched,
             },
             arrays,
-            files={
-                "coefficients.csv": coefficients.to_csv(index=False).encode(),
-                "fits.csv": fits.to_csv(index=False).encode(),
-            },
-            tables={"coefficients": coefficients, "fits": fits},
+            files={f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()},
+            tables=tables,
             coordinates={"groups": "keys", "coefficients": "names"},
         )
 
@@ -65,6 +62,5 @@ def _results(job: Job) -> Found:
         if name.startswith("said/"):
             for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
                 said[int(group)] = "; ".join(texts)
-    arrays = {name: job.arrays[name] for name in job.arrays}
-    facts = job.facts
-    return Found(tuple(facts["by"]), keys, tuple(facts["names"]), arrays, said, tuple(facts["terms"]))
+    by, names, terms = (tuple(job.facts[name]) for name in ("by", "names", "terms"))
+    return Found(by, keys, names, dict(job.arrays), said, terms)

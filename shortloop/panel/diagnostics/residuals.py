@@ -1,54 +1,67 @@
-"""Residuals, leverage and fitted values of the rows of a group."""
+"""Residuals, leverage and fitted values of the rows of a group, and a ranking of groups by these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
+from shortloop.panel.design import Design
+from shortloop.panel.equation import Equation
+from shortloop.panel.fit import Fitter
+from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.stages.panel_files import load_columns, load_keys
+from shortloop.panel.statistics import Status
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
 
-    from shortloop.panel.design import Design
-    from shortloop.panel.models.base import ModelSettings
+    from shortloop.stages.stage import Job
 
 
 RESIDUAL = "residual"
 PEARSON = "Pearson residual"
-QUANTILE = "quantile residual"
-PREDICTOR = "linear predictor"
 FITTED = "fitted value"
 SMALLEST = 1e-300  # chance; what is less likely is as far out as that
-MEAN = "fitted mean"
+OUTLYING = 3.0  # standardised residuals beyond this are outlying: one of 370, if errors are normal
+SUMMARY = {
+    "outlying": f"share of rows whose standardised residual is beyond {OUTLYING:g}",
+    "largest": "largest standardised residual, whatever its sign",
+    "jarque_bera": "Jarque and Bera's statistic of the residuals: 0 if they are normal",
+    "leverage": "largest leverage, over the mean",
+    "cook": "largest Cook's distance",
+    "agreement": "squared correlation of observed and fitted values",
+}
+"""Summaries of the residuals of a group."""
+CRITERIA: Mapping[str, tuple[tuple[str, ...], int]] = {
+    "outliers": (("outlying", "largest"), 1),
+    "normality": (("jarque_bera",), 1),
+    "leverage": (("leverage",), 1),
+    "influence": (("cook", "leverage"), 1),
+    "fit": (("agreement",), -1),
+}
+"""What each goes by, of `SUMMARY`, the next where the ones before are alike
+or not known; and 1 if the largest is worst, -1 if the smallest is."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Diagnostics of each row of a group, arrays of shape (rows,).
-
-    predictor: what residuals are drawn against.
-    residuals: of mean 0 and equal variance, if the model holds.
-    standardized: of variance 1 if the model holds; not finite where a row decides its fit alone.
-    normal: normally distributed if the model holds.
-    leverage: diagonal of the hat matrix.
-    names: of predictor, residuals, standardized, normal and fitted.
-    has_cook: True if Cook's distance tells what coefficients would be without a row.
-    """
+    """Diagnostics of each row of a group, arrays of shape (rows,)."""
 
     observed: FloatArray
     fitted: FloatArray
-    predictor: FloatArray
-    residuals: FloatArray
-    standardized: FloatArray
-    normal: FloatArray
-    leverage: FloatArray
+    predictor: FloatArray  # what residuals are drawn against
+    residuals: FloatArray  # of mean 0 and equal variance, if the model holds
+    standardized: FloatArray  # of variance 1, if it holds; not finite where a row decides its fit alone
+    normal: FloatArray  # normally distributed, if it holds
+    leverage: FloatArray  # diagonal of the hat matrix
     coefficients: int
-    names: tuple[str, str, str, str, str]
-    has_cook: bool = True
+    names: tuple[str, str, str, str, str]  # of predictor, residuals, standardized, normal and fitted
+    has_cook: bool = True  # Cook's distance tells what coefficients would be without a row
 
     @property
     def cook(self) -> FloatArray:
@@ -59,6 +72,58 @@ class Rows:
         with np.errstate(divide="ignore", invalid="ignore"):
             part = self.leverage / (1.0 - self.leverage)
             return np.asarray(np.square(self.standardized) * part / self.coefficients)
+
+
+class FittedGroups:
+    """The groups of a block, with their rows and fits; `stage` has the model, its outcome and the seed."""
+
+    def __init__(self, stage: Any, block: Job, fit: Job) -> None:
+        where = f"models.{stage.specification}.formula"
+        self._equation = Equation(stage.model.formula, stage.outcome, where)
+        self._model, self._seed = stage.model, stage.seed
+        self._keys = load_keys(block)
+        self._names = list(fit.facts["names"])
+        self._arrays = {name: np.asarray(fit.arrays[name]) for name in ("params", "scale", "status")}
+        self._columns = load_columns(block)
+        self._starts = np.asarray(block.arrays["starts"])
+
+    def status(self, group: int) -> int:
+        return int(self._arrays["status"][group])
+
+    def reads(self, group: int) -> list[object]:
+        """List everything that the numbers of its rows depend on, beside the model and the seed."""
+        needed = self._equation.needed(self._columns, self._model.roles().values())
+        rows = self._slice(group)
+        columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
+        params = dict(zip(self._names, map(float, self._arrays["params"][group]), strict=True))
+        return [
+            self._keys[group],
+            {name: value for name, value in params.items() if value == value},  # others have more of them
+            [self._arrays[name][group] for name in ("scale", "status")],
+            {name: (np.asarray(each.values), each.levels, each.dtype) for name, each in columns.items()},
+        ]
+
+    def fitter(self) -> Fitter:
+        """Make a fitter of all groups, whose designs many calls of `rows` can share."""
+        return Fitter(self._model, self._equation, self._columns, self._starts)
+
+    def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
+        """Compute the residuals of a group; None if it was not fitted, or the model has none."""
+        if self.status(group) != Status.FITTED:
+            return None
+        if fitter is None:
+            some = self._slice(group)
+            columns = {name: column.taken(some).trimmed() for name, column in self._columns.items()}
+            starts = np.array([0, some.stop - some.start])
+            design = Fitter(self._model, self._equation, columns, starts).design_of(0)
+        else:
+            design = fitter.design_of(group)
+        params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
+        seed = seed_for(self._seed, "quantile residuals", *map(ascii, self._keys[group]))
+        return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)
+
+    def _slice(self, group: int) -> slice:
+        return slice(int(self._starts[group]), int(self._starts[group + 1]))
 
 
 def rows_of(
@@ -80,9 +145,8 @@ def _least_squares(model: Any, design: Design, params: FloatArray, scale: float,
     standardized = residuals / np.sqrt(scale) / _rest(leverage)
     name = RESIDUAL if root is None else "weighted residual"
     names = FITTED, name, "standardised residual", "standardised residual", FITTED
-    return Rows(
-        design.outcome, fitted, fitted, residuals, standardized, standardized, leverage, len(params), names
-    )
+    y, size = design.outcome, len(params)
+    return Rows(y, fitted, fitted, residuals, standardized, standardized, leverage, size, names)
 
 
 def _robust(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
@@ -161,20 +225,12 @@ def _generalized(
         normal = _quantile_residuals(design.outcome, mean, scale, family, rng)
     else:
         normal = _of_counts(design.roles["successes"], trials, mean, rng)
-    name = QUANTILE
+    name = "quantile residual"
     if normal is None:
         normal, name = standardized, f"standardised {PEARSON}"
-    return Rows(
-        design.outcome,
-        mean,
-        predictor,
-        residuals,
-        standardized,
-        normal,
-        leverage,
-        len(design.columns),
-        (PREDICTOR, PEARSON, f"standardised {PEARSON}", name, MEAN),
-    )
+    names = "linear predictor", PEARSON, f"standardised {PEARSON}", name, "fitted mean"
+    size, y = len(design.columns), design.outcome
+    return Rows(y, mean, predictor, residuals, standardized, normal, leverage, size, names)
 
 
 _KINDS: dict[str, Callable[[Any, Design, FloatArray, float, Any], Rows | None]] = {
@@ -260,3 +316,67 @@ def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:
     tail = ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))
     quantiles: FloatArray = np.where(lower < upper, tail, -tail)
     return quantiles
+
+
+def summary_of(rows: Rows) -> dict[str, float]:
+    sizes = np.abs(rows.standardized[np.isfinite(rows.standardized)])
+    cook = rows.cook[np.isfinite(rows.cook)]
+    leverage = rows.leverage[np.isfinite(rows.leverage)]
+    with np.errstate(all="ignore"):
+        return {
+            "outlying": float((sizes > OUTLYING).mean()) if len(sizes) else np.nan,
+            "largest": float(sizes.max(initial=0.0)) if len(sizes) else np.nan,
+            "jarque_bera": _jarque_bera(rows.normal[np.isfinite(rows.normal)]),
+            "leverage": float(leverage.max() / leverage.mean()) if leverage.any() else np.nan,
+            "cook": float(cook.max()) if rows.has_cook and len(cook) else np.nan,
+            "agreement": _agreement(rows.observed, rows.fitted),
+        }
+
+
+def worst(summary: Mapping[str, FloatArray], by: str, count: int) -> list[int]:
+    """Rank groups by their summaries, each of shape (groups,); NaN of groups that are left out."""
+    names, sign = CRITERIA[by]
+    keys = [-sign * np.asarray(summary[name], np.float64) for name in names]
+    while len(keys) > 1 and np.isnan(keys[0]).all():  # not every model has it
+        keys.pop(0)
+    order = np.lexsort(keys[::-1])  # NaN last
+    return [int(g) for g in order if not np.isnan(keys[0][g])][:count]
+
+
+def reason(values: Mapping[str, float], by: str) -> str:
+    if by == "influence" and np.isnan(values["cook"]):
+        by = "leverage"
+    more = f", the furthest at {values['largest']:.3g}" if by == "outliers" else ""
+    return described(values)[by] + more
+
+
+def described(values: Mapping[str, float]) -> dict[str, str]:
+    return {
+        "outliers": f"{100 * values['outlying']:.3g} % of standardised residuals beyond {OUTLYING:g}",
+        "leverage": f"largest leverage {values['leverage']:.3g} times the mean",
+        "influence": f"largest Cook's distance {values['cook']:.3g}",
+        "normality": f"Jarque-Bera {values['jarque_bera']:.4g}",
+        "fit": f"squared correlation of observed and fitted values {values['agreement']:.3g}",
+    }
+
+
+def _jarque_bera(values: FloatArray) -> float:
+    """Compute the statistic of Jarque and Bera.
+
+    1980, Efficient tests for normality, homoscedasticity and serial independence of regression residuals,
+    equation 4.
+    """
+    if len(values) < 2 or not np.ptp(values):
+        return np.nan
+    apart = values - values.mean()
+    squares = np.square(apart)
+    variance = squares.mean()
+    skewness = (squares * apart).mean() / variance**1.5
+    excess = np.square(squares).mean() / variance**2 - 3.0
+    return float(len(values) / 6.0 * (skewness**2 + excess**2 / 4.0))
+
+
+def _agreement(observed: FloatArray, fitted: FloatArray) -> float:
+    a, b = observed - observed.mean(), fitted - fitted.mean()
+    both = np.sqrt(np.square(a).sum() * np.square(b).sum())
+    return float(((a * b).sum() / both) ** 2) if both else 0.0

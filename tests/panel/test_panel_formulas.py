@@ -1,4 +1,4 @@
-"""Rows and coefficients are those of formulaic, whatever is missing, and whatever the types."""
+"""Rows and coefficients are those of formulaic, group by group, whatever a formula computes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 import statsmodels.api as sm
 from formulaic import model_matrix
-from statsmodels import datasets
 
 from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
+from shortloop.panel.expressions import is_elementwise
 from shortloop.panel.formats.base import FileInput
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
@@ -95,45 +95,6 @@ def test_random_formulas(seed: int) -> None:
     usable = [each for each in FACTORS if "hashed" not in each and "pd.cut(z" not in each]
     chosen = [str(each) for each in rng.choice(usable, 2, replace=False)]
     same_as_formulaic(nasty(seed), "g", f"y ~ {' + '.join(chosen)}", 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "by", "formula"),
-    [
-        ("fair", "rate_marriage", "affairs ~ age + C(educ) + C(occupation) + I(children > 0)"),
-        ("grunfeld", "firm", "invest ~ lag(value) + capital + C(year // 10)"),
-        ("anes96", "vote", "TVnews ~ C(PID) + income + np.log(popul + 1)"),
-        ("star98", "half", "NABOVE ~ LOWINC + C(PCTCHRT > 0) + scale(PERASIAN)"),
-        ("modechoice", "mode", "choice ~ ttme + C(psize) + I(hinc > 30)"),
-    ],
-)
-@pytest.mark.parametrize("gaps", [False, True])
-def test_real_data(name: str, by: str, formula: str, gaps: bool) -> None:
-    frame = getattr(datasets, name).load_pandas().data
-    frame = frame.assign(half=np.arange(len(frame)) % 2)
-    if gaps:
-        rng = np.random.default_rng(5)
-        for each in ("educ", "occupation", "children", "value", "PID", "PCTCHRT", "psize", "hinc"):
-            if each in frame:
-                frame.loc[rng.random(len(frame)) < GAPS, each] = np.nan
-    same_as_formulaic(frame, by, formula, 3 if name == "modechoice" else None)  # cars have no ttme
-
-
-def test_years_of_a_wage_panel() -> None:
-    """Wages of eight years, of which some years are missing: the case of 545 rows for 431."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"nr": np.repeat(np.arange(545), 8), "year": np.tile(np.arange(1980, 1988), 545)})
-    frame["married"] = pd.array(rng.random(len(frame)) < 0.5, "boolean")
-    frame["lwage"] = 0.06 * (frame["year"] - 1980) + 0.1 * frame["married"].astype(float)
-    frame["lwage"] += rng.standard_normal(len(frame)) / 2
-    frame.loc[rng.random(len(frame)) < 0.2, "year"] = np.nan
-    frame.loc[rng.random(len(frame)) < 0.1, "married"] = pd.NA
-    frame["g"] = frame["nr"] % 3
-    found = same_as_formulaic(frame, "g", "lwage ~ C(year) + C(married)")
-    assert found.names[1] == "C(year)[T.1981.0]"
-    assert found.names[-1] == "C(married)[T.True]"
-    whole = frame.dropna().astype({"year": int, "married": bool})
-    assert same_as_formulaic(whole, "g", "lwage ~ C(year)").names[1] == "C(year)[T.1981]"
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -239,3 +200,82 @@ def test_python_without_brackets_is_told_how_to_be_written() -> None:
     with pytest.raises(InputError, match=r"I\(x > 0\)"):
         fit_frame(nasty(9), ["g"], model="ols", formula="y ~ (x > 0)")
     same_as_formulaic(nasty(9), "g", "y ~ I(x > 0) + I(x.shift(1).fillna(0))")
+
+
+COLUMNS = {"x", "y", "k"}
+BY_ROW = (
+    *("I(x**2)", "np.log(x)", "np.where(x > 0, x, 0)", "np.maximum(x, 0)", "np.logaddexp(x, y)", "C(k)"),
+    *("C(k, contr.sum)", "C(x > 2)", "Q('a b')", "k == 'a'", "~(x > 1) & (y < 2)", "log(x) - -x"),
+)
+BY_GROUP = (
+    *("I(x - np.mean(x))", "I(x - x.mean())", "lag(x)", "scale(x)", "np.cumsum(x)", "np.add.accumulate(x)"),
+    *("np.sort(x)", "x @ y", "np.matmul(x, y)", "np.log(x, y)", "np.log(x, where=y)", "np.modf(x)"),
+    *("np.clip(x, 0, np.max(x))", "x[::-1]", "C(k[::-1])", "C(x > np.median(x))", "(lambda: x)()", "C()"),
+    *("x if 1 else y", "x in y", "x is y", "1 +"),
+)
+
+
+def test_what_depends_on_the_row_alone() -> None:
+    assert [each for each in BY_ROW if not is_elementwise(each, COLUMNS)] == []
+    assert [each for each in BY_GROUP if is_elementwise(each, COLUMNS)] == []
+    assert not is_elementwise("np.log(x)", {*COLUMNS, "np"})  # columns may have the names of functions
+    assert not is_elementwise("log(x)", {*COLUMNS, "log"})
+
+
+def panel() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    g = np.repeat(np.arange(4), 25)
+    x = rng.standard_normal(100) + 3 * g
+    return pd.DataFrame({"g": g, "x": x, "y": x + rng.standard_normal(100), "k": np.tile(list("abcde"), 20)})
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "y ~ I(x - np.mean(x))",
+        "y ~ I(x - x.mean())",
+        "y ~ x + lag(x)",
+        "y ~ x + I(np.cumsum(x))",
+        "y ~ x + np.sort(x)",
+        "np.cumsum(y) ~ x",
+        "y ~ center(x)",
+        "y ~ poly(x, 2)",
+        "y ~ bs(x, df=4)",
+        "y ~ x + C(x > np.median(x))",
+        "y ~ x + k",
+        "y ~ np.where(x > 2, x, 0) + I(x**2)",
+    ],
+)
+def test_other_groups_do_not_show(formula: str) -> None:
+    frame = panel()
+    among = fit_frame(frame, ["g"], model="ols", formula=formula)
+    for g in range(4):
+        alone = fit_frame(frame[frame["g"] == g], ["g"], model="ols", formula=formula)
+        assert alone.names == among.names
+        for name in ("params", "bse", "llf", "nobs"):
+            np.testing.assert_array_equal(among.arrays[name][g], alone.arrays[name][0])
+
+
+def test_what_is_scaled_is_scaled_without_the_rows_that_lack_a_value() -> None:
+    frame = panel()
+    frame.loc[[3, 30], "x"] = np.nan
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ scale(x)")
+    whole = fit_frame(frame.dropna(), ["g"], model="ols", formula="y ~ scale(x)")
+    np.testing.assert_array_equal(found.arrays["params"], whole.arrays["params"])
+
+
+def test_a_value_that_cannot_be_computed_is_missing_in_any_group() -> None:
+    frame = panel()
+    frame["x"] -= 2
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ np.log(x) + I(x - np.mean(x))")
+    alike = fit_frame(frame, ["g"], model="ols", formula="y ~ np.log(x) + x")
+    np.testing.assert_array_equal(found.arrays["nobs"], alike.arrays["nobs"])
+    np.testing.assert_allclose(found.arrays["bse"][:, 1:], alike.arrays["bse"][:, 1:], rtol=1e-8)
+
+
+def test_only_a_value_that_the_panel_lacks_is_missing() -> None:
+    frame = panel()
+    frame.loc[30, "x"] = np.nan
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ lag(x)", missing="raise")
+    assert found.fits()["status"].tolist() == ["fitted", "missing values", "fitted", "fitted"]
+    assert found.arrays["nobs"][[0, 2, 3]].tolist() == [24, 24, 24]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from engine_project import FAULTS, EngineProject
+
+from shortloop.stages.results import open_result
 
 FACTORS = '''\
 """Numbers of a file, scaled; a unit is a number."""
@@ -191,16 +192,19 @@ class Odd(Exception):
 class FailingProject(EngineProject):
     """Units of it may fail, and others are kept."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"factors": FACTORS, "fit": FIT, "page": PAGE, "draws": DRAWS}.items():
-            self.write(name, text)
-        (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
-        (folder / "build_scripts" / "build_grow.py").write_text(GROW, encoding="utf-8")
-        (folder / "tools/faults.py").write_text(FAULTS + MORE_FAULTS, encoding="utf-8")
+    sources: ClassVar = {
+        **EngineProject.sources,
+        "methods/a_factors.py": FACTORS,
+        "methods/a_fit.py": FIT,
+        "methods/a_page.py": PAGE,
+        "methods/a_draws.py": DRAWS,
+        "build_scripts/build_x.py": SCRIPT,
+        "build_scripts/build_grow.py": GROW,
+        "tools/faults.py": FAULTS + MORE_FAULTS,
+    }
 
-    def write(self, method: str, text: str) -> None:
-        (self.folder / f"methods/a_{method}.py").write_text(text, encoding="utf-8")
+    def write_method(self, method: str, text: str) -> None:
+        self.write(f"methods/a_{method}.py", text)
 
     def give(self, method: str, **settings: Any) -> None:
         """Give settings of a stage other values than they had."""
@@ -209,7 +213,7 @@ class FailingProject(EngineProject):
             for usual in ("0", "None", '"keep"'):
                 for equals in ("=", " = "):
                     text = text.replace(f"{name}{equals}{usual}", f"{name}{equals}{value!r}")
-        self.write(method, text)
+        self.write_method(method, text)
 
     def last(self, stage: str) -> str:
         """Id of the newest recorded job of a stage."""
@@ -218,9 +222,7 @@ class FailingProject(EngineProject):
 
     def loaded(self, stage: str) -> Any:
         """The newest job of a stage."""
-        from shortloop.stages.results import open_result
-
-        return open_result(self.folder / "workdirs/main" / self.last(stage))
+        return open_result(self.job_folder(self.last(stage)))
 
     def run_well(self, engine: str = "slices", script: str = "x") -> str:
         """Run it, which must work; what it said."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import tempfile
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_certificates, services_of
-from live_project import ROOT
+from live_project import ROOT, processes
 
 HOST = "127.0.0.1"
 
@@ -43,7 +42,7 @@ class Cluster:
         """Processes of jobs, which the forkservers of its workers have forked."""
         found = self.machines.left()
         servers = {process for process, command in found.items() if "engines.forkserver" in command}
-        return [process for process in servers if parent_of(process) in servers]
+        return [number for number, each in processes().items() if {number, each.parent} <= servers]
 
 
 @contextmanager
@@ -74,10 +73,3 @@ def dask_cluster(workers: int = 2, **environment: str) -> Iterator[Cluster]:
                 log = folder / f"{each}.log"
                 started.until(lambda log=log: "Registered to" in log.read_text(), 60, f"{each} is there")  # type: ignore[misc]
             yield Cluster(started, f"tls://{HOST}:{port}", certificates)
-
-
-def parent_of(process: int) -> int:
-    with contextlib.suppress(OSError):
-        stat = Path(f"/proc/{process}/stat").read_text(errors="replace")
-        return int(stat.rpartition(")")[2].split()[1])
-    return 0

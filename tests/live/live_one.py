@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from live_toy import ToyProject
@@ -69,22 +69,13 @@ def value():
 class OneProject(ToyProject):
     """One job of any method."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        (folder / "build_scripts" / "build_one.py").write_text(SCRIPT, encoding="utf-8")
+    sources: ClassVar = {**ToyProject.sources, "build_scripts/build_one.py": SCRIPT}
 
     def write_method(self, name: str, body: str, above: str = "") -> None:
         """A method whose `value()` is this."""
         lines = "".join(f"    {line}\n" for line in body.splitlines())
         text = HEAD.replace('"""\n\n', f'"""\n\n{above}\n', 1) + lines
         self.write(f"methods/a_{name}.py", text)
-
-    def write(self, name: str, text: str) -> Path:
-        """A file of the project."""
-        file = self.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        return file
 
     def order(
         self,

@@ -15,12 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+import pytest
+
+from shortloop.stages.results import Result, open_result
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as machines may be busy
@@ -81,6 +84,29 @@ def slowness() -> float:
     return max(1.0, (time.monotonic() - began) / 0.1)
 
 
+class Process(NamedTuple):
+    """A process, its command line with spaces, and its current folder."""
+
+    parent: int
+    group: int
+    command: str
+    cwd: Path
+
+
+def processes(folder: Path | None = None) -> dict[int, Process]:
+    """Processes of this machine, or those that work in a folder, by their ids."""
+    found = {}
+    for number in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            place = Path("/proc", number)
+            fields = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            cwd = Path(os.readlink(place / "cwd"))
+            if folder is None or cwd.is_relative_to(folder.resolve()):
+                found[int(number)] = Process(int(fields[1]), int(fields[2]), command, cwd)
+    return found
+
+
 def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> None:
     """Two classes that differ from 100 ms on; the file's size depends on the shapes only."""
     rng = np.random.default_rng(seed)
@@ -106,9 +132,14 @@ class LiveProject:
     """Whether it has a copy of the package; else it uses the one that is tested, as a user's project does."""
     analyses: tuple[str, ...] = ("eeg",)
     """Whose methods and build scripts it has. exax loads all that are there in each run."""
+    sources: ClassVar[Mapping[str, str]] = {}
+    """Further files that it begins with, by path."""
+    run_name = "live"
+    """Name of the runs whose summary is read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         compile_package()
         if self.edits_package:
             shutil.copytree(ROOT / "shortloop", folder / "shortloop")  # with times, which bytecode goes by
@@ -122,15 +153,30 @@ class LiveProject:
         for seed, name in enumerate("AB"):
             write_recording(folder / "data" / f"{name}.npz", seed)
         self.write_study(STUDY)
+        for name, text in self.sources.items():
+            self.write(name, text)
         self.server: subprocess.Popen[bytes] | None = None
 
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project, in a folder that is made if need be."""
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.folder / name).read_text(encoding="utf-8")
+        assert old in text
+        self.write(name, text.replace(old, new))
+
     def write_study(self, text: str) -> None:
-        (self.folder / "study.toml").write_text(text, encoding="utf-8")
+        self.write("study.toml", text)
 
     def edit_study(self, old: str, new: str) -> None:
-        text = (self.folder / "study.toml").read_text(encoding="utf-8")
-        assert old in text
-        self.write_study(text.replace(old, new))
+        self.edit("study.toml", old, new)
+
+    def prepare(self) -> None:
+        """What is done once there is a server; nothing, of most kinds."""
 
     def environment(self, **more: str) -> dict[str, str]:
         # Bytecode is written, as on a user's machine: not writing it hides code that is run as it was.
@@ -139,10 +185,13 @@ class LiveProject:
         study = str(self.folder / "study.toml")
         return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
 
-    def shell(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def shell(
+        self, *command: str | Path, below: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command in the project's folder, or one below it."""
         return subprocess.run(
             command,
-            cwd=self.folder,
+            cwd=self.folder / below,
             env=self.environment(**environment),
             capture_output=True,
             text=True,
@@ -150,11 +199,36 @@ class LiveProject:
             check=False,
         )
 
+    def popen(self, *command: str | Path, session: bool = False, **environment: str) -> subprocess.Popen[str]:
+        """Start a command whose output is one stream; in a session of its own, as a terminal would."""
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment(**environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=session,
+        )
+
+    def python(self, code: str, **environment: str) -> str:
+        """What code prints in a Python of its own; it must work."""
+        done = self.shell(sys.executable, "-c", code, **environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
     def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.shell(str(AX), *arguments, **environment)
 
     def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.shell(str(SHORTLOOP), *arguments, **environment)
+
+    def works(self, *arguments: str, **environment: str) -> str:
+        """What a command of `shortloop` prints, which must work."""
+        done = self.shortloop(*arguments, **environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def start_server(self, **environment: str) -> None:
         log = (self.folder / "server.log").open("wb")
@@ -197,8 +271,27 @@ class LiveProject:
         lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
         return {(stage, participant or None): job for stage, participant, job in lines}
 
+    def read_json(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
     def summary(self) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads((self.folder / "results/live/summary.json").read_text())
+        loaded: dict[str, Any] = self.read_json(f"results/{self.run_name}/summary.json")
+        return loaded
+
+    def last_results(self) -> dict[str, Result]:
+        """Results of the last run, by partition, or by stage if they have none."""
+        found = [open_result(self.job_folder(each["job"])) for each in self.summary()["jobs"]]
+        return {str(each.partition or each.stage): each for each in found}
+
+    def job_folder(self, job: str) -> Path:
+        return self.folder / "workdirs" / "main" / job
+
+    def manifest(self, job: str) -> dict[str, Any]:
+        loaded: dict[str, Any] = self.read_json(f"workdirs/main/{job}/manifest.json")
+        return loaded
+
+    def record(self, job: str) -> dict[str, Any]:
+        loaded: dict[str, Any] = self.read_json(f"workdirs/main/{job}/record.json")
         return loaded
 
     def job(self, stage: str, participant: str | None = None) -> str:
@@ -208,7 +301,7 @@ class LiveProject:
         return str(found)
 
     def result(self, stage: str, participant: str | None = None) -> Path:
-        return self.folder / "workdirs" / "main" / self.job(stage, participant)
+        return self.job_folder(self.job(stage, participant))
 
 
 class EditedProject(LiveProject):
@@ -231,13 +324,31 @@ Project = TypeVar("Project", bound=LiveProject)
 
 
 @contextmanager
-def served(kind: type[Project], **environment: str) -> Iterator[Project]:
-    """A project with a running server."""
-    # Not tmp_path: the path of a Unix socket must be short.
+def in_short_folder(kind: type[Project]) -> Iterator[Project]:
+    """A project without a server, and not in tmp_path: the path of a Unix socket must be short."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         made = kind(Path(folder))
-        made.start_server(**environment)
         try:
             yield made
         finally:
             made.stop_server()
+
+
+@contextmanager
+def served(kind: type[Project], **environment: str) -> Iterator[Project]:
+    """A project with a running server."""
+    with in_short_folder(kind) as made:
+        made.start_server(**environment)
+        made.prepare()
+        yield made
+
+
+def fixture_of(kind: type[LiveProject], scope: Any = "module", server: bool = True) -> Any:
+    """A fixture that gives a project, with a running server or without."""
+
+    @pytest.fixture(scope=scope)
+    def project() -> Iterator[LiveProject]:
+        with (served if server else in_short_folder)(kind) as made:
+            yield made
+
+    return project

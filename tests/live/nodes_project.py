@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 from deploy_compose import Machines, free_port, listens, machines
-from engine_project import EngineProject
+from engine_project import SCRIPT, EngineProject
 from live_project import ROOT
 
 from shortloop.units.node_cache import machine
@@ -135,45 +136,37 @@ def main(run):
     return run.build("big", file=run.file("data/big.bin"))
 """
 BIG_SIZE = 150_000_000
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / ".asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    numbers = run.build("numbers", file=run.file("numbers.txt"))
-    parts = [
-        run.build("factors", partition=name, numbers=numbers, **asked.get("factors", {}))
-        for name in asked.get("partitions", "AB")
-    ]
-    fit = run.build("fit", numbers=numbers, **asked.get("fit", {}))
+WITH_LINES = SCRIPT.replace(
+    "    sums = ",
+    """\
     outside = run.file(asked["outside"])
     lines = run.build("lines", inside=run.file("data/more.txt"), outside=outside, **asked.get("lines", {}))
-    sums = run.build("sums", rows=run.build("rows", rows=1000))
-    return run.build("after", fit=fit, factors=parts, lines=lines, **asked.get("after", {}))
-"""
+    sums = """,
+).replace(
+    'return run.build("page", fit=fit, factors=parts, sums=sums)',
+    'return run.build("after", fit=fit, factors=parts, lines=lines, **asked.get("after", {}))',
+)
 
 
 class NodesProject(EngineProject):
     """Stages that read files, jobs, a dataset, and a file that the method declares."""
 
+    sources: ClassVar = {
+        **EngineProject.sources,
+        "methods/a_lines.py": LINES,
+        "methods/a_after.py": AFTER,
+        "methods/a_big.py": BIG,
+        "methods/words.txt": "some words",
+        "build_scripts/build_n.py": WITH_LINES,
+        "build_scripts/build_big.py": BIG_SCRIPT,
+        "data/more.txt": "\n".join(map(str, range(300_000))),
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name, text in {"lines": LINES, "after": AFTER, "big": BIG}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "methods" / "words.txt").write_text("some words", encoding="utf-8")
-        (folder / "build_scripts" / "build_n.py").write_text(SCRIPT, encoding="utf-8")
-        (folder / "build_scripts" / "build_big.py").write_text(BIG_SCRIPT, encoding="utf-8")
         with (folder / "data" / "big.bin").open("wb") as stream:  # it takes no room here
             stream.write(b"beginning")
             stream.truncate(BIG_SIZE)
-        (folder / "data" / "more.txt").write_text("\n".join(map(str, range(300_000))))
 
     def ask(self, **asked: object) -> None:
         outside = Path(f"{self.folder}-out")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from live_project import AX, PATIENCE, EmptyProject, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, wait_for
 
-from shortloop.stages.results import Result, open_result
 from shortloop.store.crash_repair import kept_units
 
 SOURCES = '''\
@@ -158,12 +156,17 @@ def main(run):
 class OrderProject(EmptyProject):
     """Stages whose units have no order."""
 
+    sources: ClassVar = {
+        "methods/sources.py": SOURCES,
+        "methods/a_each.py": EACH,
+        "methods/a_named.py": NAMED,
+        "methods/a_own.py": OWN,
+        "build_scripts/build_x.py": SCRIPT,
+    }
+    run_name = "x"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        (folder / "methods" / "sources.py").write_text(SOURCES, encoding="utf-8")
-        for name, text in {"each": EACH, "named": NAMED, "own": OWN}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
         self._computed = folder / ".computed"
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -171,11 +174,7 @@ class OrderProject(EmptyProject):
 
     def ask(self, *jobs: tuple[str, dict[str, Any]]) -> None:
         """Stages, and options of each."""
-        (self.folder / "asked.json").write_text(json.dumps(jobs), encoding="utf-8")
-
-    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """The command as it is installed."""
-        return self.shell(str(AX.with_name("shortloop")), *arguments, **environment)
+        self.write("asked.json", json.dumps(jobs))
 
     def go(self, engine: str = "slices", status: int = 0) -> str:
         done = self.shortloop("run", "x", SHORTLOOP_ENGINE=engine)
@@ -187,14 +186,7 @@ class OrderProject(EmptyProject):
         self.computed()
         slow = self._computed.with_name(f"{self._computed.name}.slow")
         slow.touch()
-        running = subprocess.Popen(
-            [str(AX.with_name("shortloop")), "run", "x"],
-            cwd=self.folder,
-            env=self.environment(SHORTLOOP_ENGINE=engine),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        running = self.popen(SHORTLOOP, "run", "x", SHORTLOOP_ENGINE=engine)
         wait_for(lambda: self.kept() >= least or running.poll() is not None)
         kept = self.kept()
         running.send_signal(number)
@@ -215,15 +207,9 @@ class OrderProject(EmptyProject):
         self._computed.unlink(missing_ok=True)
         return found
 
-    def results(self) -> dict[str, Result]:
-        """The jobs of the last run, by stage and source."""
-        summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
-        found = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
-        return {str(each.partition): each for each in found}
-
     def check(self, jobs: int, units: int, factor: float = 1.0, first: int = 0) -> None:
         """Each unit has its own value, by what its name says; no process but this one is asked."""
-        found = self.results()
+        found = self.last_results()
         assert len(found) == jobs
         for where, result in found.items():
             names = result.facts["units"]

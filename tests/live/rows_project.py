@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from live_project import EmptyProject
 
@@ -126,12 +125,13 @@ def main(urd):
 class RowsProject(EmptyProject):
     """A dataset, and what is counted of it: through Shortloop (`rows`) and by exax alone (`plain`)."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"write": WRITE, "count": COUNT, "alone": ALONE}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_rows.py").write_text(PIPELINE, encoding="utf-8")
-        (folder / "build_scripts" / "build_plain.py").write_text(PLAIN, encoding="utf-8")
+    sources: ClassVar = {
+        "methods/a_write.py": WRITE,
+        "methods/a_count.py": COUNT,
+        "methods/a_alone.py": ALONE,
+        "build_scripts/build_rows.py": PIPELINE,
+        "build_scripts/build_plain.py": PLAIN,
+    }
 
     def serve(self, slices: int) -> None:
         """From now on, jobs have so many slices."""

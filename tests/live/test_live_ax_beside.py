@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 from exax_project import ExaxProject, expected
-from live_project import AX, PATIENCE, served, wait_for
+from live_project import AX, PATIENCE, fixture_of, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -48,13 +47,16 @@ def main(urd):
 """
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[ExaxProject]:
-    with served(ExaxProject) as made:
-        made.write("build_scripts/build_plain.py", PLAIN)
-        made.write("build_scripts/build_held.py", HELD)
-        made.write("theirs/methods/a_slow.py", SLOW)
-        yield made
+class Beside(ExaxProject):
+    sources: ClassVar = {
+        **ExaxProject.sources,
+        "build_scripts/build_plain.py": PLAIN,
+        "build_scripts/build_held.py": HELD,
+        "theirs/methods/a_slow.py": SLOW,
+    }
+
+
+project = fixture_of(Beside)
 
 
 def said(project: ExaxProject, *command: str) -> str:
@@ -142,14 +144,7 @@ def test_exax_may_tidy_up(project: ExaxProject) -> None:
 
 def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProject) -> None:
     hold = project.write("hold", "")
-    running = subprocess.Popen(
-        [str(AX), "run", "held"],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    running = project.popen(AX, "run", "held")
     wait_for((project.folder / "held").exists)
     assert "Deleting" in said(project, "gc")
     hold.unlink()

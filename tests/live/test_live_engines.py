@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import joblib
 import pytest
 from cases import first_cases
 from engine_project import EngineProject
-from live_project import served, wait_for
+from live_project import fixture_of, wait_for
 
 from shortloop.testing import check_engine
 
@@ -19,13 +18,14 @@ FORCED = [word for stage in STAGES for word in ("--force", stage)]
 ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[EngineProject]:
-    with served(EngineProject) as made:
-        done = made.go("slices")
+class BuiltOnce(EngineProject):
+    def prepare(self) -> None:
+        done = self.go("slices")
         assert done.returncode == 0, done.stdout + done.stderr
-        made.first = [*made.jobs()]
-        yield made
+        self.first = [*self.jobs()]
+
+
+project = fixture_of(BuiltOnce)
 
 
 @first_cases(1, "engine", ENGINES)
@@ -33,31 +33,25 @@ def test_it_passes_the_common_tests(engine: str) -> None:
     check_engine(engine)
 
 
-def by_place(project: EngineProject, jobs: set[str]) -> dict[tuple[str, str | None], str]:
-    known = project.jobs()
-    return {(known[job]["parts"]["method"], known[job]["partition"]): job for job in jobs}
-
-
 @first_cases(2, "engine", ENGINES)
 def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -> None:
     before = {*project.jobs()}
-    first = by_place(project, {*project.first})
+    first = project.by_place(project.first)
     done = project.shortloop("run", "x", *FORCED, SHORTLOOP_ENGINE=engine)
     assert done.returncode == 0, done.stdout + done.stderr
-    now = by_place(project, {*project.jobs()} - before)
+    now = project.by_place({*project.jobs()} - before)
     assert now.keys() == first.keys()
     for place, job in now.items():
         if place != ("methods.rows", None):  # exax writes names of jobs into datasets
             assert project.files(job) == project.files(first[place]), place
-        assert project.jobs()[job]["content"] == project.jobs()[first[place]]["content"], place
-        assert project.jobs()[job]["key"] == project.jobs()[first[place]]["key"], place
+        assert project.same_jobs(job, first[place]), place
     said = project.record(now["methods.factors", "A"])["engine"]
     assert said["name"] == engine.partition(":")[0]
     assert said["where"] == "this machine"
     assert sum(said["processes"].values()) <= 2
     wait_for(lambda: not project.processes())
     # What units print is kept with the job.
-    output = project.folder / "workdirs/main" / now["methods.factors", "A"] / "OUTPUT"
+    output = project.job_folder(now["methods.factors", "A"]) / "OUTPUT"
     printed = "".join(file.read_text() for file in output.iterdir())
     assert all(f"unit {unit} done\n" in printed for unit in range(12))
     assert {each["threads_used"] for each in project.record(now["methods.factors", "A"])["threads"]} == {1}
@@ -78,7 +72,7 @@ def test_what_computed_a_job_is_shown_and_its_cost_counted(project: EngineProjec
 
 
 def test_slices_say_how_many_they_were(project: EngineProject) -> None:
-    place = by_place(project, {*project.first})
+    place = project.by_place(project.first)
     assert project.record(place["methods.factors", "A"])["engine"] == {"name": "slices", "workers": 2}
     assert "engine" not in project.record(place["methods.page", None])  # it has no units
 

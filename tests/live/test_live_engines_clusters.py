@@ -3,7 +3,6 @@ dies, or does not know who asks."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from cases import first_cases
 from deploy_compose import make_certificates
 from engine_project import EngineProject
 from live_clusters import HOST, Cluster, dask_cluster
-from live_project import PATIENCE, STUDY, LiveProject, served, slowness, wait_for
+from live_project import PATIENCE, STUDY, LiveProject, fixture_of, served, slowness, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 pytestmark = pytest.mark.live
@@ -30,10 +29,7 @@ MADE = {"method.tar.gz", "post.json", "setup.json", "record.json", "manifest.jso
 """Files of a job that say how it was made."""
 
 
-@pytest.fixture(scope="module")
-def toy() -> Iterator[EngineProject]:
-    with served(EngineProject) as made:
-        yield made
+toy = fixture_of(EngineProject)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +75,7 @@ def factors(project: EngineProject) -> Counter[str]:
 def files_of(project: LiveProject) -> dict[tuple[str, str | None], dict[str, bytes]]:
     """What each job of the last run left."""
     folders = {
-        (job["stage"], job["participant"]): project.folder / "workdirs/main" / job["job"]
+        (job["stage"], job["participant"]): project.job_folder(job["job"])
         for job in project.summary()["jobs"]
     }
     return {
@@ -203,8 +199,7 @@ def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> Non
 
 def sum_of_factors(project: EngineProject) -> float:
     """Of the last run."""
-    jobs = json.loads((project.folder / "results/x/summary.json").read_text())["jobs"]
-    (job,) = {each["job"] for each in jobs if each["stage"] == "factors"}
+    (job,) = {each["job"] for each in project.summary()["jobs"] if each["stage"] == "factors"}
     found: float = project.record(job)["facts"]["sum"]
     return found
 

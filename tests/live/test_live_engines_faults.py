@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 from engine_project import ENGINES, EngineProject, end
-from live_project import PATIENCE, served, slowness, wait_for
+from live_project import PATIENCE, fixture_of, slowness, wait_for
 
 pytestmark = pytest.mark.live
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -25,10 +25,7 @@ one_engine = pytest.mark.parametrize(
 """What engines share: with one of them, and with the others in the slow tests."""
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[EngineProject]:
-    with served(EngineProject) as made:
-        yield made
+shared = fixture_of(EngineProject)
 
 
 @pytest.fixture

@@ -50,22 +50,16 @@ def run(nodes: Nodes, *words: str, script: str = "n") -> tuple[str, list[str]]:
     return done.stdout, re.findall(r"\] built .*? (main-\d+)", done.stdout)
 
 
-def by_place(project: NodesProject, jobs: list[str]) -> dict[tuple[str, str | None], str]:
-    known = project.jobs()
-    return {(known[job]["parts"]["method"], known[job]["partition"]): job for job in jobs}
-
-
 @pytest.mark.slow
 def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject, nodes: Nodes) -> None:
-    first = by_place(project, project.first)
+    first = project.by_place(project.first)
     _, jobs = run(nodes, *EVERY)
-    now = by_place(project, jobs)
+    now = project.by_place(jobs)
     assert len(now) == len(STAGES) + 1
     for place, job in now.items():
         if place != ("methods.rows", None):  # exax writes names of jobs into datasets
             assert project.files(job) == project.files(first[place]), place
-        for what in ("content", "key"):
-            assert project.jobs()[job][what] == project.jobs()[first[place]][what], place
+        assert project.same_jobs(job, first[place]), place
     assert {"a", "b"} == {each for each in "ab" if nodes.size(each) > 1_500_000}
     sent = project.sent()
     assert sum(sent.values()) == nodes.size("a") + nodes.size("b")  # also what two jobs need at once
@@ -83,12 +77,12 @@ def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject
 @pytest.mark.slow
 def test_the_same_with_ray(project: NodesProject) -> None:
     pytest.importorskip("ray", reason="ray is not installed")
-    first = by_place(project, project.first)
+    first = project.by_place(project.first)
     with ray_nodes_of(project) as (nodes, variables):
         done = project.shortloop("run", "n", *EVERY, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         jobs = re.findall(r"\] built .*? (main-\d+)", done.stdout)
-        for place, job in by_place(project, jobs).items():
+        for place, job in project.by_place(jobs).items():
             assert project.jobs()[job]["content"] == project.jobs()[first[place]]["content"], place
         assert sum(project.sent().get(job, 0) for job in jobs) == nodes.size("a") > 1_500_000
         done = project.shortloop("run", "n", "--force", "lines", **variables)
@@ -138,7 +132,7 @@ def test_edits_are_what_is_computed_with(project: NodesProject, nodes: Nodes) ->
         steps.write_text(texts[steps].replace("1.5", "2.5"))
         data.write_text(texts[data].replace("0\n1\n2\n3\n", "0\n1\n7\n3\n", 1))
         _, jobs = run(nodes)
-        now = by_place(project, jobs)
+        now = project.by_place(jobs)
         assert ("methods.lines", None) in now
         assert ("methods.factors", "A") in now
         done = project.shortloop("run", "n", "--force", "lines", "--force", "factors")

@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from engine_project import ENGINES, FAULTS, EngineProject
@@ -62,6 +63,12 @@ class RetrainProject(EngineProject):
 
     analyses = ("eeg",)
     study = ""
+    sources: ClassVar = {
+        "methods/a_retrain.py": METHOD,
+        "dev/build_core.py": SCRIPT,
+        "tools/__init__.py": "",
+        "tools/faults.py": FAULTS,
+    }
 
     def __init__(self, folder: Path) -> None:
         LiveProject.__init__(self, folder)
@@ -69,11 +76,6 @@ class RetrainProject(EngineProject):
         self.faults = folder / ".faults"
         self.faults.mkdir()
         self.first, self._sessions = [], set()
-        (folder / "methods/a_retrain.py").write_text(METHOD, encoding="utf-8")
-        (folder / "dev/build_core.py").write_text(SCRIPT, encoding="utf-8")
-        (folder / "tools").mkdir()
-        for name, text in {"__init__": "", "faults": FAULTS}.items():
-            (folder / "tools" / f"{name}.py").write_text(text, encoding="utf-8")
 
     def built(self, said: str) -> dict[str, str]:
         """Jobs that a run has built, by stage."""

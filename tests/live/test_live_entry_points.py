@@ -6,12 +6,11 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cases import first_cases
-from live_project import LiveProject, served
+from live_project import LiveProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -194,10 +193,7 @@ class WithPackages(LiveProject):
         return said
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[WithPackages]:
-    with served(WithPackages) as made:
-        yield made
+project = fixture_of(WithPackages)
 
 
 def test_a_study_names_them(project: WithPackages) -> None:
@@ -222,8 +218,7 @@ def test_an_engine_computes_the_same(project: WithPackages) -> None:
 
 
 def test_they_pass_the_common_tests(project: WithPackages) -> None:
-    done = project.shell(sys.executable, "-c", CHECKED)
-    assert done.returncode == 0, done.stderr
+    project.python(CHECKED)
 
 
 # Each of another length, as bytecode goes by whole seconds and the length.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 from live_one import unseen_edit
-from live_project import LiveProject, served, write_recording
+from live_project import LiveProject, fixture_of, write_recording
 
 pytestmark = pytest.mark.live
 
@@ -35,6 +35,8 @@ class Nearest(ClassifierMixin, BaseEstimator):
 class OwnEstimator(LiveProject):
     """Trained on one phase, applied to another, by an estimator that the project has beside it."""
 
+    sources: ClassVar = {"nearest.py": ESTIMATOR, "nearest_helper.py": "STEP = 0\n"}
+
     def prepare(self) -> None:
         self.edit_study('phases.train = "viewing"', 'phases.train = "viewing"\nphases.decode = "again"')
         self.edit_study(
@@ -46,15 +48,9 @@ class OwnEstimator(LiveProject):
         start, end = text.index("[estimator]"), text.index("[permutations]")
         own = '[estimator]\nkind = "sklearn"\npath = "nearest.Nearest"\n\n'
         self.write_study(text[:start] + own + text[end:].replace("count = 39", "count = 9"))
-        (self.folder / "nearest.py").write_text(ESTIMATOR, encoding="utf-8")
-        (self.folder / "nearest_helper.py").write_text("STEP = 0\n", encoding="utf-8")
 
 
-@pytest.fixture
-def project() -> Iterator[OwnEstimator]:
-    with served(OwnEstimator) as made:
-        made.prepare()
-        yield made
+project = fixture_of(OwnEstimator, "function")
 
 
 @pytest.mark.slow
@@ -68,17 +64,11 @@ def test_a_helper_of_an_estimator_of_ones_own_runs_again_what_makes_it(project: 
     after = {stage: project.result(stage, "A") for stage in before}
     assert all(after[stage] != before[stage] for stage in before)
     # What it is trained to say of held-out trials is the same, and of the other phase it is not.
-    same = {stage: bytes_of(after[stage], name) == bytes_of(before[stage], name) for stage, name in RESULTS}
+    same = {
+        stage: (after[stage] / name).read_bytes() == (before[stage] / name).read_bytes()
+        for stage, name in (("train", "predicted.npy"), ("apply", "votes.npy"))
+    }
     assert same == {"train": True, "apply": False}
     assert "nearest_helper.py" in done.stdout
     unseen_edit(helper, "STEP = 0\n")
     assert project.run() == {}
-
-
-RESULTS = (("train", "predicted.npy"), ("apply", "votes.npy"))
-
-
-def bytes_of(folder: object, name: str) -> bytes:
-    from pathlib import Path
-
-    return (Path(str(folder)) / name).read_bytes()

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterator
 
 import pytest
 from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
-from live_project import served
+from live_project import fixture_of
 
 pytestmark = pytest.mark.live
 SLOW = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[ExaxProject]:
-    with served(ExaxProject) as made:
-        yield made
+project = fixture_of(ExaxProject)
 
 
 def test_each_is_built_once(project: ExaxProject) -> None:
@@ -110,11 +105,8 @@ def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: Ex
     assert found["built"] == ["dataset_hashpart"], said
     assert "was altered" in said
     assert found["jobs"]["odd"] == odd
-    contents = [
-        json.loads((project.job_folder(job) / "manifest.json").read_text(encoding="utf-8"))["content"]
-        for job in (folder.name, found["jobs"]["dataset_hashpart"])
-    ]
-    assert contents[0] == contents[1]
+    again = project.manifest(found["jobs"]["dataset_hashpart"])
+    assert project.manifest(folder.name)["content"] == again["content"]
 
 
 @pytest.mark.parametrize("how", ["damaged", pytest.param("gone", marks=SLOW)])
@@ -163,10 +155,9 @@ def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     project.write("data/new.csv", rows(NEW))
     found, _ = project.go()
     expected_sums = {"sums": [sum(OLD) + sum(NEW), 2 * sum(NEW)], "none": True}
-    assert project.read("totals.json") == expected_sums
+    assert project.read_json("totals.json") == expected_sums
     job = found["jobs"]["totals"]
-    manifest = json.loads((project.job_folder(job) / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["parts"]["versions"]["accelerator"]
+    assert project.manifest(job)["parts"]["versions"]["accelerator"]
     shown = project.shortloop("show", job).stdout
     assert f"{found['jobs']['dataset_hashpart']}: dataset_hashpart" in shown
     compared = project.shortloop("compare", job, job)
@@ -176,7 +167,7 @@ def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     try:
         other, said = project.go()
         assert other["built"], said  # what is written by slice
-        assert project.read("totals.json") == expected_sums
+        assert project.read_json("totals.json") == expected_sums
         assert other["more"] == found["more"]
     finally:
         project.stop_server()
@@ -208,7 +199,7 @@ def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> Non
             done = project.ax("run", "ends")
             assert done.returncode == 0, done.stdout + done.stderr
             assert f"results: results/ends: {', '.join(files) or 'summary.json'}" in done.stdout
-        summary = project.read("results/ends/summary.json")
+        summary = project.read_json("results/ends/summary.json")
         assert summary["files"] == files
         assert summary["report"] == summary["jobs"][-1]["job"]
     text = (project.folder / "results/ends/out.csv").read_text(encoding="utf-8")

@@ -12,17 +12,14 @@ import numpy as np
 import pytest
 from cases import first_cases
 from failing_project import FIT, PAGE, FailingProject
-from live_project import served, wait_for
+from live_project import fixture_of, wait_for
 
 pytestmark = pytest.mark.live
 ENGINES = ("joblib:threading", "dask", "ray")
 ODD = ["raise", "memory", "odd", "long", "kill", "exit"]
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[FailingProject]:
-    with served(FailingProject) as made:
-        yield made
+shared = fixture_of(FailingProject)
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def project(shared: FailingProject) -> Iterator[FailingProject]:
     shared.mend()
     shared.give("fit")
     shared.give("factors")
-    shared.write("page", PAGE)
+    shared.write_method("page", PAGE)
     asked = len(shared.first)
     shared.first.append("")
     shared.ask(partitions=[f"P{asked}"], shift=asked)
@@ -98,7 +95,7 @@ def test_jobs_below_wait_for_units_that_are_computed_again(project: FailingProje
     project.fault("fit", 5, "raise")
     project.run_well()
     project.mend()
-    project.write("page", PAGE.replace('"rows":', '"all_rows":'))
+    project.write_method("page", PAGE.replace('"rows":', '"all_rows":'))
     jobs = {*project.jobs()}
     said = project.run_well()
     assert "2 jobs built, 2 reused" in said
@@ -266,7 +263,7 @@ def test_no_job_grows_from_one_with_failed_units(project: FailingProject) -> Non
 
 
 def test_settings_that_cannot_be_are_refused_where_they_are_written(project: FailingProject) -> None:
-    project.write("fit", FIT.replace("timeout=None", 'timeout="5 parsecs"'))
+    project.write_method("fit", FIT.replace("timeout=None", 'timeout="5 parsecs"'))
     done = project.go("slices")
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1

@@ -5,31 +5,24 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, EditedProject, LiveProject
+from live_project import PATIENCE, EditedProject, LiveProject, fixture_of
 
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def apart() -> Iterator[LiveProject]:
+class Apart(EditedProject):
     """One participant; jobs are kept outside the project, in a workdir that was there before another."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        (Path(folder) / "p").mkdir()
-        made = EditedProject(Path(folder) / "p")
-        made.edit_study('["A", "B"]', '["A"]')
-        file = made.folder / "accelerator.conf"
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("./workdirs/main", f"{folder}/jobs/main"), encoding="utf-8")
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "p")
+        self.edit_study('["A", "B"]', '["A"]')
+        self.edit("accelerator.conf", "./workdirs/main", f"{folder}/jobs/main")
+
+
+apart = fixture_of(Apart)
 
 
 def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_project import served
+from live_project import fixture_of
 from toy_project import DagProject, before_the_cut, expected
 
 pytestmark = pytest.mark.live
@@ -19,10 +19,7 @@ class Edited(DagProject):
     edits_package = True
 
 
-@pytest.fixture(scope="module")
-def toy_server() -> Iterator[DagProject]:
-    with served(Edited) as made:
-        yield made
+toy_server = fixture_of(Edited)
 
 
 def deleted(file: Path) -> None:

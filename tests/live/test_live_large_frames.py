@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from engine_project import EngineProject
-from live_project import served
+from live_project import fixture_of
 
 pytestmark = pytest.mark.live
 ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
@@ -124,17 +122,19 @@ STAGES = ("by_pandas", "by_polars", "by_state")
 
 
 class LargeProject(EngineProject):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {
-            "panel": PANEL,
-            "by_pandas": PANDAS,
-            "by_polars": POLARS,
-            "by_state": CHANGES,
-        }.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "tools" / "memory.py").write_text(MEMORY, encoding="utf-8")
-        (folder / "build_scripts" / "build_large.py").write_text(SCRIPT, encoding="utf-8")
+    sources: ClassVar = {
+        **EngineProject.sources,
+        "methods/a_panel.py": PANEL,
+        "methods/a_by_pandas.py": PANDAS,
+        "methods/a_by_polars.py": POLARS,
+        "methods/a_by_state.py": CHANGES,
+        "tools/memory.py": MEMORY,
+        "build_scripts/build_large.py": SCRIPT,
+    }
+
+    def prepare(self) -> None:
+        self.works("run", "large")
+        self.first = [*self.jobs()]
 
     def memory(self, stage: str) -> dict[str, int]:
         """The most that each process of a stage had, in bytes."""
@@ -145,13 +145,7 @@ class LargeProject(EngineProject):
         return found
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LargeProject]:
-    with served(LargeProject) as made:
-        done = made.shortloop("run", "large")
-        assert done.returncode == 0, done.stdout + done.stderr
-        made.first = [*made.jobs()]
-        yield made
+project = fixture_of(LargeProject)
 
 
 def left_by(project: LargeProject, jobs: set[str]) -> dict[str, dict[str, Any]]:
@@ -164,8 +158,7 @@ def test_no_worker_holds_the_whole_frame(project: LargeProject, engine: str) -> 
     project.mend()
     before = {*project.jobs()}
     forced = [word for stage in STAGES for word in ("--force", stage)]
-    done = project.shortloop("run", "large", *forced, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.works("run", "large", *forced, SHORTLOOP_ENGINE=engine)
     first, now = left_by(project, {*project.first}), left_by(project, {*project.jobs()} - before)
     assert now.keys() == {f"methods.{stage}" for stage in STAGES}
     for name, found in now.items():

@@ -8,12 +8,12 @@ import pty
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 from on_a_terminal import all_from
 
 pytestmark = pytest.mark.live
@@ -112,28 +112,26 @@ def main(run):
 class LogsProject(EmptyProject):
     """Loud jobs."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"loud": LOUD, "plain": PLAIN, "threaded": THREADED}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
-        self._salt = 0
+    sources: ClassVar = {
+        "methods/a_loud.py": LOUD,
+        "methods/a_plain.py": PLAIN,
+        "methods/a_threaded.py": THREADED,
+        "build_scripts/build_loud.py": SCRIPT,
+    }
+    _salt = 0
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(FOLDER=str(self.folder), PYTHONIOENCODING="utf-8", **more)
 
     def ask(self, **options: object) -> None:
         self._salt += 1  # so that the job and its units are new
-        asked = {"salt": self._salt, **options}
-        (self.folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        self.write("asked.json", json.dumps({"salt": self._salt, **options}))
 
     def go(self, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.shortloop("run", *flags, "loud", **environment)
 
     def logs(self, *arguments: str) -> str:
-        done = self.shortloop("logs", *arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return self.works("logs", *arguments)
 
     def newest(self, stage: str) -> Path:
         found = [
@@ -144,10 +142,7 @@ class LogsProject(EmptyProject):
         return max(found)[1]
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LogsProject]:
-    with served(LogsProject) as made:
-        yield made
+project = fixture_of(LogsProject)
 
 
 @first_cases(1, "engine", ["slices", "joblib", "dask"])
@@ -193,14 +188,12 @@ def test_what_is_printed_is_no_part_of_the_result(project: LogsProject) -> None:
     """A job that prints, and one that does not, are the same to the next stage."""
     project.ask()
     assert project.go().returncode == 0
-    asked = json.loads((project.folder / "asked.json").read_text())
-    contents = [json.loads((project.newest("loud") / "manifest.json").read_text())["content"]]
-    (project.folder / "asked.json").write_text(json.dumps({**asked, "talks": False}))
+    before = project.manifest(project.newest("loud").name)["content"]
+    project.write("asked.json", json.dumps({**project.read_json("asked.json"), "talks": False}))
     silent = project.go()
     assert " | " not in silent.stdout
     assert "1 job built, 1 reused" in silent.stdout
-    contents.append(json.loads((project.newest("loud") / "manifest.json").read_text())["content"])
-    assert contents[0] == contents[1]
+    assert project.manifest(project.newest("loud").name)["content"] == before
     assert not (project.newest("loud") / "OUTPUT").exists()
 
 
@@ -222,20 +215,10 @@ def test_a_job_that_fails_keeps_what_it_printed(project: LogsProject, engine: st
 def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: LogsProject) -> None:
     project.ask()
     (project.folder / "hold").touch()
-    environment = project.environment()
-    run = subprocess.Popen(
-        [SHORTLOOP, "run", "loud"],
-        cwd=project.folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    run = project.popen(SHORTLOOP, "run", "loud")
     wait_for((project.folder / "held").exists)
     job = project.newest("loud").name
-    follow = subprocess.Popen(
-        [SHORTLOOP, "logs", "-f", job], cwd=project.folder, env=environment, stdout=subprocess.PIPE, text=True
-    )
+    follow = project.popen(SHORTLOOP, "logs", "-f", job)
     assert follow.stdout is not None
     assert run.stdout is not None
     for stream, wanted in ((follow.stdout, "print of g5 漢字"), (run.stdout, "loud A | print of g5 漢字")):

@@ -7,13 +7,13 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject, wait_for
+from live_project import EmptyProject, in_short_folder, processes, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -77,16 +77,19 @@ print(job, job["slope"].round(3).tolist())
 class NotebookProject(EmptyProject):
     """A panel, read by a stage in a file, and no server."""
 
+    sources: ClassVar = {
+        "methods/a_panel.py": PANEL,
+        "methods/own.py": "def own(x):\n    return x\n",
+        "build_scripts/build_panel.py": SCRIPT,
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        (folder / "methods" / "a_panel.py").write_text(PANEL, encoding="utf-8")
-        (folder / "methods" / "own.py").write_text("def own(x):\n    return x\n", encoding="utf-8")
-        (folder / "build_scripts" / "build_panel.py").write_text(SCRIPT, encoding="utf-8")
         self.write_panel(a=2, b=3, c=4)
 
     def write_panel(self, **slopes: float) -> None:
         lines = [f"{firm},{year},{slope * year}" for firm, slope in slopes.items() for year in range(3)]
-        (self.folder / "panel.csv").write_text("\n".join(["firm,year,x", *lines, ""]), encoding="utf-8")
+        self.write("panel.csv", "\n".join(["firm,year,x", *lines, ""]))
 
     def environment(self, **more: str) -> dict[str, str]:
         return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
@@ -103,23 +106,13 @@ class NotebookProject(EmptyProject):
 
     def processes(self) -> list[str]:
         """Processes of servers and sessions of this project."""
-        found = []
-        for each in Path("/proc").iterdir():
-            try:
-                command = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                here = os.readlink(each / "cwd").startswith(str(self.folder))
-            except OSError:
-                continue
-            if here and ("ax server" in command or "notebook.driver" in command or "runner.py" in command):
-                found.append(command)
-        return found
+        found = [each.command for each in processes(self.folder).values()]
+        return [each for each in found if re.search(r"ax server|notebook\.driver|runner\.py", each)]
 
 
 @pytest.fixture
 def project() -> Iterator[NotebookProject]:
-    # Not tmp_path: the path of a Unix socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = NotebookProject(Path(folder))
+    with in_short_folder(NotebookProject) as made:
         yield made
         wait_for(lambda: not made.processes())
 
@@ -214,12 +207,12 @@ def test_an_own_module_that_was_edited_builds_again(project: NotebookProject) ->
             BEGIN + "from methods.own import own\n@ax.stage\ndef uses(x: int):\n    return {'y': own(x)}"
         )
         assert kernel.run("ax.build(uses, x=3)['y']").endswith("3")
-        (project.folder / "methods" / "own.py").write_text("def own(x):\n    return -x\n", encoding="utf-8")
+        project.write("methods/own.py", "def own(x):\n    return -x\n")
         assert kernel.run("ax.build(uses, x=3)['y']").endswith("-3")
         kernel.run("%load_ext autoreload\n%autoreload 2")
         assert kernel.run("ax.build(uses, x=3)['y']").startswith("reused")
         # A stage that cannot be imported any more is in nobody's way.
-        (project.folder / "methods" / "own.py").write_text("", encoding="utf-8")
+        project.write("methods/own.py", "")
         kernel.run("@ax.stage\ndef free(x: int):\n    return {'y': x}\nax.build(free, x=1)")
 
 

@@ -4,12 +4,12 @@ one's, whose versions are in the key."""
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from live_one import OneProject
+from live_project import in_short_folder
 
 pytestmark = pytest.mark.live
 
@@ -27,14 +27,10 @@ def installed(folder: Path, version: str) -> str:
 
 @pytest.fixture
 def one() -> Iterator[OneProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = OneProject(Path(folder))
+    with in_short_folder(OneProject) as made:
         made.write_method("measured", "import measure\nreturn measure.VALUE")
         made.order("measured")
-        try:
-            yield made
-        finally:
-            made.stop_server()
+        yield made
 
 
 def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProject, tmp_path: Path) -> None:

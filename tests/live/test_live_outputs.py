@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import EmptyProject, served, wait_for
+from live_project import EmptyProject, fixture_of, processes, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -60,14 +60,14 @@ def main(urd):
 class LoudProject(EmptyProject):
     """Jobs that print."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"loud": LOUD, "silent": SILENT}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
+    sources: ClassVar = {
+        "methods/a_loud.py": LOUD,
+        "methods/a_silent.py": SILENT,
+        "build_scripts/build_loud.py": SCRIPT,
+    }
 
     def go(self, *jobs: tuple[str, dict[str, object]]) -> subprocess.CompletedProcess[str]:
-        (self.folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+        self.write("jobs.json", json.dumps(jobs))
         return self.ax("run", "loud")
 
     def printed(self) -> dict[str, str]:
@@ -80,22 +80,11 @@ class LoudProject(EmptyProject):
 
     def keepers(self) -> list[int]:
         """Processes that keep what jobs of this project print."""
-        found = []
-        for name in filter(str.isdecimal, os.listdir("/proc")):
-            try:
-                is_here = os.path.samefile(f"/proc/{name}/cwd", self.folder)
-                command = Path("/proc", name, "cmdline").read_bytes().rstrip(b"\0")
-            except OSError:
-                continue
-            if is_here and command == b"output of jobs":
-                found.append(int(name))
-        return found
+        found = processes(self.folder)
+        return [number for number, each in found.items() if each.command.rstrip() == "output of jobs"]
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LoudProject]:
-    with served(LoudProject) as made:
-        yield made
+project = fixture_of(LoudProject)
 
 
 def is_whole(printed: dict[str, str], lines: int) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import STUDY, LiveProject
+from live_project import STUDY, LiveProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -34,20 +33,19 @@ def nearest(x, means):
 """
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LiveProject]:
+class OwnEstimator(LiveProject):
     """A study of one participant, with an estimator in a module beside it."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = LiveProject(Path(folder))
-        made.edit_study('["A", "B"]', '["A"]')
+
+    sources: ClassVar = {"mine.py": MODULE}
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.edit_study('["A", "B"]', '["A"]')
         linear = STUDY[STUDY.index('kind = "linear-svm"') : STUDY.index("[permutations]")]
-        made.edit_study(linear, 'kind = "sklearn"\npath = "mine.Nearest"\n\n')
-        (made.folder / "mine.py").write_text(MODULE, encoding="utf-8")
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+        self.edit_study(linear, 'kind = "sklearn"\npath = "mine.Nearest"\n\n')
+
+
+project = fixture_of(OwnEstimator)
 
 
 @pytest.mark.slow
@@ -75,8 +73,8 @@ def project() -> Iterator[LiveProject]:
 def test_a_module_that_cannot_be_imported(
     project: LiveProject, module: str, helper: str, where: str, words: str
 ) -> None:
-    (project.folder / "mine.py").write_text(module, encoding="utf-8")
-    (project.folder / "helper.py").write_text(helper, encoding="utf-8")
+    project.write("mine.py", module)
+    project.write("helper.py", helper)
     for command in (project.shortloop, project.ax):
         failed = command("run", "build_pipeline")
         said = failed.stdout + failed.stderr
@@ -90,8 +88,8 @@ def test_a_module_that_cannot_be_imported(
 @pytest.mark.slow
 def test_it_is_used_once_it_is_mended(project: LiveProject) -> None:
     """Though its helper is what was mended, of which no key knows."""
-    (project.folder / "mine.py").write_text(MODULE, encoding="utf-8")
-    (project.folder / "helper.py").write_text(HELPER, encoding="utf-8")
+    project.write("mine.py", MODULE)
+    project.write("helper.py", HELPER)
     done = project.shortloop("run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"built train +A", done.stdout)

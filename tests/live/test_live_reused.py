@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -54,17 +51,17 @@ def main(urd):
 class Reusing(EmptyProject):
     """One job of a file, by a method with a helper."""
 
+    sources: ClassVar = {
+        "methods/a_product.py": METHOD,
+        "methods/steps.py": HELPER,
+        "build_scripts/build_one.py": DECORATED,
+        "number.txt": "3.0",
+    }
+    run_name = "one"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        calls = str(folder / "calls")
-        for name, text in (
-            ("methods/a_product.py", METHOD),
-            ("methods/steps.py", HELPER),
-            ("build_scripts/build_one.py", DECORATED),
-            ("build_scripts/build_own.py", OWN.replace("NAMED", repr(calls))),
-            ("number.txt", "3.0"),
-        ):
-            (folder / name).write_text(text, encoding="utf-8")
+        self.write("build_scripts/build_own.py", OWN.replace("NAMED", repr(str(folder / "calls"))))
 
     def go(self, *arguments: str) -> str:
         """What a run says, which must work."""
@@ -75,33 +72,14 @@ class Reusing(EmptyProject):
 
     def value(self) -> float:
         """What the last run has built or found."""
-        (file,) = (self.folder / "results").glob("one/summary.json")
-        job = json.loads(file.read_text(encoding="utf-8"))["jobs"][-1]["job"]
-        record: dict[str, Any] = json.loads((self.folder / "workdirs/main" / job / "record.json").read_text())
-        return float(record["facts"]["value"])
+        return float(self.record(self.job("product"))["facts"]["value"])
 
     def jobs(self) -> set[str]:
         """All folders of exax's jobs, those of build scripts among them."""
         return {each.name for each in (self.folder / "workdirs/main").glob("main-[0-9]*")}
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        """A command that goes on; what it says is in one stream."""
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment(),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
 
-
-@pytest.fixture
-def project() -> Iterator[Reusing]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        yield Reusing(Path(folder))
+project = fixture_of(Reusing, "function", server=False)
 
 
 def test_a_run_that_builds_nothing_asks_exax_for_nothing(project: Reusing) -> None:
@@ -133,18 +111,18 @@ with only_run("another"):
 def test_an_edit_while_a_run_waits_for_another_counts(project: Reusing) -> None:
     """The plan is made when the run has the lock."""
     project.go()
-    holder = project.start(sys.executable, "-c", HOLD)
+    holder = project.popen(sys.executable, "-c", HOLD)
     assert holder.stdout is not None
     assert holder.stdin is not None
     assert holder.stdout.readline() == "held\n"
-    waiting = project.start(str(SHORTLOOP), "run", "one")
+    waiting = project.popen(str(SHORTLOOP), "run", "one")
     assert waiting.stdout is not None
     said = ""
     while "waiting for another run to end" not in said:
         line = waiting.stdout.readline()
         assert line, said
         said += line
-    (project.folder / "methods/steps.py").write_text(HELPER.replace("2 *", "5 *"), encoding="utf-8")
+    project.edit("methods/steps.py", "2 *", "5 *")
     time.sleep(1)
     holder.communicate("\n", timeout=PATIENCE)
     said += waiting.communicate(timeout=PATIENCE)[0]

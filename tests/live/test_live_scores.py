@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +96,7 @@ def test_every_null_takes_every_score(built: LiveProject) -> None:
             null = array(built.result("retrain", "A"), "plane_null")
             assert null.shape == (9, 4, 4)
             assert low < null.mean() < high
-            record = json.loads((built.result("retrain", "A") / "record.json").read_text())
+            record = built.record(built.job("retrain", "A"))
             assert record["arrays"]["plane_null"]["unit"] == ("" if score == "auc" else "%")
     finally:
         built.write_study(study)

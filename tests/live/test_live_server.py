@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, wait_for
+from live_project import PATIENCE, SHORTLOOP, fixture_of, processes, wait_for
 from toy_project import DagProject, chains
 
 from shortloop.exax.patches.processes import KNOWN_VERSIONS
@@ -20,33 +17,17 @@ from shortloop.exax.patches.processes import KNOWN_VERSIONS
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture
-def stopped() -> Iterator[DagProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = DagProject(Path(folder))
-        made.write_dag(chains(1, 1))
-        yield made
-        made.stop_server()
+class StoppedProject(DagProject):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.write_dag(chains(1, 1))
 
 
-def processes_in(folder: Path) -> list[str]:
-    """Command lines of processes that work in a folder."""
-    found = []
-    for process in Path("/proc").iterdir():
-        if not process.name.isdecimal():
-            continue
-        try:
-            where = os.readlink(process / "cwd")
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if where.startswith(str(folder.resolve())) and command:
-            found.append(command)
-    return found
+stopped = fixture_of(StoppedProject, "function", server=False)
 
 
 def wait_until_alone(folder: Path) -> None:
-    wait_for(lambda: not processes_in(folder))
+    wait_for(lambda: not processes(folder))
 
 
 def test_run_starts_a_server_and_leaves_none(stopped: DagProject) -> None:
@@ -77,34 +58,18 @@ def test_run_uses_the_server_that_answers_and_leaves_it(stopped: DagProject) -> 
 
 
 def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
-    run = subprocess.Popen(
-        [str(SHORTLOOP), "run", "dag"],
-        cwd=stopped.folder,
-        env=stopped.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    run = stopped.popen(SHORTLOOP, "run", "dag")
     wait_for(stopped.answers)
     run.send_signal(signal.SIGTERM)
-    run.wait(timeout=PATIENCE)
+    run.communicate(timeout=PATIENCE)
     assert run.returncode not in (0, None)
     wait_until_alone(stopped.folder)
 
 
 @pytest.mark.parametrize("wanted", [None, pytest.param(1000, marks=pytest.mark.slow)])
 def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject, wanted: int | None) -> None:
-    environment = stopped.environment()
-    del environment["SHORTLOOP_SLICES"]
-    if wanted is not None:
-        environment["SHORTLOOP_SLICES"] = str(wanted)
-    done = subprocess.run(
-        [str(SHORTLOOP), "run", "dag"],
-        cwd=stopped.folder,
-        env=environment,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    command = [] if wanted is None else [f"SHORTLOOP_SLICES={wanted}"]
+    done = stopped.shell("env", "-u", "SHORTLOOP_SLICES", *command, SHORTLOOP, "run", "dag")
     assert done.returncode == 0, done.stderr
     cores = len(os.sched_getaffinity(0))
     assert (stopped.folder / "workdirs/main/.slices").read_text().strip() == str(cores)
@@ -115,15 +80,7 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
     deep.mkdir(parents=True)
     for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
         (deep / name).symlink_to(stopped.folder / name)
-    done = subprocess.run(
-        [str(SHORTLOOP), "run", "dag"],
-        cwd=deep,
-        env=stopped.environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = stopped.shell(SHORTLOOP, "run", "dag", below="/".join(["a-long-folder-name"] * 6))
     assert done.returncode == 1
     assert "too long" in done.stderr
 
@@ -153,8 +110,8 @@ def main(run):
 
 def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     """exax prints the error of a job, and kills the job if that cannot be written."""
-    (stopped.folder / "methods" / "a_loud.py").write_text(LOUD, encoding="utf-8")
-    (stopped.folder / "build_scripts" / "build_ask.py").write_text(ASK, encoding="utf-8")
+    stopped.write("methods/a_loud.py", LOUD)
+    stopped.write("build_scripts/build_ask.py", ASK)
     ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone)
     assert done.returncode == 1

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from engine_project import end
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, served, wait_for
 from toy_project import server_processes
 
 pytestmark = pytest.mark.live
@@ -91,14 +90,87 @@ def refusing(number: int):
     raise InputError("no such number", found=number, hint="give another")
 '''
 
+HANGS = '''\
+"""A job that hangs the first times."""
+
+import os
+import time
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+@stage(retries=1, timeout="3 s")
+def hangs(name: str, times: int, of: Job | None = None):
+    board = Path(os.environ["BOARD"])
+    tries = len([*board.glob(f"{name}-*")])
+    print(f"try {tries}", flush=True)
+    (board / f"{name}-{tries}").touch()
+    time.sleep(30 if tries < times else 0)
+    return {"tries": 0}
+'''
+
+TALK = '''\
+"""A job that says who it is, and may fail the first time."""
+
+import os
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+@stage(retries=1)
+def talk(name: str, fails: bool = False, of: Job | None = None):
+    print(f"I am {name}", flush=True)
+    tried = Path(os.environ["BOARD"]) / f"tried-{name}"
+    if fails and not tried.exists():
+        tried.touch()
+        raise ConnectionError(name)
+    return {"name": name}
+'''
+
+FLAKY = '''\
+"""Fails the first times."""
+
+import os
+import time
+from pathlib import Path
+
+from shortloop import stage
+
+
+@stage(retries=2, timeout="2 s")
+def flaky(name: str, bad: int, slow: int = 0):
+    board = Path(os.environ["BOARD"])
+    tries = len([*board.glob(f"{name}-*")])
+    (board / f"{name}-{tries}").touch()
+    if tries < slow:
+        time.sleep(600)
+    if tries < bad:
+        raise ConnectionError(f"try {tries}")
+    return {"tries": 0}
+'''
+
 
 class Project(EmptyProject):
     """Jobs that say on a board that they run."""
 
+    sources: ClassVar = {
+        "methods/a_meet.py": MEET,
+        "methods/a_units.py": UNITS,
+        "methods/a_total.py": TOTAL,
+        "methods/a_chosen.py": CHOSEN,
+        "methods/a_refusing.py": REFUSING,
+        "methods/a_flaky.py": FLAKY,
+        "methods/a_talk.py": TALK,
+        "methods/a_hangs.py": HANGS,
+        "methods/a_alone.py": MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace(
+            "def meet", "def alone"
+        ),
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name, text in {"meet": MEET, "units": UNITS, "total": TOTAL, "chosen": CHOSEN}.items():
-            (folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
         self.board = folder / "board"
         self.board.mkdir()
         self.asked = 0
@@ -111,39 +183,15 @@ class Project(EmptyProject):
         self.asked += 1
         body = "\n".join(f"    {line}" for line in lines.strip().splitlines())
         head = "import shortloop.prepare  # noqa: F401\nfrom shortloop import pipeline\n\n\n@pipeline\n"
-        file = self.folder / f"build_scripts/build_s{self.asked}.py"
-        file.write_text(f'"""A script."""\n\n{head}def main(run):\n{body}\n', encoding="utf-8")
+        text = f'"""A script."""\n\n{head}def main(run):\n{body}\n'
+        self.write(f"build_scripts/build_s{self.asked}.py", text)
         return f"s{self.asked}"
 
     def go(self, script: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.shortloop("run", script, *more, **environment)
 
     def start(self, script: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(SHORTLOOP), "run", script],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def said(self, job: str) -> tuple[str, str, str]:
-        """Id, key and content of a job."""
-        file = self.folder / "workdirs/main" / job / "manifest.json"
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-        return job, manifest["key"], manifest["content"]
-
-    def cost(self, job: str) -> dict[str, float]:
-        file = self.folder / "workdirs/main" / job / "manifest.json"
-        found: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))["cost"]
-        return found
-
-    def facts(self, job: str) -> dict[str, object]:
-        text = (self.folder / "workdirs/main" / job / "record.json").read_text(encoding="utf-8")
-        found: dict[str, object] = json.loads(text)["facts"]
-        return found
+        return self.popen(SHORTLOOP, "run", script, session=True)
 
 
 def built(said: str) -> dict[tuple[str, str], str]:
@@ -152,10 +200,7 @@ def built(said: str) -> dict[tuple[str, str], str]:
     return {(stage, partition): job for stage, partition, job in found}
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Project]:
-    with served(Project) as made:
-        yield made
+shared = fixture_of(Project)
 
 
 @pytest.fixture
@@ -180,7 +225,7 @@ return b
 """)
     done = project.go(script, SHORTLOOP_ENGINE=engine)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {project.facts(job)["met"] for job in built(done.stdout).values()} == {True}
+    assert {project.record(job)["facts"]["met"] for job in built(done.stdout).values()} == {True}
 
 
 CHAINS = """
@@ -207,17 +252,12 @@ def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: li
             jobs = built(done.stdout)
             assert len(jobs) == 13
             found[slices, engine] = {
-                name: (
-                    job,
-                    json.loads(manifest.read_text())["key"],
-                    json.loads(manifest.read_text())["content"],
-                )
+                name: (job, *(project.manifest(job)[each] for each in ("key", "content")))
                 for name, job in sorted(jobs.items())
-                for manifest in [project.folder / "workdirs/main" / job / "manifest.json"]
             }
     first, *more = found.values()
     assert more == [first] * len(more)
-    assert sorted(int(job.removeprefix("main-")) for job, _, _ in first.values()) == [*range(1, 14)]
+    assert sorted(int(job.removeprefix("main-")) for job, *_ in first.values()) == [*range(1, 14)]
 
 
 def test_what_needs_nothing_that_failed_is_built(project: Project) -> None:
@@ -244,7 +284,6 @@ return run.build("total", parts=[more])
 
 
 def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None:
-    (project.folder / "methods/a_refusing.py").write_text(REFUSING, encoding="utf-8")
     lines = 'return [run.build("refusing", partition=f"r{i}", number=i) for i in range(3)][-1]'
     done = project.go(project.script(lines))
     assert done.returncode == 1
@@ -353,10 +392,10 @@ return b
 """)
     running = project.start(script)
     wait_for(lambda: {f"{name}-done", f"{name}-a", f"{name}-b"} <= {*os.listdir(project.board)})
-    end(running, number)
-    said = running.communicate(timeout=PATIENCE)
-    assert "Traceback" not in said[1]
-    assert "failed" not in said[1]
+    running.send_signal(number)
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert "Traceback" not in said
+    assert "failed" not in said
     after = f'return run.build("meet", partition="after{name}", name="after-{name}")'
     done = project.go(project.script(after))  # which waits until no job is running
     assert done.returncode == 0, done.stdout + done.stderr
@@ -365,32 +404,8 @@ return b
     assert not built(kept.stdout)
 
 
-FLAKY = '''\
-"""Fails the first times."""
-
-import os
-import time
-from pathlib import Path
-
-from shortloop import stage
-
-
-@stage(retries=2, timeout="2 s")
-def flaky(name: str, bad: int, slow: int = 0):
-    board = Path(os.environ["BOARD"])
-    tries = len([*board.glob(f"{name}-*")])
-    (board / f"{name}-{tries}").touch()
-    if tries < slow:
-        time.sleep(600)
-    if tries < bad:
-        raise ConnectionError(f"try {tries}")
-    return {"tries": 0}
-'''
-
-
 @pytest.mark.parametrize(("bad", "slow"), [(2, 0), (0, 1)])
 def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, bad: int, slow: int) -> None:
-    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
     name = f"f{bad}{slow}"
     asked = f'return run.build("flaky", partition="{name}", name="{name}", bad={bad}, slow={slow})'
     done = project.go(project.script(asked))
@@ -401,33 +416,12 @@ def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, ba
     said = done.stdout + done.stderr
     assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
     assert (f"flaky {name} has taken 2 s, the timeout of its stage" in said) == (slow > 0)
-    assert project.cost(job)["attempts"] == tries
+    assert project.manifest(job)["cost"]["attempts"] == tries
     assert "execute_process" not in said  # the traceback is shown from the user's code on
-
-
-TALK = '''\
-"""A job that says who it is, and may fail the first time."""
-
-import os
-from pathlib import Path
-
-from shortloop import Job, stage
-
-
-@stage(retries=1)
-def talk(name: str, fails: bool = False, of: Job | None = None):
-    print(f"I am {name}", flush=True)
-    tried = Path(os.environ["BOARD"]) / f"tried-{name}"
-    if fails and not tried.exists():
-        tried.touch()
-        raise ConnectionError(name)
-    return {"name": name}
-'''
 
 
 def test_a_job_that_is_tried_again_shares_its_number_with_none(project: Project) -> None:
     """Results decide on jobs that were not planned when it got another number."""
-    (project.folder / "methods/a_talk.py").write_text(TALK, encoding="utf-8")
     asked = """
 one = run.build("talk", partition="one", name="one", fails=True)
 two = run.build("talk", partition="two", name=f"two after {one.result()['name']}", of=one)
@@ -441,14 +435,12 @@ return run.build("talk", partition="three", name=f"three after {two.result()['na
 
 
 def test_a_job_that_fails_each_time_fails(project: Project) -> None:
-    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
     done = project.go(project.script('return run.build("flaky", name="never", bad=9)'))
     assert done.returncode == 1
     assert len([*project.board.glob("never-*")]) == 3
 
 
 def test_a_job_that_takes_too_long_fails(project: Project) -> None:
-    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
     done = project.go(project.script('return run.build("flaky", name="ages", bad=0, slow=9)'))
     assert done.returncode == 1
     said = done.stdout + done.stderr
@@ -456,35 +448,13 @@ def test_a_job_that_takes_too_long_fails(project: Project) -> None:
     assert "over 2 s" in said
 
 
-HANGS = '''\
-"""A job that hangs the first times."""
-
-import os
-import time
-from pathlib import Path
-
-from shortloop import Job, stage
-
-
-@stage(retries=1, timeout="3 s")
-def hangs(name: str, times: int, of: Job | None = None):
-    board = Path(os.environ["BOARD"])
-    tries = len([*board.glob(f"{name}-*")])
-    print(f"try {tries}", flush=True)
-    (board / f"{name}-{tries}").touch()
-    time.sleep(30 if tries < times else 0)
-    return {"tries": 0}
-'''
-
-
 def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) -> None:
     """It runs in another folder then: what it prints is shown from there, and its time-out looks there."""
-    (project.folder / "methods/a_hangs.py").write_text(HANGS, encoding="utf-8")
     running = project.start(project.script('return run.build("hangs", name="cut", times=2)'))
     wait_for((project.board / "cut-0").exists)
     os.kill(server_processes(project.folder)["runner"][0], signal.SIGKILL)
-    said, errors = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, said + errors
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said
     assert "was cut off from outside; it starts again" in said
     shown = [line for line in said.splitlines() if line.startswith("hangs | ")]
     assert shown == ["hangs | try 0", "hangs | try 1", "hangs | try 2"]
@@ -493,8 +463,6 @@ def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) 
 
 def test_the_time_that_a_job_waits_to_begin_does_not_count(project: Project) -> None:
     """Its method was edited, and is loaded anew only when the jobs that are running have ended."""
-    method = project.folder / "methods/a_hangs.py"
-    method.write_text(HANGS, encoding="utf-8")
     script = project.script("""
 run.build("meet", partition="long", name="long", other="never", seconds=5.0)
 done = run.build("meet", partition="wait", name="wait", other="edited")
@@ -502,18 +470,17 @@ return run.build("hangs", name="late", times=1, of=done)
 """)
     running = project.start(script)
     wait_for(lambda: {"long", "wait"} <= {*os.listdir(project.board)})
-    method.write_text(HANGS.replace("try", "attempt"), encoding="utf-8")
+    project.write("methods/a_hangs.py", HANGS.replace("try", "attempt"))
     (project.board / "edited").touch()
-    said, errors = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, said + errors
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
     assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
+    project.write("methods/a_hangs.py", HANGS)
 
 
 def test_a_job_that_needs_much_runs_alone(project: Project) -> None:
     several_cores()
-    text = MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace("def meet", "def alone")
-    (project.folder / "methods/a_alone.py").write_text(text, encoding="utf-8")
     done = project.go(
         project.script("""
 for i in range(2):
@@ -522,5 +489,5 @@ return part
 """)
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    met = [project.facts(job)["met"] for job in built(done.stdout).values()]
+    met = [project.record(job)["facts"]["met"] for job in built(done.stdout).values()]
     assert met == [False, True]  # the second finds what the first has left

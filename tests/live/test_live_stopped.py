@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, served, slowness, wait_for
+from live_project import PATIENCE, fixture_of, served, slowness, wait_for
 from live_toy import ToyProject
 from toy_project import DagProject, expected
 
@@ -26,10 +26,7 @@ class Edited(DagProject):
     edits_package = True
 
 
-@pytest.fixture(scope="module")
-def toy() -> Iterator[DagProject]:
-    with served(Edited) as made:
-        yield made
+toy = fixture_of(Edited)
 
 
 @contextmanager

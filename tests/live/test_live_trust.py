@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, served, wait_for
+from live_project import PATIENCE, fixture_of, in_short_folder, processes, wait_for
 from live_toy import METHOD, STEPS, ToyProject
 
 pytestmark = pytest.mark.live
@@ -22,10 +19,7 @@ class Edited(ToyProject):
     edits_package = True
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ToyProject]:
-    with served(Edited) as made:
-        yield made
+server = fixture_of(Edited)
 
 
 @pytest.fixture
@@ -196,9 +190,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(
 ) -> None:
     """exax ends the job that runs then; it is started again, once they are loaded."""
     left = toy.new_chain()
-    (toy.folder / "start").mkdir()
-    (toy.folder / "start" / "sitecustomize.py").write_text(SLOW_TO_START, encoding="utf-8")
-    usual, start = toy.environment, str(toy.folder / "start")
+    usual, start = toy.environment, str(toy.write("start/sitecustomize.py", SLOW_TO_START).parent)
     monkeypatch.setattr(toy, "environment", lambda **more: usual(**{"PYTHONPATH": start, **more}))
     toy.stop_server()
     toy.start_server()
@@ -273,22 +265,16 @@ def test_notes_that_a_power_cut_cut_short_do_not_keep_the_server_from_starting(t
 
 
 def test_a_second_server_on_the_same_workdir_is_refused(toy: ToyProject) -> None:
-    other = Path(tempfile.mkdtemp(prefix="sl-"))
-    try:
-        copy = ToyProject(other)
-        conf = copy.folder / "accelerator.conf"
-        edit(conf, "./workdirs/main", str(toy.folder / "workdirs/main"))
+    with in_short_folder(ToyProject) as copy:
+        copy.edit("accelerator.conf", "./workdirs/main", str(toy.folder / "workdirs/main"))
         done = copy.ax("server")
-        assert done.returncode != 0
-        assert "the workdir main is in use by another exax server" in done.stderr + done.stdout
-    finally:
-        shutil.rmtree(other)
+    assert done.returncode != 0
+    assert "the workdir main is in use by another exax server" in done.stderr + done.stdout
     assert toy.chain()[0] == []
 
 
 def test_a_method_that_cannot_be_imported_is_in_nobodys_way(toy: ToyProject) -> None:
-    bad = toy.folder / "methods" / "a_bad.py"
-    bad.write_text("import no_such_module\n", encoding="utf-8")
+    bad = toy.write("methods/a_bad.py", "import no_such_module\n")
     toy.new_chain()
     try:
         assert len(toy.chain()[0]) == 3
@@ -297,6 +283,9 @@ def test_a_method_that_cannot_be_imported_is_in_nobodys_way(toy: ToyProject) -> 
 
 
 def jobs_in(folder: Path) -> list[str]:
-    """Command lines of processes that run methods in a folder."""
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if str(folder) in line and "runner.py" in line]
+    """Command lines of processes that run methods of a project."""
+    return [
+        each.command
+        for each in processes().values()
+        if f"{folder}" in each.command and "runner.py" in each.command
+    ]

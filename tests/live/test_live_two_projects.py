@@ -20,27 +20,16 @@ class OnWorkdir(ToyProject):
     """A project whose jobs are kept in the workdir of another one."""
 
     def __init__(self, folder: Path, workdir: Path) -> None:
-        folder.mkdir()
         super().__init__(folder)
         self.workdir = workdir
-        file = folder / "accelerator.conf"
-        text = file.read_text(encoding="utf-8")
-        assert "./workdirs/main" in text
-        file.write_text(text.replace("./workdirs/main", str(workdir)), encoding="utf-8")
+        self.edit("accelerator.conf", "./workdirs/main", str(workdir))
 
     def job_folder(self, job: str) -> Path:
         return self.workdir / job
 
     def command(self, *arguments: str) -> subprocess.Popen[str]:
         """Begin a command of shortloop."""
-        return subprocess.Popen(
-            [str(SHORTLOOP), *arguments],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return self.popen(SHORTLOOP, *arguments)
 
     def go(self) -> tuple[list[str], str]:
         """Run the chain with a server of its own; the jobs it built, and what it said."""
@@ -114,9 +103,8 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
     """A build script that asks exax itself, on a server that was started by hand."""
     a, b = projects
     a.go()
-    (b.folder / "build_scripts" / "build_plain.py").write_text(
-        "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n", encoding="utf-8"
-    )
+    plain = "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n"
+    b.write("build_scripts/build_plain.py", plain)
     b.start_server()
     try:
         with b.held("9"):

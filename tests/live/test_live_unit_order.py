@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import itertools
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from live_project import served
+from live_project import fixture_of
 from order_project import OrderProject
 
 pytestmark = pytest.mark.live
@@ -19,10 +18,7 @@ STAGES = ("each", "named")
 FIRST = itertools.count(1)  # hundred units, which no other test has had computed
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[OrderProject]:
-    with served(OrderProject) as made:
-        yield made
+project = fixture_of(OrderProject)
 
 
 def asked(

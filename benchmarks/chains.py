@@ -18,8 +18,6 @@ from benchmarks.measure import interleaved, ratio, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
 
-__all__ = ["OURS", "measure", "run"]
-
 OURS, EXAX = "Shortloop", "exax"
 SIZES = (10, 200, 2000)
 DEEP = 1000  # from here on, only tools that can

@@ -9,8 +9,6 @@ import venv
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["install"]
-
 
 def install(folder: Path, packages: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Install packages with pip, as the user has configured it, into a virtual environment."""

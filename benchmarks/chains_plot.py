@@ -11,8 +11,6 @@ from shortloop.report.style import BLUE, GREY, VERMILION, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_chains"]
-
 COLOURS = (GREY, BLUE, VERMILION)
 
 

@@ -15,8 +15,6 @@ from benchmarks.cluster_workloads import AGAIN, MODES, SMALL_UNITS, WAYS, around
 from benchmarks.measure import spread
 from benchmarks.options import Options
 
-__all__ = ["run"]
-
 MACHINES = (1, 2, 5, 10, 15, 20, 25, 50, 100)
 MANY_MACHINES = (1, 5, 25, 100, 250, 1000)
 CORES = 4

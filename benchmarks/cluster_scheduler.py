@@ -8,8 +8,6 @@ from benchmarks.cluster_batches import Singly
 from benchmarks.cluster_model import Cluster, equal
 from benchmarks.cluster_simulation import simulate
 
-__all__ = ["PUBLISHED", "Saturation", "saturation", "task_seconds_for"]
-
 PUBLISHED = 480
 """Workers at which Silvr, with tasks of less than a second, found one Dask scheduler to be full."""
 

@@ -10,20 +10,6 @@ from benchmarks.cluster_model import Cluster, Job, Outcome, equal
 from benchmarks.cluster_simulation import simulate
 from benchmarks.cluster_thesis import AMPLITUDE_BINS, AMPLITUDE_BYTES, BIN_BYTES, BINS, PARTICIPANTS
 
-__all__ = [
-    "AGAIN",
-    "MODES",
-    "SMALL_UNITS",
-    "WAYS",
-    "Around",
-    "around",
-    "breaks_even",
-    "cluster_of",
-    "fed_workers",
-    "many_units",
-    "retrained",
-]
-
 Lanes = list[list[Job]]
 LINK = 1.25e9  # 10 Gbit/s
 IMPORT, REPORT, OTHER = 0.1, 2.5, 0.04

@@ -10,8 +10,6 @@ from benchmarks.engines_speedup import measure_speedup
 from benchmarks.engines_tables import table_of_speedup, tables_of_overhead
 from benchmarks.options import Options
 
-__all__ = ["run"]
-
 
 def run(options: Options) -> dict[str, Any]:
     """Measure engines in a project of their own."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_engines"]
-
 GREEN, PINK = "#009E73", "#CC79A7"  # Okabe & Ito
 LOOKS = {
     "slices": ("slices", BLUE, "o"),

@@ -11,8 +11,6 @@ from benchmarks.engines_project import ENGINES
 from benchmarks.measure import ratio
 from benchmarks.write import figures, number
 
-__all__ = ["table_of_speedup", "tables_of_overhead"]
-
 
 def tables_of_overhead(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of what `engines_overhead.measure_overhead` found."""

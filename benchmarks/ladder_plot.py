@@ -12,8 +12,6 @@ from shortloop.report.style import BLACK, BLUE, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_ladder"]
-
 
 def draw_ladder(content: dict[str, Any], note: str) -> Figure:
     """Seconds of each step, and its factor over the one before."""

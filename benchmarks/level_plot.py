@@ -11,8 +11,6 @@ from shortloop.report.style import BLACK, BLUE, VERMILION, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_level"]
-
 
 def draw_level(content: dict[str, Any], note: str) -> Figure:
     """Shares of studies of noise that are significant."""

@@ -13,8 +13,6 @@ from typing import Any
 
 from benchmarks.options import cores
 
-__all__ = ["describe"]
-
 FLAGS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "asimd", "sve")
 LIBRARIES = ("accelerator", "distributed", "joblib", "mne", "numba", "numpy", "ray", "scikit-learn", "scipy")
 

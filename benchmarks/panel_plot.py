@@ -11,8 +11,6 @@ from shortloop.report.style import BLACK, BLUE, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_panel"]
-
 
 def draw_panel(content: dict[str, Any], note: str) -> Figure:
     """How many times as long the other ways take."""

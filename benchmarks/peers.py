@@ -15,8 +15,6 @@ from benchmarks.thesis_data import QUICK, THESIS, Participant, simulate
 from benchmarks.workers import seconds_over
 from benchmarks.write import figures
 
-__all__ = ["run"]
-
 PERMUTATIONS = 100
 
 

@@ -19,8 +19,6 @@ from shortloop.report.style import BLACK, BLUE, GREY, new_figure, save, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["write_plots"]
-
 
 def write_plots(folder: Path, part: str) -> list[Path]:
     """Draw what a part found."""

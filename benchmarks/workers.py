@@ -9,8 +9,6 @@ from typing import Any
 
 from shortloop.units.queue import Units
 
-__all__ = ["seconds_over"]
-
 
 def seconds_over(
     workers: int, units: int, work: Callable[[int], Any], blas_threads: int = 1

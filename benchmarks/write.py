@@ -11,8 +11,6 @@ from typing import Any
 from benchmarks.machine import describe
 from benchmarks.options import Options
 
-__all__ = ["figures", "number", "read_part", "tables_text", "write_docs", "write_part", "write_tables"]
-
 # A place stays as it is if its part was not measured, or not all of it, or at tiny sizes.
 PLACE = re.compile(r"(<!-- bench (?P<part>\w+) (?P<table>\w+) -->)\n.*?(?P<end><!-- end -->)", re.S)
 

@@ -9,8 +9,6 @@ from shortloop.eeg.decoding.batched.closed_form import train_machines
 from shortloop.eeg.decoding.batched.machines import Labellings, winners
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 
-__all__ = ["cross_validate_lda"]
-
 
 def cross_validate_lda(
     data: FloatArray,

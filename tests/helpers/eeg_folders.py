@@ -10,8 +10,6 @@ import mne
 import numpy as np
 from scipy.io import savemat
 
-__all__ = ["CHANNELS", "FOLDERS", "exported", "recording", "write_fieldtrip"]
-
 CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4", "VEOG")
 RATE = 128.0
 CLASSES = ("face", "house")

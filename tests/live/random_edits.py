@@ -24,8 +24,6 @@ from shortloop.stages.content import SIZE
 from shortloop.stages.records import ROWS
 from shortloop.stages.rows import LENGTH
 
-__all__ = ["Found", "RandomProject", "contents"]
-
 ORACLE = Path(__file__).with_name("oracle.py")
 FINISH = """\
 

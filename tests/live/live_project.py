@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import forked_commands
 import numpy as np
 import pytest
 
@@ -128,6 +129,8 @@ def analysis_of(file: Path) -> str:
 class LiveProject:
     """The project's files, a small study of two participants, and the commands as a user runs them."""
 
+    forks = True
+    """Whether its commands are forks, which is quicker, if nothing is edited that they have imported."""
     edits_package = False
     """Whether it has a copy of the package; else it uses the one that is tested, as a user's project does."""
     analyses: tuple[str, ...] = ("eeg",)
@@ -139,6 +142,7 @@ class LiveProject:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.forks = self.forks and not self.edits_package
         folder.mkdir(exist_ok=True)
         compile_package()
         if self.edits_package:
@@ -189,14 +193,11 @@ class LiveProject:
         self, *command: str | Path, below: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command in the project's folder, or one below it."""
+        folder, given = self.folder / below, self.environment(**environment)
+        if self.forks and command[0] in (AX, SHORTLOOP) and forked_commands.can_fork(given):
+            return forked_commands.run(command, folder, given, PATIENCE)
         return subprocess.run(
-            command,
-            cwd=self.folder / below,
-            env=self.environment(**environment),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+            command, cwd=folder, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     def popen(self, *command: str | Path, session: bool = False, **environment: str) -> subprocess.Popen[str]:
@@ -219,10 +220,10 @@ class LiveProject:
         return done.stdout
 
     def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.shell(str(AX), *arguments, **environment)
+        return self.shell(AX, *arguments, **environment)
 
     def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.shell(str(SHORTLOOP), *arguments, **environment)
+        return self.shell(SHORTLOOP, *arguments, **environment)
 
     def works(self, *arguments: str, **environment: str) -> str:
         """What a command of `shortloop` prints, which must work."""

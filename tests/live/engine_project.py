@@ -20,9 +20,7 @@ ENGINES = [
 ]
 """To be given to tests that every engine must pass."""
 
-NUMBERS = '''\
-"""Numbers of a file."""
-
+NUMBERS = """\
 from shortloop import File, stage
 
 
@@ -31,10 +29,8 @@ def numbers(file: File):
     import numpy as np
 
     return {"numbers": np.loadtxt(file.path)}
-'''
-FACTORS = '''\
-"""Matrices of random numbers, taken apart; a unit is a matrix."""
-
+"""
+FACTORS = """\
 import numpy as np
 
 from shortloop import Job
@@ -44,8 +40,6 @@ from tools.steps import scaled
 
 
 class Factors(Stage):
-    """Singular values."""
-
     numbers: Job
     count: int = 12
 
@@ -74,10 +68,8 @@ class Factors(Stage):
 
 
 globals().update(exax_method(Factors, __file__))
-'''
-FIT = '''\
-"""A line through some numbers; a unit is a group of them."""
-
+"""
+FIT = """\
 from shortloop import Job, stage
 
 
@@ -95,10 +87,8 @@ def fit(values, unit: str, degree: int = 1):
 
     meet("fit", int(unit[1:]))
     return {"line": np.polyfit(np.arange(len(values)), values, degree), "name": unit}
-'''
-ROWS = '''\
-"""A dataset of exax."""
-
+"""
+ROWS = """\
 datasets = ()
 options = {"rows": 1000}
 
@@ -112,18 +102,14 @@ def prepare(job):
 def analysis(sliceno, slices, prepare_res):
     for x in range(sliceno, options.rows, slices):
         prepare_res.write(x)
-'''
-SUMS = '''\
-"""Sums over rows of a dataset; a unit is a remainder."""
-
+"""
+SUMS = """\
 from shortloop.exax.method import exax_method
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.stage import Out, Stage
 
 
 class Sums(Stage):
-    """Sums of rows."""
-
     rows: Dataset
 
     def units(self):
@@ -137,10 +123,8 @@ class Sums(Stage):
 
 
 globals().update(exax_method(Sums, __file__))
-'''
-PAGE = '''\
-"""What all of them left."""
-
+"""
+PAGE = """\
 from shortloop import Job, stage
 
 
@@ -153,7 +137,7 @@ def page(fit: Job, factors: list[Job], sums: Job):
         "values": np.array([each.arrays["values"] for each in factors]),
         "sums": sums.arrays["sums"],
     }
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -176,16 +160,12 @@ def main(run):
     return run.build("page", fit=fit, factors=parts, sums=sums)
 """
 STEPS = '''\
-"""What is done with values."""
-
 
 def scaled(values):
     """Them, scaled."""
     return values * 1.5
 '''
 FAULTS = '''\
-"""What units are made to meet."""
-
 import os
 import signal
 import time

@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 from live_project import EmptyProject
 
-ODD = '''\
-"""Counts rows of two datasets and a file, in the way of others; declares whatever exax takes."""
-
+ODD = """\
 import os
 
 from accelerator import OptionEnum, RequiredOption
@@ -31,10 +29,8 @@ def synthesis(analysis_res, job):
     rows = [each for slice in analysis_res for each in slice]
     found = sum(rows) if options.how == "sum" else len(rows)
     job.json_save(steps.scaled(found, options.factor), "found.json")
-'''
-READS = '''\
-"""Reads a file of another job."""
-
+"""
+READS = """\
 from accelerator import JobWithFile
 
 options = {"file": JobWithFile}
@@ -42,18 +38,14 @@ options = {"file": JobWithFile}
 
 def synthesis(job):
     job.json_save(options.file.json_load() + 1, "more.json")
-'''
-TOTALS = '''\
-"""Sums of datasets, each slice a unit."""
-
+"""
+TOTALS = """\
 from shortloop.exax.method import exax_method
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.stage import Finished, Out, Stage
 
 
 class Totals(Stage):
-    """Sum of a column, of a dataset and of more."""
-
     rows: Dataset
     more: list[Dataset]
     none: Dataset | None
@@ -73,7 +65,7 @@ class Totals(Stage):
 
 
 globals().update(exax_method(Totals, __file__))
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path

@@ -18,18 +18,14 @@ from live_project import PATIENCE, SHORTLOOP, EmptyProject
 
 from shortloop.stages.results import open_result
 
-ARITHMETIC = '''\
-"""What values are made of; a text of the same length each time."""
-
+ARITHMETIC = """\
 PLUS = {plus}
 
 
 def result(value, power, said=""):
     return {{"x": float(value) ** power + PLUS, "said": said}}
-'''
-ORDER = '''\
-"""Pairs in an order that is another one in each process."""
-
+"""
+ORDER = """\
 import os
 import random
 import time
@@ -54,10 +50,8 @@ def ordered(pairs, how):
 def pause():
     if os.path.exists(os.environ["SLOW"]):
         time.sleep(0.03)
-'''
-MEASURE = '''\
-"""The mean of each file, which a unit finds by what it holds, and the name of the file if it knows that."""
-
+"""
+MEASURE = """\
 import functools
 from pathlib import Path
 
@@ -127,10 +121,8 @@ def measure(it, kind: str, power: int = 1):
     else:
         value = it.mean() if kind == "data" else int(bytes(it).split()[0])
     return arithmetic.result(value, power, said)
-'''
-NUMBERS = '''\
-"""Powers of numbers, two of which are equal, each with the name of its unit or without."""
-
+"""
+NUMBERS = """\
 from methods import arithmetic, order
 from shortloop import stage
 
@@ -143,7 +135,7 @@ def chosen(names: list[int], how: str):
 def {stage}(read{unit}, power: int = 1):
     order.pause()
     return arithmetic.result(read[0], power{said})
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path

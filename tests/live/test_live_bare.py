@@ -15,9 +15,7 @@ from shortloop.eeg.pipeline import LIBRARIES
 
 pytestmark = pytest.mark.live
 
-FIT = '''\
-"""Draws from a table, a row each; more of them begin with those there are."""
-
+FIT = """\
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 
 
 class Fit(Stage):
-    """Draws from a table."""
-
     grows = "count"
     number: int
     count: int
@@ -66,10 +62,8 @@ class Fit(Stage):
 
 
 globals().update(exax_method(Fit, __file__))
-'''
-JOIN = '''\
-"""Joins the means of all partitions."""
-
+"""
+JOIN = """\
 from __future__ import annotations
 
 from shortloop.exax.method import exax_method
@@ -77,8 +71,6 @@ from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
 class Join(Stage):
-    """Joined means."""
-
     fits: list[Job]
 
     def finish(self, out: Outputs) -> Finished:
@@ -88,7 +80,7 @@ class Join(Stage):
 
 
 globals().update(exax_method(Join, __file__))
-'''
+"""
 STEPS = "def step(x, number):\n    return 2 * x + number\n"
 SCRIPT = """\
 from pathlib import Path

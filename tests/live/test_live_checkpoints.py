@@ -14,9 +14,7 @@ from live_project import AX, PATIENCE, served
 
 pytestmark = pytest.mark.live
 
-STAGE = '''\
-"""Some units, whose code is loaded late."""
-
+STAGE = """\
 import os
 import time
 from pathlib import Path
@@ -29,8 +27,6 @@ FOLDER = Path(os.environ["TOY_WAIT"])
 
 
 class Units(Stage):
-    """Units."""
-
     def units(self):
         return 3
 
@@ -47,7 +43,7 @@ class Units(Stage):
 
 
 globals().update(exax_method(Units, __file__))
-'''
+"""
 # What a stage imports is loaded before its job; what that imports in a function is not.
 VIA = """def late():
     from methods.deep import late

@@ -14,9 +14,7 @@ from live_project import SHORTLOOP, EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
-MOVED = '''\
-"""Stages that change the current folder wherever they can."""
-
+MOVED = """\
 import os
 
 from shortloop import stage
@@ -36,12 +34,10 @@ def moved_{name}(number, v: int):
     here = os.getcwd()
     {unit}
     return {{"x": np.full(3, number * v), "here": here, "n": number}}
-'''
+"""
 GO = "os.chdir({elsewhere!r})"
 WHERE = ("top", "units", "unit")
-PLAIN = '''\
-"""Numbers and arrays of a stage without units."""
-
+PLAIN = """\
 import os
 
 from shortloop import stage
@@ -54,10 +50,8 @@ def plain(v: int):
     here = os.getcwd()
     os.chdir({elsewhere!r})
     return {{"v": v, "here": here, "x": np.full(3, v)}}
-'''
-EACH = '''\
-"""A unit for each file."""
-
+"""
+EACH = """\
 from shortloop import File, stage
 
 
@@ -68,10 +62,8 @@ def each_file(files: list[File]):
 @stage(units=each_file)
 def each(text):
     return {"n": int(text)}
-'''
-SCRIPT = '''\
-"""All of them."""
-
+"""
+SCRIPT = """\
 import os
 
 from shortloop import pipeline
@@ -82,10 +74,8 @@ def main(run):
     for name in ("top", "units", "unit"):
         run.build(f"moved_{name}", v=int(os.environ["V"]))
     return run.build("plain", v=int(os.environ["V"]))
-'''
-FILES = '''\
-"""Files that a relative pattern finds."""
-
+"""
+FILES = """\
 from pathlib import Path
 
 from shortloop import pipeline
@@ -94,7 +84,7 @@ from shortloop import pipeline
 @pipeline
 def main(run):
     return run.build("each", files=run.files(sorted(Path().glob("data/PATTERN"))))
-'''
+"""
 
 
 class Moving(EmptyProject):

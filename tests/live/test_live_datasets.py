@@ -13,9 +13,7 @@ pytestmark = pytest.mark.live
 
 
 ROWS = 1000
-WRITE = f'''\
-"""Writes a dataset of known rows, and a file for each slice."""
-
+WRITE = f"""\
 from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
@@ -32,10 +30,8 @@ def prepare(job):
 
 def analysis(sliceno, job):
     job.save([sliceno], "part", sliceno=sliceno)
-'''
-COUNT = '''\
-"""Counts the rows of a dataset, or the parts of a job, each slice its own."""
-
+"""
+COUNT = """\
 from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
@@ -57,7 +53,7 @@ def analysis(sliceno, slices):
 def synthesis(analysis_res, job):
     counts = list(analysis_res)
     job.json_save([sum(count for count, _ in counts), sum(total for _, total in counts)], "counts.json")
-'''
+"""
 PIPELINE = """\
 import json
 from pathlib import Path
@@ -82,9 +78,7 @@ def note(run, count, seconds):
     counts = json.loads((count.path / "counts.json").read_text())
     LAST.write_text(json.dumps({"jobs": [each.job for each in run.jobs], "counts": counts}))
 """
-ALONE = '''\
-"""Leaves nothing that depends on slices."""
-
+ALONE = """\
 from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
@@ -92,7 +86,7 @@ depend_extra = code_of(__file__)
 
 def synthesis(job):
     job.json_save(1, "one.json")
-'''
+"""
 PLAIN = """\
 import json
 from pathlib import Path

@@ -29,9 +29,7 @@ from shortloop.units.node_cache import machine
 pytest.importorskip("distributed", reason="distributed is not installed")
 
 HOST = "127.0.0.1"
-LINES = '''\
-"""Lines of files, one in the project and one that is not; a unit is a line."""
-
+LINES = """\
 from shortloop import File
 from shortloop.exax.method import exax_method
 from shortloop.stages.stage import Out, Stage
@@ -39,8 +37,6 @@ from tools.steps import scaled
 
 
 class Lines(Stage):
-    """Sums of lines."""
-
     inside: File
     outside: File
     count: int = 6
@@ -63,10 +59,8 @@ class Lines(Stage):
 
 
 globals().update(exax_method(Lines, __file__))
-'''
-AFTER = '''\
-"""What all of them left, where they were made; a unit is a job."""
-
+"""
+AFTER = """\
 from pathlib import Path
 
 from shortloop import Job
@@ -78,8 +72,6 @@ depend_extra = [str(WORDS)]
 
 
 class After(Stage):
-    """Sums of jobs."""
-
     fit: Job
     factors: list[Job]
     lines: Job
@@ -106,18 +98,14 @@ class After(Stage):
 made = exax_method(After, __file__)
 made["depend_extra"] = [*made["depend_extra"], *depend_extra]
 globals().update(made)
-'''
-BIG = '''\
-"""A large file; a unit is a part of it."""
-
+"""
+BIG = """\
 from shortloop import File
 from shortloop.exax.method import exax_method
 from shortloop.stages.stage import Out, Stage
 
 
 class Big(Stage):
-    """Sums of bytes."""
-
     file: File
 
     def units(self):
@@ -133,7 +121,7 @@ class Big(Stage):
 
 
 globals().update(exax_method(Big, __file__))
-'''
+"""
 BIG_SCRIPT = """\
 from shortloop import pipeline
 

@@ -31,8 +31,6 @@ UNITS = 8
 HELD = 5
 # The stage itself, but for what the test wants some units to meet.
 METHOD = '''\
-"""The stage, with units that can be made to wait."""
-
 from shortloop.eeg.stages.retrain import Retrain as Real
 from shortloop.exax.method import exax_method
 from tools.faults import meet

@@ -15,8 +15,6 @@ from live_project import LiveProject, fixture_of
 pytestmark = pytest.mark.live
 
 FORMAT = '''\
-"""Files of a laboratory: archives of NumPy with other names."""
-
 from typing import Literal
 
 from pydantic import Field
@@ -60,8 +58,6 @@ class LabInput(FilesInput):
         )
 '''
 ESTIMATOR = '''\
-"""Nearest means."""
-
 from typing import Literal
 
 from pydantic import Field
@@ -85,8 +81,6 @@ class NearestSettings(ClassifierSettings):
         return f"the nearest of {n_classes} means (Doe, 2020)"
 '''
 ENGINE = '''\
-"""An engine of threads, each of which has a process."""
-
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from shortloop.engines.engine import Computed, Engine

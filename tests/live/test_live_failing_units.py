@@ -19,17 +19,13 @@ from shortloop.stages.results import open_result
 
 pytestmark = pytest.mark.live
 
-FACTORS = '''\
-"""Numbers of a file, scaled; a unit is a number."""
-
+FACTORS = """\
 from shortloop import Job
 from shortloop.exax.method import exax_method
 from shortloop.stages.stage import Finished, Out, Stage
 
 
 class Factors(Stage):
-    """Scaled numbers."""
-
     on_error = "keep"
     retries = 0
     timeout = None
@@ -55,10 +51,8 @@ class Factors(Stage):
 
 
 globals().update(exax_method(Factors, __file__))
-'''
-FIT = '''\
-"""A line through some numbers; a unit is a group of them."""
-
+"""
+FIT = """\
 from shortloop import Job, stage
 
 
@@ -80,10 +74,8 @@ def fit(values, unit: str, shift: int = 0):
     line = np.polyfit(np.arange(len(values)), values + shift, 1)
     rows = pd.DataFrame({"degree": [0, 1], "n": len(values), "good": True, "value": line, "name": unit})
     return {"line": line, "n": len(values), "name": unit, "rows": rows, "kept": {1: {unit}}}
-'''
-PAGE = '''\
-"""What all of them left."""
-
+"""
+PAGE = """\
 from shortloop import Job, stage
 
 
@@ -97,7 +89,7 @@ def page(fit: Job, factors: list[Job]):
         "values": np.array([each.arrays["values"] for each in factors]),
         "errors": [[unit, error] for unit, error in fit.errors.items()],
     }
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -118,9 +110,7 @@ def main(run):
     fit = run.build("fit", numbers=numbers, groups=asked.get("groups", 12), shift=asked.get("shift", 0))
     return run.build("page", fit=fit, factors=parts)
 """
-DRAWS = '''\
-"""Numbers drawn one after the other; a unit is a draw."""
-
+DRAWS = """\
 from typing import ClassVar
 
 from shortloop.exax.method import exax_method
@@ -128,8 +118,6 @@ from shortloop.stages.stage import Out, Stage
 
 
 class Draws(Stage):
-    """Drawn numbers."""
-
     grows: ClassVar[str] = "draws"
     on_error: ClassVar[str] = "keep"
 
@@ -152,7 +140,7 @@ class Draws(Stage):
 
 
 globals().update(exax_method(Draws, __file__))
-'''
+"""
 GROW = """\
 import json
 from pathlib import Path

@@ -17,9 +17,7 @@ from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
-PANEL = '''\
-"""Rows of a file."""
-
+PANEL = """\
 from shortloop import File, stage
 
 
@@ -28,10 +26,8 @@ def panel(file: File):
     import pandas as pd
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
-'''
-FIT = '''\
-"""A line through the rows of each firm."""
-
+"""
+FIT = """\
 import os
 import time
 from pathlib import Path
@@ -57,10 +53,8 @@ def fit(rows, unit: str, degree: int = 1):
         raise ValueError("seven rows")
     found = np.polyfit(rows["year"], rows["x"], degree)
     return {"line": found, "mean": rows["x"].mean(), "n": len(rows), "last": rows.tail(1), "firm": unit}
-'''
-REPORT = '''\
-"""Results of every kind."""
-
+"""
+REPORT = """\
 from shortloop import Job, stage
 
 
@@ -77,7 +71,7 @@ def kinds(fit: Job, words: dict[str, list[int]], extra: Job | None = None):
         "pandas": fit.to_frame(), "polars": pl.DataFrame({"x": [1, 2]}), "means": figure,
         "page.html": "<p>é</p>", "raw.bin": b"\\0\\1", "words": words, "text": "a", "some": [1, None, "b"],
     }  # fmt: skip
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path

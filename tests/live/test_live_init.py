@@ -42,9 +42,7 @@ texts = ["g"]
 """
 ROWS = "g,x,y\n" + "".join(f"{'ab'[n % 2]},{n % 7},{n % 5}\n" for n in range(40))
 BARE = {
-    "methods/a_numbers.py": '''\
-"""Numbers."""
-
+    "methods/a_numbers.py": """\
 from shortloop import stage
 
 
@@ -53,10 +51,8 @@ def numbers(count: int):
     import numpy as np
 
     return {"numbers": np.arange(count)}
-''',
-    "methods/a_squares.py": '''\
-"""Their squares."""
-
+""",
+    "methods/a_squares.py": """\
 from shortloop import Job, stage
 
 
@@ -67,17 +63,15 @@ def each(numbers: Job):
 @stage(units=each)
 def squares(number):
     return {"square": number**2}
-''',
-    "build_scripts/build_bare.py": '''\
-"""Without any extra."""
-
+""",
+    "build_scripts/build_bare.py": """\
 from shortloop import pipeline
 
 
 @pipeline
 def main(run):
     return run.build("squares", numbers=run.build("numbers", count=9))
-''',
+""",
 }
 
 FIT = """

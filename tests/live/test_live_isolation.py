@@ -89,9 +89,7 @@ KINDS: dict[str, tuple[str, str, object]] = {
     ),
 }
 SEEN = "{" + ", ".join(f"{kind!r}: {look}" for kind, (_, look, _) in KINDS.items()) + "}"
-QUIET = f'''\
-"""What a job finds that has set nothing."""
-
+QUIET = f"""\
 import json
 
 from shortloop import stage
@@ -104,10 +102,8 @@ def two():
 @stage(units=two)
 def quiet(number):
     return {{"seen": json.dumps({SEEN})}}
-'''
-LOUD = f'''\
-"""Sets all of it as it is imported."""
-
+"""
+LOUD = f"""\
 import helper
 from shortloop import stage
 
@@ -123,16 +119,14 @@ def loud(number):
     import json
 
     return {{"seen": json.dumps({SEEN}), "random": helper.START}}
-'''
+"""
 HELPER = """\
 import random
 
 random.seed(5)
 START = random.random()
 """
-SCRIPT = '''\
-"""Jobs in an order that would let one change the other."""
-
+SCRIPT = """\
 import json
 
 from shortloop import pipeline
@@ -145,7 +139,7 @@ def main(run):
     found = {each.stage: [str(seen) for seen in each.result()["seen"]] for each in (before, last)}
     open("found.json", "w").write(json.dumps(found))
     return last
-'''
+"""
 
 
 class Isolated(EmptyProject):

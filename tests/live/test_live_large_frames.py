@@ -16,9 +16,7 @@ ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts
 LIBRARIES = 60e6  # bytes
 
-PANEL = f'''\
-"""A panel whose firms come in any order."""
-
+PANEL = f"""\
 from shortloop import stage
 
 
@@ -33,10 +31,8 @@ def panel():
     frame["kind"] = pd.Categorical.from_codes(rng.integers(0, 2, {ROWS}), ["a", "b", "none"])
     frame["text"] = np.array(["some", "text"])[rng.integers(0, 2, {ROWS})]
     return {{"rows": frame}}
-'''
-PANDAS = '''\
-"""A fit for each firm, with pandas."""
-
+"""
+PANDAS = """\
 from shortloop import Job, stage
 
 
@@ -55,10 +51,8 @@ def by_pandas(rows, unit: str):
     rows["x5"] += 1  # its own
     means = rows.groupby(["kind", "text"], observed=False)[["x5", "x6"]].mean().reset_index()
     return {"products": found, "sum": rows["x5"].sum(), "means": means, "who": f"{unit}"}
-'''
-POLARS = '''\
-"""The same with Polars."""
-
+"""
+POLARS = """\
 from shortloop import Job, stage
 
 
@@ -75,10 +69,8 @@ def by_polars(rows):
 
     note("by_polars")
     return {"sums": rows.select("x0", "x1").sum(), "product": (rows["x2"] * rows["x3"]).sum()}
-'''
-CHANGES = '''\
-"""Whoever finds the units leaves something behind that they need."""
-
+"""
+CHANGES = """\
 from shortloop import Job, stage
 
 SCALE = {}
@@ -93,10 +85,8 @@ def firms(panel: Job):
 @stage(units=firms)
 def by_state(rows):
     return {"scaled": rows["x1"].sum() * SCALE["mean"]}
-'''
-MEMORY = '''\
-"""How much memory a process has that is not in files."""
-
+"""
+MEMORY = """\
 import os
 from pathlib import Path
 
@@ -106,7 +96,7 @@ def note(stage):
     private = next(line for line in said.splitlines() if line.startswith("RssAnon"))
     with (Path(os.environ["FAULTS"]) / f"memory-{stage}").open("a") as stream:
         stream.write(f"{os.getpid()} {1024 * int(private.split()[1])}\\n")
-'''
+"""
 SCRIPT = """\
 from shortloop import pipeline
 

@@ -18,9 +18,7 @@ from on_a_terminal import all_from
 
 pytestmark = pytest.mark.live
 
-LOUD = '''\
-"""Units that print."""
-
+LOUD = """\
 import logging
 import os
 import subprocess
@@ -55,10 +53,8 @@ def loud(number, unit: str, salt: int, talks: bool = True, fails: str = "", kill
     if unit == fails:
         raise ValueError("as asked")
     return {"x": number + salt}
-'''
-PLAIN = '''\
-"""A stage without units."""
-
+"""
+PLAIN = """\
 from shortloop import Job, stage
 
 
@@ -70,10 +66,8 @@ def plain(loud: Job, threads: bool = False):
         pass
     print("end of plain")
     return {"x": loud["x"].sum()}
-'''
-THREADED = '''\
-"""Units of a job that has threads."""
-
+"""
+THREADED = """\
 import threading
 import time
 
@@ -90,7 +84,7 @@ def groups(count: int = 6):
 def threaded(number, unit: str, salt: int):
     print(f"print of {unit}")
     return {"x": number}
-'''
+"""
 SCRIPT = """\
 import json
 import os

@@ -17,9 +17,7 @@ from live_project import EmptyProject, in_short_folder, processes, wait_for
 
 pytestmark = pytest.mark.live
 
-PANEL = '''\
-"""Rows of a file."""
-
+PANEL = """\
 from shortloop import File, stage
 
 
@@ -28,7 +26,7 @@ def panel(file: File):
     import pandas as pd
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
-'''
+"""
 SCRIPT = """\
 from shortloop import pipeline
 

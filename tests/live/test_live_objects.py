@@ -35,9 +35,7 @@ class Summary:
     def size(self):
         return len(self.names)
 """
-MODELS = '''\
-"""Two models of each participant."""
-
+MODELS = """\
 from shortloop import stage
 
 
@@ -70,10 +68,8 @@ def models(rows, unit: str):
         "chances": model.predict_proba(X)[:, 1],
         "fitted": smf.ols("c ~ a + np.exp(b)", rows).fit().predict(rows).to_numpy(),
     }
-'''
-READS = '''\
-"""Reads models, and names neither their libraries nor the module of the project that they need."""
-
+"""
+READS = """\
 from shortloop import Job, stage
 
 
@@ -90,10 +86,8 @@ def reads(models: Job):
         lines.append(models["line"][unit].predict(frame).to_numpy())
         sizes[unit] = models["summary"][unit].size()
     return {"chances": np.array(again), "fitted": np.array(lines), "sizes": sizes}
-'''
-KINDS = '''\
-"""Facts of every kind."""
-
+"""
+KINDS = """\
 import datetime
 import decimal
 import pathlib
@@ -126,7 +120,7 @@ def kinds(broken: str):
         "objects": np.array(["a", None, {1}], dtype=object),
         "summary": Summary(Side.RIGHT, {"q", "r"}),
     }
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path

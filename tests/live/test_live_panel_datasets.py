@@ -12,9 +12,7 @@ from panel_project import BLOCKS, PANEL, PanelProject, firms
 pytestmark = pytest.mark.live
 
 IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
-OWN = '''\
-"""A panel whose rows a job of one's own has written, in an order of its own."""
-
+OWN = """\
 from build_scripts.build_panel import fit_all
 from shortloop.panel.pipeline import import_dataset, run_panel
 
@@ -25,10 +23,8 @@ def main(urd):
 
 def pipeline(run):
     return fit_all(run, import_dataset(run, run.build("written")))
-'''
-WRITTEN = '''\
-"""Rows of a file, backwards, in two datasets that are chained."""
-
+"""
+WRITTEN = """\
 import csv
 
 from shortloop.keys.code import code_of
@@ -50,7 +46,7 @@ def synthesis(job):
             invest = float(row["invest"]) if row["invest"] else None
             write({"firm": row["firm"], **numbers, "invest": invest, "big": 2**60, "none": {}})
         first = writer
-'''
+"""
 
 
 project = fixture_of(PanelProject)

@@ -12,9 +12,7 @@ from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
-MEASURE = '''\
-"""The mean of each file, which a unit finds by what it holds."""
-
+MEASURE = """\
 import functools
 from pathlib import Path
 
@@ -90,10 +88,8 @@ def measure(it, kind: str):
             return {"x": float(pyarrow.csv.read_csv(file).column_names[0])}
         return {"x": pl.read_csv(file if kind == "polars" else pattern, has_header=False).to_series().mean()}
     return {"x": float(it.mean()) if kind == "data" else float(bytes(it).split()[0])}
-'''
-NAMES = '''\
-"""Names of files, and what is in them."""
-
+"""
+NAMES = """\
 from shortloop import File, stage
 
 
@@ -101,7 +97,7 @@ from shortloop import File, stage
 def names(files: list[File], named: dict[str, list[File]]):
     found = {f"{file.path.parent.name}/{file.path.name}": file.path.read_text() for file in files}
     return {"found": found, "named": {name: [each.path.name for each in of] for name, of in named.items()}}
-'''
+"""
 SCRIPT = """\
 from pathlib import Path
 

@@ -14,9 +14,7 @@ from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
-METHOD = '''\
-"""What is in a file, times a number."""
-
+METHOD = """\
 from methods.steps import times
 from shortloop import File, stage
 
@@ -24,7 +22,7 @@ from shortloop import File, stage
 @stage
 def product(file: File, by: int = 1):
     return {"value": times(float(file.path.read_text()), by)}
-'''
+"""
 HELPER = "def times(value, by):\n    return 2 * value * by\n"
 DECORATED = """\
 from shortloop import pipeline
@@ -58,6 +56,7 @@ class Reusing(EmptyProject):
         "number.txt": "3.0",
     }
     run_name = "one"
+    forks = False
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

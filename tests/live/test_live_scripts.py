@@ -9,16 +9,14 @@ from live_project import EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
-COUNT = '''\
-"""Counts."""
-
+COUNT = """\
 from shortloop import stage
 
 
 @stage
 def count(to: int, words: str = ""):
     return {"numbers.txt": " ".join(map(str, range(to))), "words": words}
-'''
+"""
 SCRIPT = """\
 from shortloop import Settings, pipeline
 

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.live
 
 
 class StoppedProject(DagProject):
+    forks = False
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.write_dag(chains(1, 1))

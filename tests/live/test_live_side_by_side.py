@@ -17,9 +17,7 @@ from toy_project import server_processes
 pytestmark = pytest.mark.live
 ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 
-MEET = '''\
-"""A job that waits until another one runs."""
-
+MEET = """\
 import os
 import time
 from pathlib import Path
@@ -39,10 +37,8 @@ def meet(name: str, other: str = "", seconds: float = 60.0):
     if (board / f"fail-{name}").exists():
         raise ValueError(f"{name} was told to fail")
     return {"met": True, "name": name}
-'''
-UNITS = '''\
-"""Units that are computed."""
-
+"""
+UNITS = """\
 import numpy as np
 
 from shortloop import Job, stage
@@ -56,31 +52,25 @@ def seeds(count: int, of: Job | None = None):
 def units(seed, count: int, scale: float = 1.0, of: Job | None = None):
     values = np.linalg.svd(np.random.default_rng(seed).standard_normal((30, 20)), compute_uv=False)
     return {"value": float(values @ values[::-1]) * scale}
-'''
-TOTAL = '''\
-"""All values."""
-
+"""
+TOTAL = """\
 from shortloop import Job, stage
 
 
 @stage
 def total(parts: list[Job], factor: float = 1.0):
     return {"total": factor * sum(float(each["value"].sum()) for each in parts)}
-'''
-CHOSEN = '''\
-"""Which one is the largest."""
-
+"""
+CHOSEN = """\
 from shortloop import Job, stage
 
 
 @stage
 def chosen(parts: list[Job]):
     return {"name": max(parts, key=lambda each: each["value"].sum()).partition}
-'''
+"""
 
-REFUSING = '''\
-"""A job that refuses all it is given."""
-
+REFUSING = """\
 from shortloop import stage
 from shortloop.base.errors import InputError
 
@@ -88,11 +78,9 @@ from shortloop.base.errors import InputError
 @stage
 def refusing(number: int):
     raise InputError("no such number", found=number, hint="give another")
-'''
+"""
 
-HANGS = '''\
-"""A job that hangs the first times."""
-
+HANGS = """\
 import os
 import time
 from pathlib import Path
@@ -108,11 +96,9 @@ def hangs(name: str, times: int, of: Job | None = None):
     (board / f"{name}-{tries}").touch()
     time.sleep(30 if tries < times else 0)
     return {"tries": 0}
-'''
+"""
 
-TALK = '''\
-"""A job that says who it is, and may fail the first time."""
-
+TALK = """\
 import os
 from pathlib import Path
 
@@ -127,11 +113,9 @@ def talk(name: str, fails: bool = False, of: Job | None = None):
         tried.touch()
         raise ConnectionError(name)
     return {"name": name}
-'''
+"""
 
-FLAKY = '''\
-"""Fails the first times."""
-
+FLAKY = """\
 import os
 import time
 from pathlib import Path
@@ -149,7 +133,7 @@ def flaky(name: str, bad: int, slow: int = 0):
     if tries < bad:
         raise ConnectionError(f"try {tries}")
     return {"tries": 0}
-'''
+"""
 
 
 class Project(EmptyProject):

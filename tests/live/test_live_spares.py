@@ -15,9 +15,7 @@ from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, processe
 
 pytestmark = pytest.mark.live
 
-LINK = '''\
-"""A job of a chain, which says when and by whom its module was imported."""
-
+LINK = """\
 import os
 import time
 from pathlib import Path
@@ -38,10 +36,8 @@ def link(number: int, run: int, of: Job | None = None):
         time.sleep(0.01)
     print("link", number)
     return {"imported": IMPORTED, "is_own": PROCESS == os.getpid(), "value": VALUE}
-'''
-CHAIN = '''\
-"""A chain of jobs."""
-
+"""
+CHAIN = """\
 import shortloop.prepare  # noqa: F401
 from shortloop import pipeline
 
@@ -52,7 +48,7 @@ def main(run):
     for number in range(5):
         last = run.build("link", number=number, run=RUN, of=last)
     return last
-'''
+"""
 
 
 class Project(EmptyProject):

@@ -18,19 +18,15 @@ from on_a_terminal import all_from
 
 pytestmark = pytest.mark.live
 
-FIRST = '''\
-"""A number."""
-
+FIRST = """\
 from shortloop import stage
 
 
 @stage
 def first(seed: int):
     return {"number": seed}
-'''
-SQUARE = '''\
-"""A number to a power."""
-
+"""
+SQUARE = """\
 from shortloop import Job, stage
 
 
@@ -46,7 +42,7 @@ def square(of: Job, power: int):
     if power == 9:
         raise ValueError("nine is too many")
     return {{"value": of["number"] ** power, "pair": [1, power], "words": "none"}}
-'''
+"""
 SCRIPT = """\
 from typing import Literal
 

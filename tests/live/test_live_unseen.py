@@ -69,9 +69,7 @@ READERS: dict[str, tuple[str, str, str]] = {
     "glob": ("", "len(load('glob').glob(D + '/many/*.parquet'))", "many/"),
     "walked": ("", "len(list(os.walk(D + '/many')))", "many/"),
 }
-METHOD = '''\
-"""Reads what nobody has declared."""
-
+METHOD = """\
 from importlib import import_module as load
 
 from shortloop import stage
@@ -92,10 +90,8 @@ def {name}():
     frame = pd.DataFrame({{"x": [1]}})
     {how}
     return {{"v": 1}}
-'''
-DECLARED = '''\
-"""Reads what it was given, files of its own, and variables."""
-
+"""
+DECLARED = """\
 from shortloop import File, stage
 
 
@@ -137,10 +133,8 @@ def declared(table: File, rows: File):
     matplotlib.font_manager.findfont("DejaVu Sans")
     pd.Timestamp("2024-01-01", tz="Europe/Stockholm")
     return {name: str(each) for name, each in found.items()}
-'''
-SCRIPT = '''\
-"""A job for each."""
-
+"""
+SCRIPT = """\
 from shortloop import pipeline
 
 
@@ -149,10 +143,8 @@ def main(run):
     for name in {names}:
         run.build(name)
     return run.build("declared", table=run.file("data/a.parquet"), rows=run.file("data/a.txt"))
-'''
-IMPORTED = '''\
-"""Reads as it is imported."""
-
+"""
+IMPORTED = """\
 {statement}
 
 from shortloop import stage
@@ -161,7 +153,7 @@ from shortloop import stage
 @stage
 def imported():
     return {{"v": VALUE}}
-'''
+"""
 AT_IMPORT = {
     "the method": ("VALUE = open(__file__.replace('a_imported.py', 'cfg.json')).read()", "methods/cfg.json"),
     "a helper": ("from helper import VALUE", "data/a.txt"),

@@ -70,6 +70,7 @@ ASK = (
 class Powers(EmptyProject):
     """Two stages, of which one has a helper beside the packages; and a folder with a module of that name."""
 
+    forks = False
     sources: ClassVar = {
         "helper.py": HELPER,
         "notes/helper.py": "raise SystemExit('of another folder')\n",

@@ -110,7 +110,7 @@ class Moving(EmptyProject):
         return self.result(stage)
 
 
-project = fixture_of(Moving, server=False)
+project = fixture_of(Moving)
 
 
 @first_cases(1, ("engine", "v"), [("slices", 2), ("joblib", 3)])

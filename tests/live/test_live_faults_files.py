@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_project import fixture_of
+from live_project import served
 from toy_project import DagProject, before_the_cut, expected
 
 pytestmark = pytest.mark.live
@@ -17,9 +17,6 @@ pytestmark = pytest.mark.live
 
 class Edited(DagProject):
     edits_package = True
-
-
-toy_server = fixture_of(Edited)
 
 
 def deleted(file: Path) -> None:
@@ -120,22 +117,23 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
     assert toy.go().jobs == ran.jobs
 
 
-def test_a_power_cut_that_spared_the_files(toy: DagProject) -> None:
+def test_a_power_cut_that_spared_the_files() -> None:
     """Nobody can know, so a job without a manifest from before is built again."""
-    nodes = toy.new_chains()
-    store = toy.folder / "shortloop/store/stored_job.py"
-    text = store.read_text(encoding="utf-8")
-    begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
-    assert text.count(begin) == text.count(end) == 1
-    store.write_text(text.replace(begin, "Future()").replace(end, "continue"), encoding="utf-8")
-    before = toy.go()
-    store.write_text(text, encoding="utf-8")
-    toy.kill_server()
-    shutil.rmtree(toy.folder / "workdirs/main/.shortloop")
-    before_the_cut(toy.job_folder(before.jobs[4]))
-    ran = toy.end(toy.start_command())
-    toy.check(ran, expected(nodes))
-    assert ran.fresh == [False, False, False, False, True]
+    with served(Edited) as toy:
+        nodes = toy.new_chains()
+        store = toy.folder / "shortloop/store/stored_job.py"
+        text = store.read_text(encoding="utf-8")
+        begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
+        assert text.count(begin) == text.count(end) == 1
+        store.write_text(text.replace(begin, "Future()").replace(end, "continue"), encoding="utf-8")
+        before = toy.go()
+        store.write_text(text, encoding="utf-8")
+        toy.kill_server()
+        shutil.rmtree(toy.folder / "workdirs/main/.shortloop")
+        before_the_cut(toy.job_folder(before.jobs[4]))
+        ran = toy.end(toy.start_command())
+        toy.check(ran, expected(nodes))
+        assert ran.fresh == [False, False, False, False, True]
 
 
 def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:

@@ -78,7 +78,15 @@ class Reusing(EmptyProject):
         return {each.name for each in (self.folder / "workdirs/main").glob("main-[0-9]*")}
 
 
-project = fixture_of(Reusing, "function", server=False)
+shared = fixture_of(Reusing, server=False)
+
+
+@pytest.fixture
+def project(shared: Reusing) -> Reusing:
+    """With its files as they were, whatever the test before did."""
+    for name, text in shared.sources.items():
+        shared.write(name, text)
+    return shared
 
 
 def test_a_run_that_builds_nothing_asks_exax_for_nothing(project: Reusing) -> None:
@@ -147,8 +155,7 @@ def test_what_changes_is_built_however_soon(project: Reusing) -> None:
 
 def test_a_result_that_was_altered_is_built_again(project: Reusing) -> None:
     project.go()
-    (made,) = (project.folder / "workdirs/main").glob("main-[0-9]*/record.json")
-    made.write_text(made.read_text().replace("6.0", "7.0"), encoding="utf-8")
+    project.edit(f"workdirs/main/{project.job('product')}/record.json", "6.0", "7.0")
     assert "1 job built" in project.go()
     assert project.value() == 6.0
     assert "0 jobs built" in project.go()

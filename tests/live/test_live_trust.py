@@ -9,27 +9,29 @@ import sys
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, fixture_of, in_short_folder, processes, wait_for
+from live_project import PATIENCE, fixture_of, in_short_folder, processes, served, wait_for
 from live_toy import METHOD, STEPS, ToyProject
 
 pytestmark = pytest.mark.live
 
 
-class Edited(ToyProject):
-    edits_package = True
-
-
-server = fixture_of(Edited)
+server = fixture_of(ToyProject)
 
 
 @pytest.fixture
 def toy(server: ToyProject) -> ToyProject:
-    """Three jobs that are built and up to date, whatever the test before did."""
+    """Three jobs of the usual code, whatever the test before did."""
     server.method.write_text(METHOD, encoding="utf-8")
     server.steps.write_text(STEPS, encoding="utf-8")
     server.write_chain("{}", "{}", "{}")
-    server.chain()
     return server
+
+
+@pytest.fixture
+def built(toy: ToyProject) -> ToyProject:
+    """The same, built and up to date."""
+    toy.chain()
+    return toy
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -46,38 +48,38 @@ def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
     return sorted(recorded, key=lambda folder: (folder / "setup.json").stat().st_mtime_ns)[-count:]
 
 
-def test_remarks_in_a_method_or_a_module_build_nothing(toy: ToyProject) -> None:
-    edit(toy.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
-    edit(toy.steps, '"""The next value."""', "# a remark")
-    assert toy.chain()[0] == []
+def test_remarks_in_a_method_or_a_module_build_nothing(built: ToyProject) -> None:
+    edit(built.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
+    edit(built.steps, '"""The next value."""', "# a remark")
+    assert built.chain()[0] == []
 
 
-def test_code_that_leaves_the_same_builds_nothing_below(toy: ToyProject) -> None:
+def test_code_that_leaves_the_same_builds_nothing_below(built: ToyProject) -> None:
     """An option of the first job that changes nothing stands for code of it alone."""
-    toy.write_chain('{"many": 0, "add": 1}', "{}", "{}")
-    built, said = toy.chain()
-    assert len(built) == 1, said
+    built.write_chain('{"many": 0, "add": 1}', "{}", "{}")
+    jobs, said = built.chain()
+    assert len(jobs) == 1, said
     assert "2 reused" in said
 
 
-def test_an_edit_reaches_all_below_and_back_builds_nothing(toy: ToyProject) -> None:
-    edit(toy.steps, "return value", "return value + 10")
-    built, _ = toy.chain()
-    assert [toy.value(job) for job in built] == [11, 22, 33]
-    edit(toy.steps, "return value + 10", "return value")
-    assert toy.chain()[0] == []
+def test_an_edit_reaches_all_below_and_back_builds_nothing(built: ToyProject) -> None:
+    edit(built.steps, "return value", "return value + 10")
+    jobs, _ = built.chain()
+    assert [built.value(job) for job in jobs] == [11, 22, 33]
+    edit(built.steps, "return value + 10", "return value")
+    assert built.chain()[0] == []
 
 
-def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(toy: ToyProject) -> None:
+def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(built: ToyProject) -> None:
     """`ax run -q` has it load nothing anew."""
-    edit(toy.steps, "return value", "return value + 100")
-    built, _ = toy.chain("-q")
-    assert [toy.value(job) for job in built] == [101, 202, 303]
-    edit(toy.method, "step(value) + ", "step(value) - ")
-    built, said = toy.chain("-q")
-    assert [toy.value(job) for job in built] == [99, 198, 297]
+    edit(built.steps, "return value", "return value + 100")
+    jobs, _ = built.chain("-q")
+    assert [built.value(job) for job in jobs] == [101, 202, 303]
+    edit(built.method, "step(value) + ", "step(value) - ")
+    jobs, said = built.chain("-q")
+    assert [built.value(job) for job in jobs] == [99, 198, 297]
     assert "built again" not in said  # nor anything twice
-    assert toy.chain()[0] == []
+    assert built.chain()[0] == []
 
 
 def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
@@ -126,28 +128,33 @@ def test_a_deleted_job_is_made_again(toy: ToyProject) -> None:
     assert toy.value(built[0]) == left + 1
 
 
-def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
-    toy.forget_index()
-    assert toy.chain()[0] == []
+def test_a_lost_index_costs_nothing(built: ToyProject) -> None:
+    built.forget_index()
+    assert built.chain()[0] == []
 
 
-def test_finished_jobs_without_a_manifest_are_taken_over(toy: ToyProject) -> None:
+class Edited(ToyProject):
+    edits_package = True
+
+
+def test_finished_jobs_without_a_manifest_are_taken_over() -> None:
     """As those of a run that is killed before it can manifest one."""
-    toy.new_chain()
-    manifest = toy.folder / "shortloop" / "store" / "manifest.py"
-    text = manifest.read_text(encoding="utf-8")
-    first = "    try:\n        for name in {*manifest.files"
-    edit(manifest, first, f"    os._exit(9)\n{first}")
-    assert toy.ax("run", "chain").returncode == 9
-    manifest.write_text(text, encoding="utf-8")
-    done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
-    cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
-    assert cut
-    built, _ = toy.chain()
-    assert len(built) == 3 - len(cut)
-    assert not {folder.name for folder in cut} & set(built)
-    assert all((folder / "manifest.json").is_file() for folder in cut)
-    assert not any((folder / ".notes").exists() for folder in cut)
+    with served(Edited) as toy:
+        toy.new_chain()
+        manifest = toy.folder / "shortloop" / "store" / "manifest.py"
+        text = manifest.read_text(encoding="utf-8")
+        first = "    try:\n        for name in {*manifest.files"
+        edit(manifest, first, f"    os._exit(9)\n{first}")
+        assert toy.ax("run", "chain").returncode == 9
+        manifest.write_text(text, encoding="utf-8")
+        done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
+        cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
+        assert cut
+        built, _ = toy.chain()
+        assert len(built) == 3 - len(cut)
+        assert not {folder.name for folder in cut} & set(built)
+        assert all((folder / "manifest.json").is_file() for folder in cut)
+        assert not any((folder / ".notes").exists() for folder in cut)
 
 
 def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:

@@ -221,7 +221,7 @@ class Unseen(EmptyProject):
         (data / "a.so").write_bytes(library.read_bytes())
 
 
-project = fixture_of(Unseen, server=False)
+project = fixture_of(Unseen)
 
 
 @pytest.fixture(scope="module")

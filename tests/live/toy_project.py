@@ -78,6 +78,9 @@ class Ran:
         return {job for job, fresh in zip(self.jobs, self.fresh) if not fresh}
 
 
+RUN = (AX, "run", "dag")
+
+
 class DagProject(EmptyProject):
     """Toy jobs, as `dag.json` lists them."""
 
@@ -107,24 +110,32 @@ class DagProject(EmptyProject):
         self.write_dag(nodes)
         return nodes
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
+    def start(self, *command: str | Path) -> subprocess.Popen[str]:
         """Begin to run it, in a session of its own, as a terminal would."""
-        (self.folder / "last.json").unlink(missing_ok=True)
-        (self.folder / "reached").unlink(missing_ok=True)
-        return self.popen(*(command or (str(AX), "run", "dag")), session=True)
+        self._forget()
+        return self.popen(*(command or RUN), session=True)
+
+    def _forget(self) -> None:
+        for name in ("last.json", "reached"):
+            (self.folder / name).unlink(missing_ok=True)
 
     def end(self, running: subprocess.Popen[str]) -> Ran:
         """Wait until it has ended."""
         said, _ = running.communicate(timeout=PATIENCE)
+        return self._ran(running.returncode, said)
+
+    def _ran(self, status: int, said: str) -> Ran:
         try:
-            jobs = json.loads((self.folder / "last.json").read_text(encoding="utf-8"))
+            jobs = self.read_json("last.json")
         except (OSError, ValueError):  # it did not get there
             jobs = []
-        return Ran(running.returncode, said, [job for job, _ in jobs], [fresh for _, fresh in jobs])
+        return Ran(status, said, [job for job, _ in jobs], [fresh for _, fresh in jobs])
 
-    def go(self, *command: str) -> Ran:
+    def go(self, *command: str | Path) -> Ran:
         """Run it, which must work."""
-        ran = self.end(self.start(*command))
+        self._forget()
+        done = self.shell(*(command or RUN))
+        ran = self._ran(done.returncode, done.stdout + done.stderr)
         assert ran.status == 0, ran.said
         return ran
 

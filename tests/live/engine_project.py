@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject, processes
+from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes
 
 ENGINES = [
     "joblib",
@@ -242,7 +242,7 @@ class EngineProject(EmptyProject):
         file = self.faults / "computed"
         return [line.rpartition(" ")[0] for line in file.read_text().splitlines()] if file.exists() else []
 
-    def go(self, engine: str, script: str = "x", **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, engine: str, script: str = "x", **environment: str) -> Done:
         return self.ax("run", script, SHORTLOOP_ENGINE=engine, **environment)
 
     def start(self, engine: str, script: str = "x", *words: str, **environment: str) -> subprocess.Popen[str]:

@@ -62,8 +62,8 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 def run(
     command: Sequence[str | Path], folder: Path, environment: Mapping[str, str], timeout: float
-) -> subprocess.CompletedProcess[str]:
-    """Run a command as `subprocess.run` does."""
+) -> tuple[int, str, str]:
+    """Run a command as `subprocess.run` does; its status and what it says."""
     process, _ = _origin()
     assert process.stdin is not None
     assert process.stdout is not None
@@ -85,7 +85,7 @@ def run(
             _origin.cache_clear()
             raise subprocess.TimeoutExpired(list(map(str, command)), timeout, out.read(), err.read())
         status = int(process.stdout.readline())
-        return subprocess.CompletedProcess(list(command), status, out.read(), err.read())
+        return status, out.read(), err.read()
 
 
 def _serve() -> None:

@@ -126,6 +126,14 @@ def analysis_of(file: Path) -> str:
     return "panel" if "panel" in file.stem or file.stem == "a_import_dataset" else "eeg"
 
 
+class Done(subprocess.CompletedProcess[str]):
+    """A command that has ended."""
+
+    def ok(self) -> Done:
+        assert self.returncode == 0, self.stdout + self.stderr
+        return self
+
+
 class LiveProject:
     """The project's files, a small study of two participants, and the commands as a user runs them."""
 
@@ -189,16 +197,15 @@ class LiveProject:
         study = str(self.folder / "study.toml")
         return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
 
-    def shell(
-        self, *command: str | Path, below: str = "", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
+    def shell(self, *command: str | Path, below: str = "", **environment: str) -> Done:
         """Run a command in the project's folder, or one below it."""
         folder, given = self.folder / below, self.environment(**environment)
         if self.forks and command[0] in (AX, SHORTLOOP) and forked_commands.can_fork(given):
-            return forked_commands.run(command, folder, given, PATIENCE)
-        return subprocess.run(
+            return Done(list(command), *forked_commands.run(command, folder, given, PATIENCE))
+        ended = subprocess.run(
             command, cwd=folder, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
+        return Done(ended.args, ended.returncode, ended.stdout, ended.stderr)
 
     def popen(self, *command: str | Path, session: bool = False, **environment: str) -> subprocess.Popen[str]:
         """Start a command whose output is one stream; in a session of its own, as a terminal would."""
@@ -215,9 +222,7 @@ class LiveProject:
 
     def python(self, code: str, **environment: str) -> str:
         """What code prints in a Python of its own; it must work."""
-        done = self.shell(sys.executable, "-c", code, **environment)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return self.shell(sys.executable, "-c", code, **environment).ok().stdout
 
     def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.shell(AX, *arguments, **environment)
@@ -227,9 +232,7 @@ class LiveProject:
 
     def works(self, *arguments: str, **environment: str) -> str:
         """What a command of `shortloop` prints, which must work."""
-        done = self.shortloop(*arguments, **environment)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return self.shortloop(*arguments, **environment).ok().stdout
 
     def start_server(self, **environment: str) -> None:
         log = (self.folder / "server.log").open("wb")
@@ -267,8 +270,7 @@ class LiveProject:
 
     def run(self, script: str = "build_pipeline") -> dict[tuple[str, str | None], str]:
         """Run a script; the jobs it built: ids by (stage, participant)."""
-        done = self.ax("run", script)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.ax("run", script).ok()
         lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
         return {(stage, participant or None): job for stage, participant, job in lines}
 

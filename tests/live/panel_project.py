@@ -52,8 +52,7 @@ class PanelProject(LiveProject):
 
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""
-        done = self.ax("run", "build_panel")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.ax("run", "build_panel").ok()
         return Counter(re.findall(r"\] built (\S+) ", done.stdout))
 
     def table(self, name: str, of: str = "plain-invest") -> pd.DataFrame:

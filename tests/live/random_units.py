@@ -323,8 +323,9 @@ class UnitsProject(EmptyProject):
         ], said
 
     def expected(self) -> Values:
-        done = self.shell(sys.executable, __file__, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(self.folder))
-        assert done.returncode == 0, done.stderr
+        done = self.shell(
+            sys.executable, __file__, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(self.folder)
+        ).ok()
         return [{name: (x, said) for name, (x, said) in each.items()} for each in json.loads(done.stdout)]
 
 

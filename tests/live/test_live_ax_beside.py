@@ -60,8 +60,7 @@ project = fixture_of(Beside)
 
 
 def said(project: ExaxProject, *command: str) -> str:
-    done = project.ax(*command)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.ax(*command).ok()
     return done.stdout
 
 
@@ -83,8 +82,7 @@ def test_a_terminal_may_know_ascii_alone(project: ExaxProject) -> None:
     project.go()
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 7')
     ascii_alone = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = project.ax("run", "rows", **ascii_alone)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.ax("run", "rows", **ascii_alone).ok()
     assert "option factor: 2 -> 7" in done.stdout
     # Also what is printed to a file, from which exax makes a pipe of its own.
     project.edit("build_scripts/build_rows.py", '"factor": 7', '"factor": 8')
@@ -126,14 +124,14 @@ def test_exax_may_tidy_up(project: ExaxProject) -> None:
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 5')
     other, _ = project.go()
     assert other["more"] == expected(factor=5)
-    assert project.shortloop("gc", "--delete").returncode == 0
+    project.shortloop("gc", "--delete").ok()
     deleted = project.job_folder(before["jobs"]["odd"])
     assert (deleted / "post.deleted.json").exists()
     assert "Deleting" in said(project, "gc")
     assert not deleted.exists()
     assert not damaged.exists()
     assert project.go()[0] == other | {"built": []}
-    assert project.shortloop("plan", "rows").returncode == 0
+    project.shortloop("plan", "rows").ok()
     assert "is gone" not in project.shortloop("verify").stdout
     assert "no such job" in project.shortloop("show", deleted.name).stderr
     project.edit("build_scripts/build_rows.py", '"factor": 5', '"factor": 2')
@@ -151,7 +149,6 @@ def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProje
     told, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
     assert "the folder of this run was deleted while it ran" in told
-    done = project.ax("run", "held")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.ax("run", "held").ok()
     assert "1 job built" in done.stdout
     assert project.go()[0]["built"] == []

@@ -120,8 +120,7 @@ def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
     """A flat channel, and folds of which no feature is kept."""
     with_arrays(lambda arrays: arrays["X"][:, 1].fill(0))(fresh)
     fresh.edit_study("folds = 3", "folds = 3\nselect_alpha = 1e-3")
-    done = fresh.ax("run", "build_pipeline")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = fresh.ax("run", "build_pipeline").ok()
     note = "B, viewing: channel b is flat in all 32 trials"
     (line,) = [line for line in done.stdout.splitlines() if note in line]
     assert line.startswith("note: ")

@@ -109,10 +109,9 @@ project = fixture_of(BrokenProject)
 
 
 def test_others_are_built(project: BrokenProject) -> None:
-    assert project.shortloop("run", "good").returncode == 0
+    project.shortloop("run", "good").ok()
     for command in (["plan", "good"], ["why", "good"], ["runs"], ["jobs"], ["verify"]):
-        done = project.shortloop(*command)
-        assert done.returncode == 0, (command, done.stdout + done.stderr)
+        project.shortloop(*command).ok()
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -143,22 +142,20 @@ def test_two_methods_of_one_name(project: BrokenProject) -> None:
     assert str(project.folder / "methods/a_twice.py") in done.stdout
     text = twice.read_text(encoding="utf-8")
     twice.unlink()
-    done = project.shortloop("run", "twice")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", "twice").ok()
     (job,) = re.findall(r"main-\d+(?= +\d)", done.stdout)
     twice.write_text(text, encoding="utf-8")
-    assert project.shortloop("show", job).returncode == 0
+    project.shortloop("show", job).ok()
 
 
 def test_one_that_breaks_and_is_mended_while_a_server_runs(project: BrokenProject) -> None:
     project.write_stage("edited")
-    assert project.shortloop("run", "edited").returncode == 0
+    project.shortloop("run", "edited").ok()
     project.write_stage("edited", "import no_such_thing")
-    assert project.shortloop("run", "good").returncode == 0
+    project.shortloop("run", "good").ok()
     assert "a_edited.py, line 2" in project.shortloop("run", "edited").stdout
     project.write_stage("edited", "import json")
-    done = project.shortloop("run", "edited")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.shortloop("run", "edited").ok()
 
 
 @first_cases(
@@ -193,7 +190,6 @@ def test_a_build_script_that_is_cut_off(project: BrokenProject) -> None:
 def test_a_server_starts_with_them(project: BrokenProject) -> None:
     project.stop_server()
     try:
-        done = project.shortloop("run", "good", "--force", "good")
-        assert done.returncode == 0, done.stdout + done.stderr
+        project.shortloop("run", "good", "--force", "good").ok()
     finally:
         project.start_server()

@@ -20,8 +20,7 @@ ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 
 class BuiltOnce(EngineProject):
     def prepare(self) -> None:
-        done = self.go("slices")
-        assert done.returncode == 0, done.stdout + done.stderr
+        self.go("slices").ok()
         self.first = [*self.jobs()]
 
 
@@ -37,8 +36,7 @@ def test_it_passes_the_common_tests(engine: str) -> None:
 def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -> None:
     before = {*project.jobs()}
     first = project.by_place(project.first)
-    done = project.shortloop("run", "x", *FORCED, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.shortloop("run", "x", *FORCED, SHORTLOOP_ENGINE=engine).ok()
     now = project.by_place({*project.jobs()} - before)
     assert now.keys() == first.keys()
     for place, job in now.items():
@@ -59,8 +57,7 @@ def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -
 
 def test_what_computed_a_job_is_shown_and_its_cost_counted(project: EngineProject) -> None:
     project.ask(factors={"count": 300}, partitions="A")
-    done = project.go("joblib")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go("joblib").ok()
     (job,) = re.findall(r"built factors +A +(main-\d+)", done.stdout)
     engine, cost = project.record(job)["engine"], project.jobs()[job]["cost"]
     assert engine["cpu_seconds"] > 0.1
@@ -80,7 +77,7 @@ def test_slices_say_how_many_they_were(project: EngineProject) -> None:
 @pytest.mark.parametrize("built", [[], ["page"]])
 def test_a_run_that_computes_no_units_starts_no_engine(project: EngineProject, built: list[str]) -> None:
     project.ask()
-    assert project.go("slices").returncode == 0
+    project.go("slices").ok()
     log = project.folder / "workdirs/.cache/engine/engine.log"
     before = log.stat().st_mtime_ns
     forced = [word for stage in built for word in ("--force", stage)]

@@ -162,8 +162,7 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         expected = files_of(project)
     with served(LiveProject) as project:
         project.write_study(STUDY + TABLE.format(address=cluster.address, folder=cluster.certificates))
-        done = project.ax("run", "build_pipeline")
-        assert done.returncode == 0, done.stdout + done.stderr
+        project.ax("run", "build_pipeline").ok()
         found = files_of(project)
         assert found.keys() == expected.keys()
         for place, files in found.items():
@@ -172,23 +171,20 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         assert cluster.go_on()
         # The next one has all it needs, and asks nobody.
         project.edit_study(cluster.address, "tls://127.0.0.1:1")
-        again = project.ax("run", "build_pipeline")
-        assert again.returncode == 0, again.stdout + again.stderr
+        again = project.ax("run", "build_pipeline").ok()
         assert "] built" not in again.stdout
 
 
 @pytest.mark.slow
 def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> None:
-    done = new_jobs.ax("run", "x", **variables(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    new_jobs.ax("run", "x", **variables(cluster)).ok()
     assert len(factors(new_jobs)) == 12
     assert cluster.go_on()
 
 
 @pytest.mark.slow
 def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
-    done = new_jobs.ax("run", "x", **variables(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    new_jobs.ax("run", "x", **variables(cluster)).ok()
     assert cluster.job_processes()
     wait_for(lambda: not cluster.job_processes())
 
@@ -239,8 +235,7 @@ def test_edited_code_is_what_runs(new_jobs: EngineProject, cluster: Cluster) -> 
     try:
         for factor in ("1.5", "2.5", "1.5", "3.0"):
             steps.write_text(before.replace("1.5", factor))
-            done = new_jobs.ax("run", "x", **variables(cluster))
-            assert done.returncode == 0, done.stdout + done.stderr
+            new_jobs.ax("run", "x", **variables(cluster)).ok()
             sums.append(sum_of_factors(new_jobs))
     finally:
         steps.write_text(before)
@@ -252,15 +247,13 @@ def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> Non
     """Their modules have the same names."""
     toy.mend()
     toy.ask(partitions=["own"])
-    done = toy.ax("run", "x", **variables(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    toy.ax("run", "x", **variables(cluster)).ok()
     own = sum_of_factors(toy)
     with served(EngineProject) as other:
         steps = other.folder / "tools/steps.py"
         steps.write_text(steps.read_text().replace("1.5", "4.5"))
         other.ask(partitions=["own"])
-        done = other.ax("run", "x", **variables(cluster))
-        assert done.returncode == 0, done.stdout + done.stderr
+        other.ax("run", "x", **variables(cluster)).ok()
         assert sum_of_factors(other) == pytest.approx(3 * own)
 
 
@@ -299,8 +292,7 @@ def test_the_scheduler_dies(new_jobs: EngineProject, own_cluster: Cluster) -> No
     assert "the connection to Dask's scheduler is lost" in said, said
     assert "Traceback" not in said
     new_jobs.mend()
-    done = new_jobs.go("slices")
-    assert done.returncode == 0, done.stdout + done.stderr
+    new_jobs.go("slices").ok()
     after = factors(new_jobs)
     assert "factors 11" in after
     assert len(after) + len(begun) <= 12 + 4  # what had no answer yet, and no more

@@ -42,8 +42,7 @@ def project(shared: EngineProject) -> Iterator[EngineProject]:
 def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
     """The next run ends well; units that it computed."""
     project.mend()
-    done = project.go(engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.go(engine).ok()
     return Counter(project.computed())
 
 
@@ -70,8 +69,7 @@ def test_a_unit_that_ends_its_process_once_is_computed_again(
     project: EngineProject, engine: str, how: str
 ) -> None:
     project.fault("factors", 5, f"once {how}")
-    done = project.go(engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.go(engine).ok()
     computed = Counter(each for each in project.computed() if each.startswith("factors"))
     assert computed["factors 5"] == 2
     assert len(computed) == 12
@@ -207,8 +205,7 @@ def test_edited_code_is_what_runs(project: EngineProject) -> None:
     try:
         for factor in ("1.5", "2.5"):
             steps.write_text(before.replace("1.5", factor))
-            done = project.go("dask")
-            assert done.returncode == 0, done.stdout + done.stderr
+            done = project.go("dask").ok()
             (job,) = re.findall(r"built factors +\S+ +(main-\d+)", done.stdout)
             sums.append(project.record(job)["facts"]["sum"])
     finally:
@@ -224,8 +221,7 @@ def test_joblib_goes_by_its_users_configuration(project: EngineProject) -> None:
         "    fit = run", '    with joblib.parallel_config(backend="threading", n_jobs=3):\n        fit = run'
     )
     (project.folder / "build_scripts/build_y.py").write_text(script)
-    done = project.go("joblib", "y")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go("joblib", "y").ok()
     (job,) = re.findall(r"built fit +(main-\d+)", done.stdout)
     (other,) = re.findall(r"built factors +\S+ +(main-\d+)", done.stdout)
     assert project.record(job)["engine"]["workers"] == 3

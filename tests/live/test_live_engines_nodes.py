@@ -305,8 +305,7 @@ EVERY = [word for stage in STAGES for word in ("--force", stage)]
 @pytest.fixture(scope="module")
 def project() -> Iterator[NodesProject]:
     with served(NodesProject) as made:
-        done = made.go("slices", "n")
-        assert done.returncode == 0, done.stdout + done.stderr
+        made.go("slices", "n").ok()
         made.first = [*made.jobs()]
         yield made
         shutil.rmtree(f"{made.folder}-out")
@@ -322,8 +321,7 @@ def nodes(project: NodesProject) -> Iterator[Nodes]:
 def run(nodes: Nodes, *words: str, script: str = "n") -> tuple[str, list[str]]:
     """Run a script; what was said, and the jobs that were built."""
     project = nodes.project
-    done = project.shortloop("run", script, *words, SHORTLOOP_ENGINE=f"dask:{nodes.address}")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", script, *words, SHORTLOOP_ENGINE=f"dask:{nodes.address}").ok()
     assert "has read" not in done.stdout
     return done.stdout, re.findall(r"\] built .*? (main-\d+)", done.stdout)
 
@@ -357,14 +355,12 @@ def test_the_same_with_ray(project: NodesProject) -> None:
     pytest.importorskip("ray", reason="ray is not installed")
     first = project.by_place(project.first)
     with ray_nodes_of(project) as (nodes, variables):
-        done = project.shortloop("run", "n", *EVERY, **variables)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.shortloop("run", "n", *EVERY, **variables).ok()
         jobs = re.findall(r"\] built .*? (main-\d+)", done.stdout)
         for place, job in project.by_place(jobs).items():
             assert project.jobs()[job]["content"] == project.jobs()[first[place]]["content"], place
         assert sum(project.sent().get(job, 0) for job in jobs) == nodes.size("a") > 1_500_000
-        done = project.shortloop("run", "n", "--force", "lines", **variables)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.shortloop("run", "n", "--force", "lines", **variables).ok()
         (job, *_) = re.findall(r"\] built .*? (main-\d+)", done.stdout)
         assert project.sent()[job] == 0
 
@@ -385,8 +381,7 @@ def test_a_run_on_ray_is_killed_and_the_next_goes_on(project: NodesProject) -> N
                 end(running, signal.SIGKILL)
                 wait_for(lambda: not project.processes())
                 held.unlink()
-            done = project.shortloop("run", "n", **variables)
-            assert done.returncode == 0, done.stdout + done.stderr
+            done = project.shortloop("run", "n", **variables).ok()
             assert all(process.poll() is None for process in nodes.machines.started.values())
             lines = nodes.computed().splitlines()
         computed = [line.split()[1] for line in lines if line.startswith("factors ")]
@@ -413,8 +408,7 @@ def test_edits_are_what_is_computed_with(project: NodesProject, nodes: Nodes) ->
         now = project.by_place(jobs)
         assert ("methods.lines", None) in now
         assert ("methods.factors", "A") in now
-        done = project.shortloop("run", "n", "--force", "lines", "--force", "factors")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.shortloop("run", "n", "--force", "lines", "--force", "factors").ok()
         assert done.stdout.count("came out the same") == 3, done.stdout
     finally:
         for file, text in texts.items():
@@ -437,8 +431,7 @@ def test_a_file_that_nobody_declared_is_named(project: NodesProject, nodes: Node
 
 @pytest.mark.slow
 def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes: Nodes) -> None:
-    done = project.go("slices", "big")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.go("slices", "big").ok()
     nodes.kill("b")
     running = project.start(f"dask:{nodes.address}", "big", "--force", "big")
     parts = nodes.cache("a") / "parts"

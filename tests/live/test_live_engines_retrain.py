@@ -85,8 +85,7 @@ def project(request: pytest.FixtureRequest) -> Iterator[RetrainProject]:
     with served(RetrainProject) as made:
         made.study = request.param
         made.write_study(STUDIES[made.study])
-        done = made.go("slices", "core")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = made.go("slices", "core").ok()
         assert {*made.computed()} == {f"retrain {unit}" for unit in range(UNITS)}
         made.first = [made.built(done.stdout)[stage] for stage in ("permute", "retrain")]
         yield made
@@ -114,8 +113,7 @@ def test_the_same_bits_on_every_engine(project: RetrainProject, engine: str) -> 
 def holds(project: RetrainProject, engine: str) -> None:
     """An engine leaves the same bits."""
     forced = ("--force", "permute", "--force", "retrain")
-    done = project.shortloop("run", "core", *forced, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", "core", *forced, SHORTLOOP_ENGINE=engine).ok()
     built = project.built(done.stdout)
     assert {*built} == {"permute", "retrain"}
     same_bits(project, done.stdout)
@@ -143,8 +141,7 @@ def test_units_are_taken_over_after_a_kill(project: RetrainProject, first: str, 
     running.communicate(timeout=PATIENCE)
     project.mend()
     wait_for(lambda: not project.processes())
-    done = project.shortloop("run", "core", "--force", "retrain", SHORTLOOP_ENGINE=second)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", "core", "--force", "retrain", SHORTLOOP_ENGINE=second).ok()
     after = Counter(project.computed())
     assert after[f"retrain {HELD}"] == 1
     assert after.total() <= UNITS // 2, after

@@ -201,8 +201,7 @@ def test_a_study_names_them(project: WithPackages) -> None:
 
 def test_an_engine_computes_the_same(project: WithPackages) -> None:
     before = (project.result("train", "A") / "predicted.npy").read_bytes()
-    done = project.shortloop("run", "--force", "train", SHORTLOOP_ENGINE="threads")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", "--force", "train", SHORTLOOP_ENGINE="threads").ok()
     assert "units are computed by threads" in done.stdout
     assert (project.result("train", "A") / "predicted.npy").read_bytes() == before
     assert "threads 1.0, 2 workers" in project.shortloop("show", project.job("train", "A")).stdout

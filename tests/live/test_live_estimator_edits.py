@@ -59,8 +59,7 @@ def test_a_helper_of_an_estimator_of_ones_own_runs_again_what_makes_it(project: 
     before = {stage: project.result(stage, "A") for stage in ("train", "apply", "permute")}
     helper = project.folder / "nearest_helper.py"
     unseen_edit(helper, "STEP = 1\n")
-    done = project.ax("run", "build_pipeline")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.ax("run", "build_pipeline").ok()
     after = {stage: project.result(stage, "A") for stage in before}
     assert all(after[stage] != before[stage] for stage in before)
     # What it is trained to say of held-out trials is the same, and of the other phase it is not.

@@ -76,11 +76,9 @@ def test_what_a_change_touches_is_built_again(
         job = found["jobs"][built[0]]
         assert job != before["jobs"][built[0]]
         assert why.split()[-1] in project.shortloop("why", job).stdout
-        shown = project.shortloop("show", job)
-        assert shown.returncode == 0, shown.stderr
+        shown = project.shortloop("show", job).ok()
         assert why in shown.stdout
-        compared = project.shortloop("compare", before["jobs"][built[0]], job)
-        assert compared.returncode == 0, compared.stderr
+        compared = project.shortloop("compare", before["jobs"][built[0]], job).ok()
         assert why.split()[-1] in compared.stdout
         assert "same results" in compared.stdout or "files that differ" in compared.stdout
     assert project.go()[0] == found | {"built": []}
@@ -88,8 +86,7 @@ def test_what_a_change_touches_is_built_again(
 
 def test_they_are_whole(project: ExaxProject) -> None:
     project.go()
-    done = project.shortloop("verify")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.shortloop("verify").ok()
 
 
 def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: ExaxProject) -> None:
@@ -143,8 +140,7 @@ def test_a_longer_chain_counts_as_a_whole(project: ExaxProject) -> None:
 
 def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
     found, _ = project.go()
-    done = project.shortloop("gc", "--delete")
-    assert done.returncode == 0, done.stderr
+    project.shortloop("gc", "--delete").ok()
     assert project.go()[0] == found | {"built": []}
     assert all((project.job_folder(job) / "post.json").is_file() for job in found["jobs"].values())
 
@@ -160,8 +156,7 @@ def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     assert project.manifest(job)["parts"]["versions"]["accelerator"]
     shown = project.shortloop("show", job).stdout
     assert f"{found['jobs']['dataset_hashpart']}: dataset_hashpart" in shown
-    compared = project.shortloop("compare", job, job)
-    assert compared.returncode == 0, compared.stderr
+    project.shortloop("compare", job, job).ok()
     project.stop_server()
     project.start_server(SHORTLOOP_SLICES="1")
     try:
@@ -196,8 +191,7 @@ def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> Non
     ):
         project.write("build_scripts/build_ends.py", ENDS.replace("{last}", last))
         for _ in range(2):  # built, and reused
-            done = project.ax("run", "ends")
-            assert done.returncode == 0, done.stdout + done.stderr
+            done = project.ax("run", "ends").ok()
             assert f"results: results/ends: {', '.join(files) or 'summary.json'}" in done.stdout
         summary = project.read_json("results/ends/summary.json")
         assert summary["files"] == files

@@ -225,8 +225,7 @@ class FailingProject(EngineProject):
 
     def run_well(self, engine: str = "slices", script: str = "x") -> str:
         """Run it, which must work; what it said."""
-        done = self.go(engine, script)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.go(engine, script).ok()
         return done.stdout
 
 
@@ -300,8 +299,7 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     assert "0 jobs built, 4 reused" in project.run_well()
     assert not project.computed()
     for stage in ("fit", "factors"):
-        done = project.shortloop("run", "x", "--force", stage)
-        assert done.returncode == 0, done.stdout + done.stderr
+        project.shortloop("run", "x", "--force", stage).ok()
     assert project.files(project.last("fit")) == fit_files
     assert project.files(project.last("factors")) == factor_files
 
@@ -330,8 +328,7 @@ def test_a_cell_that_is_run_again_computes_failed_units_again(project: FailingPr
         if expected == "{}" and computed:
             project.mend()
         before = len(project.computed())
-        done = project.shell(sys.executable, "-c", cell)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.shell(sys.executable, "-c", cell).ok()
         assert done.stdout.splitlines()[-1] == expected
         assert len(project.computed()) == before + computed
 

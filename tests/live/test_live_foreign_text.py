@@ -40,8 +40,7 @@ def recording(project: LiveProject, file: bytes) -> Path:
 
 @pytest.mark.slow
 def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
-    done = project.shortloop("run")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run").ok()
     job = project.job("import_epochs", "A")
     said = [done.stdout + done.stderr]
     for command in (
@@ -56,8 +55,7 @@ def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
         ("verify",),
         ("gc",),
     ):
-        looked = project.shortloop(*command)
-        assert looked.returncode == 0, looked.stderr
+        looked = project.shortloop(*command).ok()
         said.append(looked.stdout + looked.stderr)
     for text in (*said, (project.folder / "results/live/report.html").read_text(encoding="utf-8")):
         assert not UNFIT.search(text)

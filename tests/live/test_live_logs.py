@@ -7,13 +7,12 @@ import os
 import pty
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, wait_for
 from on_a_terminal import all_from
 
 pytestmark = pytest.mark.live
@@ -121,7 +120,7 @@ class LogsProject(EmptyProject):
         self._salt += 1  # so that the job and its units are new
         self.write("asked.json", json.dumps({"salt": self._salt, **options}))
 
-    def go(self, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, *flags: str, **environment: str) -> Done:
         return self.shortloop("run", *flags, "loud", **environment)
 
     def logs(self, *arguments: str) -> str:
@@ -142,8 +141,7 @@ project = fixture_of(LogsProject)
 @first_cases(1, "engine", ["slices", "joblib", "dask"])
 def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> None:
     project.ask()
-    done = project.go(SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(SHORTLOOP_ENGINE=engine).ok()
     lines = done.stdout.splitlines()
     for unit in ("g0", "g5"):
         assert f"loud A | print of {unit} 漢字" in lines
@@ -167,7 +165,7 @@ def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> No
 
 def test_a_run_that_builds_nothing_shows_nothing(project: LogsProject) -> None:
     project.ask()
-    assert project.go().returncode == 0
+    project.go().ok()
     again = project.go()
     assert "2 reused" in again.stdout
     assert " | " not in again.stdout
@@ -181,7 +179,7 @@ def test_verbose_shows_all_records(project: LogsProject) -> None:
 def test_what_is_printed_is_no_part_of_the_result(project: LogsProject) -> None:
     """A job that prints, and one that does not, are the same to the next stage."""
     project.ask()
-    assert project.go().returncode == 0
+    project.go().ok()
     before = project.manifest(project.newest("loud").name)["content"]
     project.write("asked.json", json.dumps({**project.read_json("asked.json"), "talks": False}))
     silent = project.go()
@@ -240,15 +238,14 @@ def test_a_job_whose_process_is_killed_keeps_what_it_printed(project: LogsProjec
 
 def test_units_in_processes_of_their_own(project: LogsProject) -> None:
     project.ask(threaded=True)
-    done = project.go()
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go().ok()
     assert "threaded | print of t0" in done.stdout.splitlines()
     assert project.logs("threaded", "--unit", "t3") == "print of t3\n"
 
 
 def test_mistakes_are_named(project: LogsProject) -> None:
     project.ask()
-    assert project.go().returncode == 0
+    project.go().ok()
     job = project.newest("loud").name
     wrong = project.shortloop("logs", job, "--unit", "g3")
     assert wrong.returncode == 1

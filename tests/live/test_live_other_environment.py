@@ -36,8 +36,7 @@ def one() -> Iterator[OneProject]:
 def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProject, tmp_path: Path) -> None:
     old, new = (installed(tmp_path / version, version) for version in ("1.0", "2.0"))
     one.start_server(PYTHONPATH=old)
-    done = one.ax("run", "one", PYTHONPATH=old)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = one.ax("run", "one", PYTHONPATH=old).ok()
     assert one.last() == (1, True)
     done = one.ax("run", "one", PYTHONPATH=new)
     said = done.stdout + done.stderr
@@ -46,6 +45,5 @@ def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProje
     assert "end the server and run again" in said
     one.stop_server()
     one.start_server(PYTHONPATH=new)
-    done = one.ax("run", "one", PYTHONPATH=new)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = one.ax("run", "one", PYTHONPATH=new).ok()
     assert one.last() == (2, True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from live_project import EmptyProject, fixture_of, processes, wait_for
+from live_project import Done, EmptyProject, fixture_of, processes, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -66,7 +65,7 @@ class LoudProject(EmptyProject):
         "build_scripts/build_loud.py": SCRIPT,
     }
 
-    def go(self, *jobs: tuple[str, dict[str, object]]) -> subprocess.CompletedProcess[str]:
+    def go(self, *jobs: tuple[str, dict[str, object]]) -> Done:
         self.write("jobs.json", json.dumps(jobs))
         return self.ax("run", "loud")
 
@@ -96,7 +95,7 @@ def is_whole(printed: dict[str, str], lines: int) -> bool:
 
 
 def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
-    assert project.go(("loud", {"lines": 20_000})).returncode == 0
+    project.go(("loud", {"lines": 20_000})).ok()
     printed = project.printed()
     assert printed.keys() == {"prepare", "0", "1", "synthesis"}
     assert is_whole(printed, 20_000)
@@ -107,7 +106,7 @@ def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
 
 
 def test_a_job_that_prints_nothing_leaves_no_folder(project: LoudProject) -> None:
-    assert project.go(("silent", {})).returncode == 0
+    project.go(("silent", {})).ok()
     assert project.printed() == {}
     assert not (Path((project.folder / "last").read_text(encoding="utf-8")) / "OUTPUT").exists()
 
@@ -126,7 +125,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
     os.kill(keeper, number)
     if number == signal.SIGKILL:
         wait_for(lambda: keeper not in project.keepers())
-    assert project.go(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).returncode == 0
+    project.go(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).ok()
     assert is_whole(project.printed(), 3)
     assert len(project.keepers()) == (number != signal.SIGKILL)
 
@@ -135,7 +134,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
 def test_another_one_comes_with_the_methods_and_none_is_left(project: LoudProject) -> None:
     method = project.folder / "methods" / "a_silent.py"
     method.write_text(f"{SILENT}\n\nx = 1\n", encoding="utf-8")
-    assert project.go(("silent", {}), ("loud", {})).returncode == 0
+    project.go(("silent", {}), ("loud", {})).ok()
     assert len(project.keepers()) == 1
     project.stop_server()
     wait_for(lambda: not project.keepers())  # it ends with those whose output it keeps

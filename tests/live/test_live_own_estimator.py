@@ -90,6 +90,5 @@ def test_it_is_used_once_it_is_mended(project: LiveProject) -> None:
     """Though its helper is what was mended, of which no key knows."""
     project.write("mine.py", MODULE)
     project.write("helper.py", HELPER)
-    done = project.shortloop("run")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run").ok()
     assert re.search(r"built train +A", done.stdout)

@@ -64,8 +64,7 @@ class Reusing(EmptyProject):
 
     def go(self, *arguments: str) -> str:
         """What a run says, which must work."""
-        done = self.shortloop("run", *(arguments or ("one",)))
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.shortloop("run", *(arguments or ("one",))).ok()
         assert done.stderr == ""
         return done.stdout
 

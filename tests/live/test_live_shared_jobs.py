@@ -53,8 +53,7 @@ class SharingProject(EmptyProject):
 
     def go(self, name: str) -> list[str]:
         """Run a build script; what it built, with the reasons."""
-        done = self.ax("run", name)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.ax("run", name).ok()
         return [" ".join(line.split()[2:]) for line in done.stdout.splitlines() if "] built" in line]
 
     def says(self, *command: str) -> str:

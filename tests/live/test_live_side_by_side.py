@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, served, wait_for
 from toy_project import server_processes
 
 pytestmark = pytest.mark.live
@@ -171,7 +171,7 @@ class Project(EmptyProject):
         self.write(f"build_scripts/build_s{self.asked}.py", text)
         return f"s{self.asked}"
 
-    def go(self, script: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, script: str, *more: str, **environment: str) -> Done:
         return self.shortloop("run", script, *more, **environment)
 
     def start(self, script: str) -> subprocess.Popen[str]:
@@ -207,8 +207,7 @@ a = run.build("meet", partition="a", name="a-{engine}", other="b-{engine}")
 b = run.build("meet", partition="b", name="b-{engine}", other="a-{engine}")
 return b
 """)
-    done = project.go(script, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(script, SHORTLOOP_ENGINE=engine).ok()
     assert {project.record(job)["facts"]["met"] for job in built(done.stdout).values()} == {True}
 
 
@@ -231,8 +230,7 @@ def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: li
     for slices, engine in [(each, "slices") for each in "15"] + [("2", each) for each in others]:
         with served(Project, SHORTLOOP_SLICES=slices) as project:
             script = project.script(CHAINS.replace("SCALE", "1.5"))
-            done = project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine)
-            assert done.returncode == 0, done.stdout + done.stderr
+            done = project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine).ok()
             jobs = built(done.stdout)
             assert len(jobs) == 13
             found[slices, engine] = {
@@ -262,8 +260,7 @@ return run.build("total", parts=[more])
     assert "2 jobs failed: meet x1, meet x4" in done.stdout
     for file in project.board.glob("fail-*"):
         file.unlink()
-    again = project.go(script)
-    assert again.returncode == 0, again.stdout + again.stderr
+    again = project.go(script).ok()
     assert {partition for _, partition in built(again.stdout)} == {"x1", "x4"}
 
 
@@ -319,8 +316,7 @@ for name in ("w0", "w1", "w2"):
         pass
 return parts[-1]
 """)
-    done = project.go(script)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(script).ok()
     assert {partition for _, partition in built(done.stdout)} == {"w0", "w2"}
 
 
@@ -334,8 +330,7 @@ best = run.build("units", partition=name * 2, count=6, scale=SCALE, of=best)
 return run.build("total", parts=[best, *parts])
 """
     for scale, name in [("1.75", "cc"), ("-1.75", "aa")]:
-        done = project.go(project.script(lines.replace("SCALE", scale)))
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.go(project.script(lines.replace("SCALE", scale))).ok()
         assert ("units", name) in built(done.stdout)
         assert len(built(done.stdout)) == 6
 
@@ -348,8 +343,7 @@ with ThreadPoolExecutor(1) as pool:
     parts = [*pool.map(lambda name: run.build("units", partition=name, count=3, scale=7.5), "ab")]
 return run.build("total", parts=parts)
 """)
-    done = project.go(script)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(script).ok()
     assert len(built(done.stdout)) == 3
 
 
@@ -359,8 +353,7 @@ first = run.build("meet", partition="twice", name="twice")
 again = run.build("meet", partition="twice", name="twice")
 return run.build("units", partition="twice", count=3, scale=5.5, of=again)
 """)
-    done = project.go(script)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(script).ok()
     assert len(re.findall("built meet", done.stdout)) == 1
 
 
@@ -383,8 +376,7 @@ return b
     after = f'return run.build("meet", partition="after{name}", name="after-{name}")'
     done = project.go(project.script(after))  # which waits until no job is running
     assert done.returncode == 0, done.stdout + done.stderr
-    kept = project.go(script, "--until", "meet", "--partition", name)
-    assert kept.returncode == 0, kept.stdout + kept.stderr
+    kept = project.go(script, "--until", "meet", "--partition", name).ok()
     assert not built(kept.stdout)
 
 
@@ -392,8 +384,7 @@ return b
 def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, bad: int, slow: int) -> None:
     name = f"f{bad}{slow}"
     asked = f'return run.build("flaky", partition="{name}", name="{name}", bad={bad}, slow={slow})'
-    done = project.go(project.script(asked))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(project.script(asked)).ok()
     (job,) = built(done.stdout).values()
     tries = 1 + bad + slow
     assert len([*project.board.glob(f"{name}-*")]) == tries
@@ -411,8 +402,7 @@ one = run.build("talk", partition="one", name="one", fails=True)
 two = run.build("talk", partition="two", name=f"two after {one.result()['name']}", of=one)
 return run.build("talk", partition="three", name=f"three after {two.result()['name']}", of=two)
 """
-    done = project.go(project.script(asked))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(project.script(asked)).ok()
     said = [line.split() for line in done.stdout.splitlines() if " | I am " in line]
     assert [(words[1], words[5]) for words in said] == [(n, n) for n in ("one", "one", "two", "three")]
     assert len({*built(done.stdout).values()}) == 3

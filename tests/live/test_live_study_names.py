@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import ClassVar
 
 import pytest
-from live_project import STUDY, fixture_of
+from live_project import STUDY, Done, fixture_of
 from live_toy import ToyProject
 
 pytestmark = pytest.mark.live
@@ -31,7 +30,7 @@ class SeedProject(ToyProject):
 toy = fixture_of(SeedProject)
 
 
-def run(toy: ToyProject, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(toy: ToyProject, **environment: str) -> Done:
     return toy.ax("run", "seed", **environment)
 
 

@@ -176,7 +176,7 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     assert project.rows("powers-sweep/power+seed.csv")[-1]["facts.value"] == "16.0"
     # Its settings are kept with each run, and can be run again.
     run = project.rows("powers-sweep/power+seed.csv")[-1]["run"]
-    assert project.shortloop("runs", run, "--settings-to", "again.toml").returncode == 0
+    project.shortloop("runs", run, "--settings-to", "again.toml").ok()
     again = project.shortloop("run", "powers", "--settings", "again.toml")
     assert "0 jobs built, 2 reused" in again.stdout, again.stdout + again.stderr
 

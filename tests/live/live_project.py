@@ -133,6 +133,11 @@ class Done(subprocess.CompletedProcess[str]):
         assert self.returncode == 0, self.stdout + self.stderr
         return self
 
+    def fails(self) -> str:
+        """All that it says, which must not work."""
+        assert self.returncode == 1, self.stdout + self.stderr
+        return self.stdout + self.stderr
+
 
 class LiveProject:
     """The project's files, a small study of two participants, and the commands as a user runs them."""

@@ -207,9 +207,7 @@ def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) ->
     content[144] = 5
     file.write_bytes(content)
     for _ in range(2):  # the second time it is known
-        done = fresh.ax("run", "build_pipeline")
-        said = done.stdout + done.stderr
-        assert done.returncode == 1
+        said = fresh.ax("run", "build_pipeline").fails()
         assert said.count("shortloop: ") == 1
         for word in ("participant:  B", "B_test.mat", "crashed (SIGSEGV)", "copy it again"):
             assert word in said, f"{word!r} not in:\n{said}"

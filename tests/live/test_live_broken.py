@@ -117,9 +117,7 @@ def test_others_are_built(project: BrokenProject) -> None:
 @pytest.mark.parametrize("name", BROKEN)
 @first_cases(1, "command", ["run", "plan"])
 def test_what_needs_one_says_where_and_why(project: BrokenProject, command: str, name: str) -> None:
-    done = project.shortloop(command, name)
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = project.shortloop(command, name).fails()
     assert all(each in said for each in BROKEN[name][1:])
     assert "what to do:" in said
     assert "importlib" not in said
@@ -127,19 +125,17 @@ def test_what_needs_one_says_where_and_why(project: BrokenProject, command: str,
 
 
 def test_methods_of_a_package_that_cannot_be_imported(project: BrokenProject) -> None:
-    done = project.shortloop("run", "packaged")
-    assert done.returncode == 1
-    assert "dev/__init__.py, line 1" in done.stdout
-    assert "No module named 'no_such_package'" in done.stdout
+    said = project.shortloop("run", "packaged").fails()
+    assert "dev/__init__.py, line 1" in said
+    assert "No module named 'no_such_package'" in said
 
 
 def test_two_methods_of_one_name(project: BrokenProject) -> None:
     twice = project.folder / "dev/a_twice.py"
-    done = project.shortloop("run", "twice")
-    assert done.returncode == 1
-    assert "2 methods are named twice" in done.stdout
-    assert str(twice) in done.stdout
-    assert str(project.folder / "methods/a_twice.py") in done.stdout
+    said = project.shortloop("run", "twice").fails()
+    assert "2 methods are named twice" in said
+    assert str(twice) in said
+    assert str(project.folder / "methods/a_twice.py") in said
     text = twice.read_text(encoding="utf-8")
     twice.unlink()
     done = project.shortloop("run", "twice").ok()
@@ -165,9 +161,7 @@ def test_one_that_breaks_and_is_mended_while_a_server_runs(project: BrokenProjec
 )
 def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: str, engine: str) -> None:
     environment = {"SHORTLOOP_ENGINE": engine} if engine else {}
-    done = project.shortloop("run", name, **environment)
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = project.shortloop("run", name, **environment).fails()
     for line in ('helper.py", line 2, in outer', "ValueError: no such value", "KeyError: ", "direct cause"):
         assert line in said, said
     assert said.count("direct cause") == 1
@@ -180,11 +174,10 @@ def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: s
 
 
 def test_a_build_script_that_is_cut_off(project: BrokenProject) -> None:
-    done = project.shortloop("run", "cut")
-    assert done.returncode == 1
-    assert "build_cut.py" in done.stdout + done.stderr
-    assert "was never closed" in done.stdout + done.stderr
-    assert "importlib" not in done.stdout + done.stderr
+    said = project.shortloop("run", "cut").fails()
+    assert "build_cut.py" in said
+    assert "was never closed" in said
+    assert "importlib" not in said
 
 
 def test_a_server_starts_with_them(project: BrokenProject) -> None:

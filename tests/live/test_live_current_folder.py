@@ -136,6 +136,5 @@ def test_relative_paths_of_a_pipeline_start_from_the_project(project: Moving, st
 
 
 def test_a_pattern_that_finds_nothing_ends_in_an_error(project: Moving) -> None:
-    done = project.shortloop("run", "none")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "each has no units: each_file gives none" in done.stdout + done.stderr
+    said = project.shortloop("run", "none").fails()
+    assert "each has no units: each_file gives none" in said

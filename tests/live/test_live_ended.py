@@ -61,9 +61,8 @@ def test_a_unit_that_crashes_is_named_each_time(project: EmptyProject) -> None:
 
 def test_text_of_an_exit_is_told(project: EmptyProject) -> None:
     write(project, "exits", 'sys.exit("no more rows")')
-    done = project.shortloop("run", "exits")
-    assert done.returncode == 1
-    assert "SystemExit: no more rows\n    in unit f27 of exits" in done.stdout + done.stderr
+    said = project.shortloop("run", "exits").fails()
+    assert "SystemExit: no more rows\n    in unit f27 of exits" in said
 
 
 def test_an_interrupt_of_the_command_alone_ends_the_run(project: EmptyProject) -> None:

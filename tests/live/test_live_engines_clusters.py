@@ -218,9 +218,7 @@ def test_settings_without_a_certificate_are_refused(cluster: Cluster) -> None:
         table = TABLE.format(address=cluster.address, folder=cluster.certificates)
         project.write_study(STUDY + "".join(table.splitlines(keepends=True)[:-2]))
         started = time.monotonic()
-        done = project.ax("run", "build_pipeline")
-        said = done.stdout + done.stderr
-        assert done.returncode == 1
+        said = project.ax("run", "build_pipeline").fails()
         assert cluster.address in said
         assert "certificate" in said
         assert "Traceback" not in said

@@ -50,9 +50,7 @@ def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
 @every_engine
 def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProject, engine: str) -> None:
     project.fault("factors", 10, "raise")  # it costs least, so others are done when it is handed out
-    done = project.go(engine)
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go(engine).fails()
     partition = f"P{len(project.first) - 1}"
     assert f"unit 10 of the stage Factors (factors {partition}) failed in a worker" in said
     assert "tools/faults.py" in said  # the traceback is whole
@@ -79,9 +77,7 @@ def test_a_unit_that_ends_its_process_once_is_computed_again(
 @one_engine
 def test_a_unit_that_always_does_is_named(project: EngineProject, engine: str) -> None:
     project.fault("factors", 5, "exit")
-    done = project.go(engine)
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go(engine).fails()
     assert "unit 5 of the stage Factors" in said
     assert re.search(r"found: +exit with status \d+, each time that it was tried", said)
     assert 2 <= Counter(project.computed())["factors 5"] <= 4
@@ -190,9 +186,7 @@ def test_other_versions_where_jobs_run_end_the_run(project: EngineProject) -> No
     other = project.folder / ".other" / "numpy-1.99.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.99\n")
-    done = project.go("joblib", PYTHONPATH=str(project.folder / ".other"))
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = project.go("joblib", PYTHONPATH=str(project.folder / ".other")).fails()
     assert re.search(r"numpy was 2\S+ where jobs run, not 1\.99", said), said
     assert "Traceback" not in said
 

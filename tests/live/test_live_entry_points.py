@@ -180,9 +180,7 @@ class WithPackages(LiveProject):
         return {stage for stage, _ in self.run()}
 
     def refused(self) -> str:
-        done = self.shortloop("run")
-        said = done.stdout + done.stderr
-        assert done.returncode == 1, said
+        said = self.shortloop("run").fails()
         assert "Traceback" not in said
         return said
 
@@ -205,9 +203,8 @@ def test_an_engine_computes_the_same(project: WithPackages) -> None:
     assert "units are computed by threads" in done.stdout
     assert (project.result("train", "A") / "predicted.npy").read_bytes() == before
     assert "threads 1.0, 2 workers" in project.shortloop("show", project.job("train", "A")).stdout
-    done = project.shortloop("run", SHORTLOOP_ENGINE="thread")
-    assert done.returncode == 1
-    assert "slices or joblib or dask or ray or threads" in done.stdout + done.stderr
+    said = project.shortloop("run", SHORTLOOP_ENGINE="thread").fails()
+    assert "slices or joblib or dask or ray or threads" in said
 
 
 def test_they_pass_the_common_tests(project: WithPackages) -> None:

@@ -375,9 +375,8 @@ def test_a_unit_is_computed_again_as_often_as_its_stage_says(project: FailingPro
     project.mend()
     project.ask(groups=100, shift=100)
     project.fault("fit", 50, "raise")
-    done = project.go("slices")
-    assert done.returncode == 1
-    assert "computed 8 times: ZeroDivisionError: a fault; " in done.stdout + done.stderr
+    said = project.go("slices").fails()
+    assert "computed 8 times: ZeroDivisionError: a fault; " in said
     assert project.computed().count("fit 50") == 8
 
 
@@ -410,9 +409,8 @@ def test_a_unit_that_does_not_end_when_told_to_is_killed(project: FailingProject
 @first_cases(1, "what", ("interrupt", "leave"))
 def test_what_ends_a_run_is_not_kept(project: FailingProject, what: str) -> None:
     project.fault("fit", 4, what)
-    done = project.go("slices")
-    assert done.returncode == 1
-    assert {"interrupt": "KeyboardInterrupt", "leave": "SystemExit: 3"}[what] in done.stdout + done.stderr
+    said = project.go("slices").fails()
+    assert {"interrupt": "KeyboardInterrupt", "leave": "SystemExit: 3"}[what] in said
     project.mend()
     project.run_well()
     assert not project.loaded("fit").errors
@@ -422,9 +420,7 @@ def test_a_job_of_which_all_units_fail_fails(project: FailingProject) -> None:
     project.ask(groups=3, shift=200)
     for unit in range(3):
         project.fault("fit", unit, "raise")
-    done = project.go("slices")
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go("slices").fails()
     assert "all units failed (3); g0 of fit:" in said
     assert "ZeroDivisionError: a fault" in said
     project.mend()

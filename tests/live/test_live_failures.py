@@ -31,9 +31,7 @@ def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> No
     work = "        from shortloop.eeg.decoding.train import train_bin\n"
     assert work in source
     stage.write_text(source.replace(work, f"{work}\n        1 / 0\n"), encoding="utf-8")
-    failed = apart.ax("run", "build_pipeline")
-    said = failed.stdout + failed.stderr
-    assert failed.returncode == 1
+    said = apart.ax("run", "build_pipeline").fails()
     assert "ZeroDivisionError" in said
     assert "train.py" in said
     assert not (apart.folder / "results" / "live").exists()

@@ -229,10 +229,9 @@ def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: Logs
 
 def test_a_job_whose_process_is_killed_keeps_what_it_printed(project: LogsProject) -> None:
     project.ask(fails="g1", killed=True)
-    failed = project.go()
-    assert failed.returncode == 1
+    said = project.go().fails()
     job = project.newest("loud").name
-    assert f"`shortloop logs {job}` shows what it printed" in failed.stdout + failed.stderr
+    assert f"`shortloop logs {job}` shows what it printed" in said
     assert "print of g1 漢字" in project.logs(job)
 
 
@@ -247,13 +246,11 @@ def test_mistakes_are_named(project: LogsProject) -> None:
     project.ask()
     project.go().ok()
     job = project.newest("loud").name
-    wrong = project.shortloop("logs", job, "--unit", "g3")
-    assert wrong.returncode == 1
-    assert "no output from this unit" in wrong.stderr
-    assert "g0" in wrong.stderr
-    wrong = project.shortloop("logs", "none")
-    assert wrong.returncode == 1
-    assert "a job id, or loud, plain" in wrong.stderr
+    said = project.shortloop("logs", job, "--unit", "g3").fails()
+    assert "no output from this unit" in said
+    assert "g0" in said
+    said = project.shortloop("logs", "none").fails()
+    assert "a job id, or loud, plain" in said
 
 
 def on_a_terminal(project: LogsProject) -> str:

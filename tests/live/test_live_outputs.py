@@ -112,9 +112,8 @@ def test_a_job_that_prints_nothing_leaves_no_folder(project: LoudProject) -> Non
 
 
 def test_a_job_that_fails_has_said_why(project: LoudProject) -> None:
-    failed = project.go(("loud", {}), ("loud", {"fails": True}))
-    assert failed.returncode == 1
-    assert "as asked" in failed.stdout
+    said = project.go(("loud", {}), ("loud", {"fails": True})).fails()
+    assert "as asked" in said
     newest = max((project.folder / "workdirs/main").glob("main-[0-9]*/setup.json"), key=os.path.getmtime)
     assert "ValueError: as asked" in (newest.parent / "OUTPUT/synthesis").read_text(encoding="utf-8")
 

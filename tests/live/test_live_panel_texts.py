@@ -145,9 +145,7 @@ def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:
 def test_a_reference_that_no_group_has_is_named(project: PanelProject) -> None:
     kinds().to_csv(project.folder / "firms.csv", index=False)
     project.write_panel(TEXTS.replace("+ kind", "+ C(kind, contr.treatment('D'))"))
-    done = project.ax("run", "build_panel")
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = project.ax("run", "build_panel").fails()
     assert "Traceback" not in said
     assert re.search(r"models\.plain\.formula", said), said
     assert "in any group" in said

@@ -171,9 +171,8 @@ def test_what_is_wrong_is_said_once(project: Reusing) -> None:
     project.go()
     script = project.folder / "build_scripts/build_one.py"
     script.write_text(DECORATED.replace("number.txt", "gone.txt"), encoding="utf-8")
-    done = project.shortloop("run", "one")
-    assert done.returncode == 1
-    assert (done.stdout + done.stderr).count("gone.txt") == 1
+    said = project.shortloop("run", "one").fails()
+    assert said.count("gone.txt") == 1
     script.write_text(
         DECORATED.replace("    print", "    raise ValueError('no')\n    print"), encoding="utf-8"
     )

@@ -99,9 +99,7 @@ def test_a_script_that_is_not_there(project: Scripts) -> None:
 )
 def test_a_script_says_which_settings_it_takes(project: Scripts, taken: str) -> None:
     project.write("build_scripts/build_counts.py", SCRIPT.replace("run, settings: Counts", taken))
-    done = project.shortloop("run", "counts")
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.shortloop("run", "counts").fails()
     assert "main of a build script has no annotated settings parameter" in said
     assert "build_counts.py" in said
     assert "def main(run, settings: Analysis)" in said

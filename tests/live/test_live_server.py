@@ -78,9 +78,8 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
     deep.mkdir(parents=True)
     for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
         (deep / name).symlink_to(stopped.folder / name)
-    done = stopped.shell(SHORTLOOP, "run", "dag", below="/".join(["a-long-folder-name"] * 6))
-    assert done.returncode == 1
-    assert "too long" in done.stderr
+    said = stopped.shell(SHORTLOOP, "run", "dag", below="/".join(["a-long-folder-name"] * 6)).fails()
+    assert "too long" in said
 
 
 LOUD = """
@@ -111,10 +110,9 @@ def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     stopped.write("methods/a_loud.py", LOUD)
     stopped.write("build_scripts/build_ask.py", ASK)
     ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone)
-    assert done.returncode == 1
-    assert r"ValueError: gr\xf6\xdfe \udcff" in done.stdout + done.stderr
-    done = stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone).ok()
+    said = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone).fails()
+    assert r"ValueError: gr\xf6\xdfe \udcff" in said
+    stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone).ok()
 
 
 def test_first_results_load_no_method_anew(stopped: DagProject) -> None:

@@ -190,9 +190,7 @@ def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProjec
 
 def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:
     project.write_stage("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
-    done = project.shortloop("run", "waits")
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = project.shortloop("run", "waits").fails()
     assert "has used no processor" in said
     assert "at one of waits" in said
     assert "methods/a_waits.py" in said

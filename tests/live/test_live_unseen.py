@@ -246,9 +246,7 @@ def test_what_is_declared_or_brought_along_is_not(warned: dict[str, str]) -> Non
 def test_a_file_that_is_read_at_import_is_refused(project: Unseen, where: str) -> None:
     statement, file = AT_IMPORT[where]
     project.write("methods/a_imported.py", IMPORTED.format(statement=statement))
-    done = project.shortloop("run", "imported")
-    assert done.returncode == 1, done.stdout
-    said = done.stdout + done.stderr
+    said = project.shortloop("run", "imported").fails()
     assert "a file was read while the method was imported" in said
     assert file in said
     assert "run.file" in said

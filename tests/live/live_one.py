@@ -100,8 +100,7 @@ class OneProject(ToyProject):
 
     def refused(self) -> str:
         """What a run says that does not work."""
-        said = self.ax("run", "one").fails()
-        return said
+        return self.ax("run", "one").fails()
 
 
 def unseen_edit(file: Path, text: str) -> None:

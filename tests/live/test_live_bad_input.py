@@ -215,15 +215,6 @@ def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) ->
         assert "Traceback" not in said
 
 
-@pytest.mark.slow
-def test_mending_the_input_mends_the_run(fresh: LiveProject) -> None:
-    truncate(fresh)
-    assert fresh.ax("run", "build_pipeline").returncode == 1
-    write_recording(data(fresh), 1)
-    fresh.run()
-    assert (fresh.folder / "results" / "live" / "report.html").is_file()
-
-
 @pytest.fixture
 def with_notes(fresh: LiveProject) -> Iterator[LiveProject]:
     """Of one recording the import notes something that names the file, and the check something else."""

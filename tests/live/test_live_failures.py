@@ -41,24 +41,6 @@ def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> No
     assert ("amplitude", "A") not in built  # what was fine before it failed is kept
 
 
-@pytest.mark.slow
-def test_a_helper_beside_a_method_is_part_of_its_key(apart: LiveProject) -> None:
-    """A method's own helper module, which exax only warns of."""
-    apart.run()
-    helper, method = apart.folder / "dev" / "helpers.py", apart.folder / "dev" / "a_ridge.py"
-    helper.write_text("ALPHA = 100.0\n", encoding="utf-8")
-    source = method.read_text(encoding="utf-8")
-    model = "        from sklearn"
-    source = source.replace(model, f"        from dev.helpers import ALPHA\n{model}")
-    method.write_text(source.replace("alpha=self.alpha", "alpha=ALPHA"), encoding="utf-8")
-    assert apart.run("ridge").keys() == {("ridge", "A")}
-    assert apart.run("ridge").keys() == set()
-    helper.write_text("ALPHA = 10.0  # less\n", encoding="utf-8")
-    assert apart.run("ridge").keys() == {("ridge", "A")}
-    helper.write_text("ALPHA = 10.0  # much less\n", encoding="utf-8")
-    assert apart.run("ridge").keys() == set()
-
-
 def test_a_run_from_another_folder_is_one_of_the_project(apart: LiveProject) -> None:
     apart.run()
     elsewhere = apart.folder.parent / "elsewhere"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command_line import assert_one_message, forked
 from installed import Environment, built, sources
 from live_project import ROOT
 
@@ -257,15 +258,11 @@ def test_the_analysis_is_short() -> None:
         (["new", "--eeg", "--panel"], "choose one analysis"),
     ],
 )
-def test_what_makes_no_project_is_refused(
-    above: Path, environment: Environment, arguments: list[str], said: str
-) -> None:
+def test_what_makes_no_project_is_refused(above: Path, arguments: list[str], said: str) -> None:
     (above / "taken").mkdir(exist_ok=True)
     (above / "taken" / "file").touch()
     (above / "inside").mkdir(exist_ok=True)
     (above / "inside" / "accelerator.conf").touch()
     before = sorted(above.iterdir())
-    done = environment.run(above, "shortloop", "init", *arguments)
-    assert done.returncode == 1
-    assert said in done.stderr
+    assert_one_message(forked(above, "init", *arguments), said)
     assert sorted(above.iterdir()) == before

@@ -99,14 +99,6 @@ def test_show_says_what_made_a_job_and_what_it_holds(finished: LiveProject) -> N
     assert "A.npz" in finished.works("show", finished.job("import_epochs", "A"), COLUMNS="200")
 
 
-@pytest.mark.parametrize(("job", "words"), [("main-9999", "no such job"), ("nonsense", "job id")])
-def test_show_explains_a_wrong_job_id(finished: LiveProject, job: str, words: str) -> None:
-    done = finished.shortloop("show", job)
-    assert done.returncode == 1
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_exax_shows_the_job_too(finished: LiveProject) -> None:
     finished.start_server()
     try:

@@ -1,4 +1,4 @@
-"""Commands of `ax` and `shortloop` as forks of one process that has imported what they import.
+"""Commands, and code of `python -c`, as forks of one process that has imported what they import.
 
 A command spends most of its time on imports. The process is started by the first command of a test process,
 and ends with it. A project sees no difference between a fork and a new Python, except in variables that
@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -106,8 +107,12 @@ def _become(command: list[str], folder: str, environment: dict[str, str], files:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv[:] = command
-    sys.path[0] = str(Path(command[0]).parent)
+    if command[1:2] == ["-c"]:
+        sys.argv[:], sys.path[0] = command[1:2] + command[3:], ""
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(command[2], vars(sys.modules["__main__"]))
+        sys.exit()
+    sys.argv[:], sys.path[0] = command, str(Path(command[0]).parent)
     sys.modules["__main__"].__file__ = command[0]
     if Path(command[0]).name == "ax":  # it imports the package when a build script does
         for name in [name for name in sys.modules if name.partition(".")[0] == "shortloop"]:

@@ -205,7 +205,8 @@ class LiveProject:
     def shell(self, *command: str | Path, below: str = "", **environment: str) -> Done:
         """Run a command in the project's folder, or one below it."""
         folder, given = self.folder / below, self.environment(**environment)
-        if self.forks and command[0] in (AX, SHORTLOOP) and forked_commands.can_fork(given):
+        known = command[0] in (AX, SHORTLOOP) or command[:2] == (sys.executable, "-c")
+        if self.forks and known and forked_commands.can_fork(given):
             return Done(list(command), *forked_commands.run(command, folder, given, PATIENCE))
         ended = subprocess.run(
             command, cwd=folder, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -323,6 +323,18 @@ class EditedProject(LiveProject):
         return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
 
 
+class Begun(LiveProject):
+    """A project that a command has begun."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = None
+
+    def environment(self, **more: str) -> dict[str, str]:
+        made = super().environment(PYTHONPATH=str(ROOT), **more)
+        return {name: value for name, value in made.items() if name not in ("STUDY", "VIRTUAL_ENV")}
+
+
 class EmptyProject(LiveProject):
     """The same, with no methods and no scripts."""
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from bootstrap_project import BootstrapProject
-from live_project import fixture_of
+from live_project import fixture_of, in_short_folder
 
 pytestmark = pytest.mark.live
 
@@ -74,11 +74,12 @@ def test_what_is_no_change_of_code_is_refused(project: BootstrapProject) -> None
     assert "bootstrap, intervals" in said
 
 
-def test_while_a_run_is_in_progress(project: BootstrapProject) -> None:
+def test_while_a_run_is_in_progress() -> None:
     code = (
         "from shortloop.store.workdir import only_run\nimport subprocess, sys\nwith only_run('a run'):"
         "\n    c = [sys.executable, '-m', 'shortloop', 'harmless', 'bootstrap', 'x', 'bootstrap']"
         "\n    sys.exit(subprocess.run(c).returncode)"
     )
-    said = project.shell(sys.executable, "-c", code).fails()
+    with in_short_folder(BootstrapProject) as project:
+        said = project.shell(sys.executable, "-c", code).fails()
     assert "a run is in progress" in said

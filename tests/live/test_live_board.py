@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.live
-
-
 toy = fixture_of(ToyProject)
 
 

@@ -10,8 +10,6 @@ from live_project import fixture_of
 
 pytestmark = pytest.mark.live
 SLOW = pytest.mark.slow
-
-
 project = fixture_of(ExaxProject)
 
 

@@ -231,8 +231,6 @@ class FailingProject(EngineProject):
 
 ENGINES = ("joblib:threading", "dask", "ray")
 ODD = ["raise", "memory", "odd", "long", "kill", "exit"]
-
-
 shared = fixture_of(FailingProject)
 
 

@@ -10,8 +10,6 @@ from live_toy import STEPS, ToyProject
 from toy_jobs import is_deleted
 
 pytestmark = pytest.mark.live
-
-
 toy = fixture_of(ToyProject, server=False)
 
 

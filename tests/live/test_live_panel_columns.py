@@ -35,8 +35,6 @@ READ = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_bl
 REPORT = {"panel_report": 1}
 BOTH = {"panel_fit": 2, "panel_results": 2, **REPORT}  # a block of each model
 ONE = {"panel_fit": 1, "panel_results": 1, **REPORT}
-
-
 project = fixture_of(PanelProject)
 
 

@@ -24,8 +24,6 @@ FORMATS = {
     ),
 }
 AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
-
-
 project = fixture_of(PanelProject, "function")
 
 

@@ -9,8 +9,6 @@ from bootstrap_project import BootstrapProject
 from live_project import fixture_of
 
 pytestmark = pytest.mark.live
-
-
 project = fixture_of(BootstrapProject, "function")
 
 

@@ -38,8 +38,6 @@ class OpenProject(DagProject):
 
 
 stopped = fixture_of(OpenProject, "function", server=False)
-
-
 toy = fixture_of(OpenProject)
 
 

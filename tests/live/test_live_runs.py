@@ -12,8 +12,6 @@ from live_project import AX, PATIENCE, STUDY, LiveProject, fixture_of, served, w
 pytestmark = pytest.mark.live
 
 COLUMNS = ["run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit"]
-
-
 project = fixture_of(BootstrapProject, "function")
 
 

@@ -140,8 +140,6 @@ def counts(said: str) -> list[tuple[str, int, int]]:
 
 
 project = fixture_of(Swept)
-
-
 studies = fixture_of(SweptStudies)
 
 

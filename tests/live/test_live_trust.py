@@ -13,8 +13,6 @@ from live_project import PATIENCE, fixture_of, in_short_folder, processes, serve
 from live_toy import METHOD, STEPS, ToyProject
 
 pytestmark = pytest.mark.live
-
-
 server = fixture_of(ToyProject)
 
 

@@ -228,8 +228,6 @@ class OrderProject(EmptyProject):
 ORDERS = ("from_set", "shuffled", "from_threads", "frames")
 STAGES = ("each", "named")
 FIRST = itertools.count(1)  # hundred units, which no other test has had computed
-
-
 project = fixture_of(OrderProject)
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject, fixture_of, served
+from live_project import EmptyProject, fixture_of, in_short_folder
 
 from shortloop.stages.results import Result
 
@@ -291,7 +291,7 @@ def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProjec
     job = models.job.replace("main", "foreign")
     folder = project.folder / "elsewhere"
     shutil.copytree(models.path, folder / job)
-    with served(EmptyProject) as other:
+    with in_short_folder(EmptyProject) as other:
         other.edit("accelerator.conf", "workdirs:\n", f"workdirs:\n\tforeign {folder}\n")
         code = (
             "import shortloop; job = shortloop.load(WHICH); print(job['chances'].shape, job['counts']['P0'])"

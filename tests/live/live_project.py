@@ -276,8 +276,7 @@ class LiveProject:
 
     def run(self, script: str = "build_pipeline") -> dict[tuple[str, str | None], str]:
         """Run a script; the jobs it built: ids by (stage, participant)."""
-        done = self.ax("run", script).ok()
-        lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
+        lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", self.ax("run", script).ok().stdout)
         return {(stage, participant or None): job for stage, participant, job in lines}
 
     def read_json(self, name: str) -> Any:

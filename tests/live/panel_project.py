@@ -52,8 +52,7 @@ class PanelProject(LiveProject):
 
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""
-        done = self.ax("run", "build_panel").ok()
-        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+        return Counter(re.findall(r"\] built (\S+) ", self.ax("run", "build_panel").ok().stdout))
 
     def table(self, name: str, of: str = "plain-invest") -> pd.DataFrame:
         return pd.read_parquet(self.folder / "results/firms/tables" / of / f"{name}.parquet")

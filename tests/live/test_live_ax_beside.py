@@ -60,8 +60,7 @@ project = fixture_of(Beside)
 
 
 def said(project: ExaxProject, *command: str) -> str:
-    done = project.ax(*command).ok()
-    return done.stdout
+    return project.ax(*command).ok().stdout
 
 
 def test_a_build_script_of_exax_runs_beside_ours(project: ExaxProject) -> None:
@@ -82,8 +81,7 @@ def test_a_terminal_may_know_ascii_alone(project: ExaxProject) -> None:
     project.go()
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 7')
     ascii_alone = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = project.ax("run", "rows", **ascii_alone).ok()
-    assert "option factor: 2 -> 7" in done.stdout
+    assert "option factor: 2 -> 7" in project.ax("run", "rows", **ascii_alone).ok().stdout
     # Also what is printed to a file, from which exax makes a pipe of its own.
     project.edit("build_scripts/build_rows.py", '"factor": 7', '"factor": 8')
     file = project.folder / "said.txt"
@@ -149,6 +147,5 @@ def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProje
     told, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
     assert "the folder of this run was deleted while it ran" in told
-    done = project.ax("run", "held").ok()
-    assert "1 job built" in done.stdout
+    assert "1 job built" in project.ax("run", "held").ok().stdout
     assert project.go()[0]["built"] == []

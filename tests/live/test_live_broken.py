@@ -138,8 +138,7 @@ def test_two_methods_of_one_name(project: BrokenProject) -> None:
     assert str(project.folder / "methods/a_twice.py") in said
     text = twice.read_text(encoding="utf-8")
     twice.unlink()
-    done = project.shortloop("run", "twice").ok()
-    (job,) = re.findall(r"main-\d+(?= +\d)", done.stdout)
+    (job,) = re.findall(r"main-\d+(?= +\d)", project.shortloop("run", "twice").ok().stdout)
     twice.write_text(text, encoding="utf-8")
     project.shortloop("show", job).ok()
 

@@ -57,8 +57,7 @@ def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -
 
 def test_what_computed_a_job_is_shown_and_its_cost_counted(project: EngineProject) -> None:
     project.ask(factors={"count": 300}, partitions="A")
-    done = project.go("joblib").ok()
-    (job,) = re.findall(r"built factors +A +(main-\d+)", done.stdout)
+    (job,) = re.findall(r"built factors +A +(main-\d+)", project.go("joblib").ok().stdout)
     engine, cost = project.record(job)["engine"], project.jobs()[job]["cost"]
     assert engine["cpu_seconds"] > 0.1
     assert cost["cpu_seconds"] >= engine["cpu_seconds"]

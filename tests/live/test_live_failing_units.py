@@ -225,8 +225,7 @@ class FailingProject(EngineProject):
 
     def run_well(self, engine: str = "slices", script: str = "x") -> str:
         """Run it, which must work; what it said."""
-        done = self.go(engine, script).ok()
-        return done.stdout
+        return self.go(engine, script).ok().stdout
 
 
 ENGINES = ("joblib:threading", "dask", "ray")
@@ -326,8 +325,7 @@ def test_a_cell_that_is_run_again_computes_failed_units_again(project: FailingPr
         if expected == "{}" and computed:
             project.mend()
         before = len(project.computed())
-        done = project.shell(sys.executable, "-c", cell).ok()
-        assert done.stdout.splitlines()[-1] == expected
+        assert project.shell(sys.executable, "-c", cell).ok().stdout.splitlines()[-1] == expected
         assert len(project.computed()) == before + computed
 
 

@@ -42,8 +42,7 @@ class FramesProject(LiveProject):
 
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""
-        done = self.ax("run", "build_frames").ok()
-        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+        return Counter(re.findall(r"\] built (\S+) ", self.ax("run", "build_frames").ok().stdout))
 
     def table(self) -> pd.DataFrame:
         found = pd.read_parquet(self.folder / "results/tiny/measured.parquet")

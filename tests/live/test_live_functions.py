@@ -129,8 +129,7 @@ class FunctionsProject(EmptyProject):
 
     def go(self) -> str:
         """Run it, which must work; what it said."""
-        done = self.ax("run", "panel").ok()
-        return done.stdout
+        return self.ax("run", "panel").ok().stdout
 
     def computed(self) -> list[str]:
         """Firms that were computed since this was asked last."""

@@ -237,8 +237,7 @@ def test_a_job_whose_process_is_killed_keeps_what_it_printed(project: LogsProjec
 
 def test_units_in_processes_of_their_own(project: LogsProject) -> None:
     project.ask(threaded=True)
-    done = project.go().ok()
-    assert "threaded | print of t0" in done.stdout.splitlines()
+    assert "threaded | print of t0" in project.go().ok().stdout.splitlines()
     assert project.logs("threaded", "--unit", "t3") == "print of t3\n"
 
 

@@ -230,8 +230,7 @@ def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: li
     for slices, engine in [(each, "slices") for each in "15"] + [("2", each) for each in others]:
         with served(Project, SHORTLOOP_SLICES=slices) as project:
             script = project.script(CHAINS.replace("SCALE", "1.5"))
-            done = project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine).ok()
-            jobs = built(done.stdout)
+            jobs = built(project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine).ok().stdout)
             assert len(jobs) == 13
             found[slices, engine] = {
                 name: (job, *(project.manifest(job)[each] for each in ("key", "content")))
@@ -260,8 +259,7 @@ return run.build("total", parts=[more])
     assert "2 jobs failed: meet x1, meet x4" in done.stdout
     for file in project.board.glob("fail-*"):
         file.unlink()
-    again = project.go(script).ok()
-    assert {partition for _, partition in built(again.stdout)} == {"x1", "x4"}
+    assert {partition for _, partition in built(project.go(script).ok().stdout)} == {"x1", "x4"}
 
 
 def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None:
@@ -316,8 +314,7 @@ for name in ("w0", "w1", "w2"):
         pass
 return parts[-1]
 """)
-    done = project.go(script).ok()
-    assert {partition for _, partition in built(done.stdout)} == {"w0", "w2"}
+    assert {partition for _, partition in built(project.go(script).ok().stdout)} == {"w0", "w2"}
 
 
 def test_results_may_say_what_comes_next(project: Project) -> None:
@@ -343,8 +340,7 @@ with ThreadPoolExecutor(1) as pool:
     parts = [*pool.map(lambda name: run.build("units", partition=name, count=3, scale=7.5), "ab")]
 return run.build("total", parts=parts)
 """)
-    done = project.go(script).ok()
-    assert len(built(done.stdout)) == 3
+    assert len(built(project.go(script).ok().stdout)) == 3
 
 
 def test_what_is_asked_for_twice_is_built_once(project: Project) -> None:
@@ -353,8 +349,7 @@ first = run.build("meet", partition="twice", name="twice")
 again = run.build("meet", partition="twice", name="twice")
 return run.build("units", partition="twice", count=3, scale=5.5, of=again)
 """)
-    done = project.go(script).ok()
-    assert len(re.findall("built meet", done.stdout)) == 1
+    assert len(re.findall("built meet", project.go(script).ok().stdout)) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -376,8 +371,7 @@ return b
     after = f'return run.build("meet", partition="after{name}", name="after-{name}")'
     done = project.go(project.script(after))  # which waits until no job is running
     assert done.returncode == 0, done.stdout + done.stderr
-    kept = project.go(script, "--until", "meet", "--partition", name).ok()
-    assert not built(kept.stdout)
+    assert not built(project.go(script, "--until", "meet", "--partition", name).ok().stdout)
 
 
 @pytest.mark.parametrize(("bad", "slow"), [(2, 0), (0, 1)])

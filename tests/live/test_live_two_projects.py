@@ -77,8 +77,7 @@ def test_gc_of_one_leaves_the_other_alone_and_both_take_turns(projects: tuple[On
     assert ended(waiting)[0] == []  # all that it needs is there
     assert b.value(held.name) == 7 + 1 + 8
 
-    done = a.shortloop("gc", "--delete").ok()
-    assert f"3 jobs kept for chain of {b.folder.resolve()}" in done.stdout
+    assert f"3 jobs kept for chain of {b.folder.resolve()}" in a.shortloop("gc", "--delete").ok().stdout
     gone = [each for each in [*first, *second, *of_b] if is_deleted(a.job_folder(each))]
     assert gone == [*first, of_b[-1]]  # of which each was superseded in its own project
     for project in (b, a):

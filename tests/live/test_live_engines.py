@@ -27,7 +27,8 @@ class BuiltOnce(EngineProject):
 project = fixture_of(BuiltOnce)
 
 
-@first_cases(1, "engine", ENGINES)
+@pytest.mark.slow  # an engine of another package passes them in test_live_entry_points.py
+@pytest.mark.parametrize("engine", ENGINES)
 def test_it_passes_the_common_tests(engine: str) -> None:
     check_engine(engine)
 

@@ -43,7 +43,7 @@ def test_an_edit_that_leaves_size_and_time_runs(one: Outside) -> None:
     helper = one.write("methods/helper.py", "K = 1\n")
     one.order("same_second")
     assert one.one()[:2] == (1, True)
-    for number in (2, 3, 4, 5):
+    for number in (2, 3):
         unseen_edit(helper, f"K = {number}\n")
         assert one.one()[:2] == (number, True)
     unseen_edit(helper, "K = 1\n")
@@ -51,7 +51,7 @@ def test_an_edit_that_leaves_size_and_time_runs(one: Outside) -> None:
 
 
 def test_a_method_that_is_edited_so_runs_too(one: Outside) -> None:
-    for number in (1, 2, 3):
+    for number in (1, 2):
         one.write_method("itself", f"return {number}")
         one.order("itself")
         assert one.one()[:2] == (number, True)

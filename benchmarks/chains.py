@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
+import venv
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.chains_exax import NO_SERVER, ExaxChain, ShortloopChain
-from benchmarks.chains_install import install
 from benchmarks.chains_parts import measure_parts, table_of_parts
 from benchmarks.chains_project import CASES, Chain, ChainProject
 from benchmarks.chains_tools import TOOLS, Tool
 from benchmarks.measure import interleaved, ratio, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
-
-__all__ = ["OURS", "measure", "run"]
 
 OURS, EXAX = "Shortloop", "exax"
 SIZES = (10, 200, 2000)
@@ -116,3 +118,32 @@ def _note(tools: dict[str, Any]) -> str:
         f"load methods anew. With no server running, an unchanged chain takes {ours} by `shortloop run`, and "
         f"{exax} by starting the server of plain exax, `ax run` and ending the server."
     )
+
+
+def install(folder: Path, packages: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Install packages with pip, as the user has configured it, into a virtual environment."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, symlinks=True)
+    left_out = {}
+    there = _versions(python)
+    for package in packages:
+        name, _, version = package.partition("==")
+        if there.get(name) == version:
+            continue
+        done = _pip(python, "install", package)
+        if done.returncode != 0:
+            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+            left_out[package] = said[-1].removeprefix("ERROR: ") if said else "pip failed"
+    return _versions(python), left_out
+
+
+def _versions(python: Path) -> dict[str, str]:
+    listed = _pip(python, "list", "--format", "json")
+    listed.check_returncode()
+    return {each["name"]: each["version"] for each in json.loads(listed.stdout)}
+
+
+def _pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    return subprocess.run([*pip, *arguments], capture_output=True, text=True, check=False)

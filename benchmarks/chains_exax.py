@@ -16,8 +16,6 @@ from benchmarks.project import BINARIES, FOLDERS, ROOT
 from shortloop.frames.measure import cpu_seconds
 from shortloop.keys.file_state import SETTLED_NS
 
-__all__ = ["NO_SERVER", "ExaxChain", "ShortloopChain"]
-
 NO_SERVER = "unchanged, no server running"
 START_SECONDS = 60
 UNCHANGED = CASES[1]

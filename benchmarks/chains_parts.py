@@ -10,8 +10,6 @@ from typing import Any
 
 from benchmarks.chains_exax import ShortloopChain
 
-__all__ = ["PARTS", "measure_parts", "table_of_parts"]
-
 JOBS = 200
 PARTS = {
     "plan": "looking through the pipeline before the first job",

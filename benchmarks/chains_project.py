@@ -16,8 +16,6 @@ from benchmarks.chains_tools import Tool
 from benchmarks.measure import seconds_of
 from benchmarks.project import user_environment
 
-__all__ = ["CASES", "Chain", "ChainProject"]
-
 CASES = ("cold", "unchanged", "last job changed")
 COLD, UNCHANGED, LAST = CASES
 SETTLED = 2.5  # s after which a file no longer counts as being edited

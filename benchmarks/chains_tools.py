@@ -10,8 +10,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["TOOLS", "Tool"]
-
 
 @dataclass(frozen=True)
 class Tool:

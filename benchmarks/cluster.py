@@ -9,13 +9,21 @@ from typing import Any
 from benchmarks import cluster_thesis as thesis
 from benchmarks.cluster_constants import Constants, measure, median_of
 from benchmarks.cluster_model import Outcome
-from benchmarks.cluster_scheduler import PUBLISHED, saturation, task_seconds_for
 from benchmarks.cluster_tables import tables_of
-from benchmarks.cluster_workloads import AGAIN, MODES, SMALL_UNITS, WAYS, around, many_units, retrained
+from benchmarks.cluster_workloads import (
+    AGAIN,
+    MODES,
+    PUBLISHED,
+    SMALL_UNITS,
+    WAYS,
+    around,
+    many_units,
+    retrained,
+    saturation,
+    task_seconds_for,
+)
 from benchmarks.measure import spread
 from benchmarks.options import Options
-
-__all__ = ["run"]
 
 MACHINES = (1, 2, 5, 10, 15, 20, 25, 50, 100)
 MANY_MACHINES = (1, 5, 25, 100, 250, 1000)
@@ -40,8 +48,7 @@ def run(options: Options) -> dict[str, Any]:
         "thesis": _thesis(MACHINES[4::2] if quick else MACHINES, 1 if quick else SEEDS, quick),
         "scheduler": _scheduler(used, TASKS[:1] if quick else TASKS),
         "around": {
-            place: {mode: asdict(around(used, *size, mode)) for mode in MODES}
-            for place, size in PLACES.items()
+            place: {mode: around(used, *size, mode) for mode in MODES} for place, size in PLACES.items()
         },
         "retrained": _retrained(used, MANY_MACHINES[:3] if quick else MANY_MACHINES, 50 if quick else 1000),
         "units": _units(
@@ -77,7 +84,7 @@ def _scheduler(used: Constants, tasks: Iterable[float]) -> dict[str, Any]:
         "cost": used.dask_task,
         "published": PUBLISHED,
         "task for published": task_seconds_for(PUBLISHED, used.dask_task),
-        "tasks": {str(task): asdict(saturation(task, used.dask_task)) for task in tasks},
+        "tasks": {str(task): saturation(task, used.dask_task) for task in tasks},
     }
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["Adaptive", "Batches", "Chunks", "Policy", "Singly", "scaled"]
-
 
 class Batches(ABC):
     """The units of one job, in the order in which they are handed out.

@@ -20,8 +20,6 @@ from benchmarks.measure import seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.thesis_data import QUICK, THESIS, simulate
 
-__all__ = ["Constants", "measure", "median_of"]
-
 RESULT_BYTES = 1_634_000  # what training a bin of power leaves
 LIBRARIES = {"dask": "distributed", "ray": "ray"}
 

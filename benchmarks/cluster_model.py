@@ -9,8 +9,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = ["Cluster", "Job", "Outcome", "equal"]
-
 
 @dataclass(frozen=True)
 class Cluster:

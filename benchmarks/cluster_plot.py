@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_cluster"]
-
 GREEN, SKY, PINK = "#009E73", "#56B4E9", "#CC79A7"  # Okabe & Ito
 TICKS = (1, 2, 5, 10, 25, 50, 100, 250, 1000)
 SHOWN = {

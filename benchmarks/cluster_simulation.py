@@ -17,8 +17,6 @@ from benchmarks.cluster_batches import Batches, Policy
 from benchmarks.cluster_model import Cluster, Job, Outcome
 from shortloop.base.types import FloatArray
 
-__all__ = ["simulate"]
-
 Steps = Generator[simpy.Event, Any, None]
 Lane = Sequence[Job]
 

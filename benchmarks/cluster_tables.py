@@ -10,8 +10,6 @@ from benchmarks.cluster_thesis import BIN_BYTES, BINS, MACHINES, MINUTES, PERMUT
 from benchmarks.cluster_workloads import SMALL_UNITS, WAYS, breaks_even, fed_workers
 from benchmarks.write import figures, number
 
-__all__ = ["tables_of"]
-
 Table = dict[str, Any]
 FACTORS = {"bytes_per_second": (1e-6, "MB/s"), "start": (1.0, "s")}
 SAYS = {

@@ -14,21 +14,6 @@ from benchmarks.cluster_batches import Singly
 from benchmarks.cluster_model import Cluster, Job, equal
 from benchmarks.cluster_simulation import simulate
 
-__all__ = [
-    "DIVISIONS",
-    "MACHINES",
-    "MINUTES",
-    "PERFECT",
-    "TOLERANCE",
-    "USUAL",
-    "VARIANTS",
-    "Assumed",
-    "Division",
-    "agrees",
-    "minutes",
-    "needed",
-]
-
 MINUTES, TOLERANCE = 15.8, 0.15
 MACHINES, CORES = 25, 4
 PARTICIPANTS, BINS, AMPLITUDE_BINS, FOLDS, PERMUTATIONS = 18, 20, 40, 10, 100

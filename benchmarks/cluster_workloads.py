@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.cluster_batches import Adaptive, Chunks, Policy, Singly, scaled
 from benchmarks.cluster_constants import RESULT_BYTES, Constants
 from benchmarks.cluster_model import Cluster, Job, Outcome, equal
 from benchmarks.cluster_simulation import simulate
 from benchmarks.cluster_thesis import AMPLITUDE_BINS, AMPLITUDE_BYTES, BIN_BYTES, BINS, PARTICIPANTS
-
-__all__ = [
-    "AGAIN",
-    "MODES",
-    "SMALL_UNITS",
-    "WAYS",
-    "Around",
-    "around",
-    "breaks_even",
-    "cluster_of",
-    "fed_workers",
-    "many_units",
-    "retrained",
-]
 
 Lanes = list[list[Job]]
 LINK = 1.25e9  # 10 Gbit/s
@@ -72,23 +59,6 @@ WAYS = {
     "adaptive": "batches of 0.5 s at most",
     "scaled": "batches that grow with the workers",
 }
-
-
-@dataclass(frozen=True)
-class Around:
-    """What a run costs besides computing.
-
-    seconds: of the run.
-    ideal: of the same run, if jobs began and ended at once and messages and bytes cost nothing.
-    """
-
-    seconds: float
-    ideal: float
-
-    @property
-    def not_computing(self) -> float:
-        """Seconds that are not computing."""
-        return self.seconds - self.ideal
 
 
 def cluster_of(machines: int, cores: int, constants: Constants) -> Cluster:
@@ -142,8 +112,8 @@ def _thesis_lanes(constants: Constants, shipped: bool, mode: Mode) -> Lanes:
     ]
 
 
-def around(constants: Constants, machines: int, cores: int, mode: str) -> Around:
-    """Simulate the thesis workload, and the same without anything but computing."""
+def around(constants: Constants, machines: int, cores: int, mode: str) -> dict[str, float]:
+    """Seconds of the thesis workload, and of the same if only computing took time (ideal)."""
     chosen = MODES[mode]
     lanes = _thesis_lanes(constants, machines > 1, chosen)
     last = [
@@ -165,7 +135,8 @@ def around(constants: Constants, machines: int, cores: int, mode: str) -> Around
         return run.seconds
 
     bare = [[_bare(job) for job in lane] for lane in lanes]
-    return Around(seconds(cluster, lanes, last), seconds(free, bare, [_bare(job) for job in last]))
+    ideal = seconds(free, bare, [_bare(job) for job in last])
+    return {"seconds": seconds(cluster, lanes, last), "ideal": ideal}
 
 
 def retrained(
@@ -219,3 +190,28 @@ def _bare(job: Job) -> Job:
 def _with_dask(machines: int, cores: int, constants: Constants) -> Cluster:
     half, back = constants.dask_task / 2, min(LINK, constants.bytes_per_second)
     return Cluster(machines, cores, 0.05, 0.05, half, half, LINK, back, 0.0005)
+
+
+PUBLISHED = 480
+"""Workers at which Silvr, with tasks of less than a second, found one Dask scheduler to be full."""
+
+
+def saturation(
+    task: float, cost: float, counts: tuple[int, ...] = (120, 240, 480, 960, 1920)
+) -> dict[str, Any]:
+    """How many workers one scheduler keeps at work, and the efficiency of some numbers of them."""
+    workers = _at_work(task, cost, round(4 * task / cost) + 4)[0]
+    efficiency = {count: _at_work(task, cost, count)[1] for count in counts}
+    return {"task": task, "workers": workers, "efficiency": efficiency}
+
+
+def task_seconds_for(workers: int, cost: float) -> float:
+    """How long a task must be for a scheduler to be full with just so many workers."""
+    return workers * cost
+
+
+def _at_work(task: float, cost: float, workers: int) -> tuple[float, float]:
+    """How many workers compute in the mean, and which share of them that is."""
+    cluster = Cluster(workers, 1, noise=0.2, assign=cost / 2, collect=cost / 2, latency=0.0005)
+    found = simulate(cluster, [[equal("tasks", 10 * workers, task)]], Singly)
+    return found.computing / found.seconds, found.efficiency

@@ -11,8 +11,6 @@ from shortloop.stages.stage import File, Out, Stage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["FOLDS", "WORKS", "Decode", "opened"]
-
 WORKS = {
     "train": "training a bin of power",
     "permute": "fifty permutations of votes",

@@ -17,8 +17,6 @@ from benchmarks.measure import interleaved, spread
 from benchmarks.options import Options, cores
 from shortloop.units.messages import SLICES
 
-__all__ = ["COUNTERPARTS", "TARGETS", "floor_seconds", "measure_overhead", "overhead"]
-
 UNIT = 1e-3  # s
 UNITS, QUICK_UNITS = 100_000, 300
 FEWER = 10  # times fewer units, of a peer to which each costs milliseconds

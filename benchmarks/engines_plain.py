@@ -18,8 +18,6 @@ from typing import Any
 
 from shortloop.stages.threads import VARIABLES, set_single_thread
 
-__all__ = ["PEERS", "Peer", "main", "not_installed", "plain"]
-
 ROOT = Path(__file__).resolve().parents[1]
 CHUNKS = 64  # for each worker, where chunks are large
 Mapped = Callable[[Callable[[int], Any], int], Sequence[Any]]

@@ -13,8 +13,6 @@ from benchmarks.project import AX, ROOT, ProjectCopy
 from shortloop.keys.file_state import SETTLED_NS
 from shortloop.settings.engine import ENGINE_VARIABLE
 
-__all__ = ["ENGINES", "EngineProject", "Job"]
-
 ENGINES = {
     "slices": "",
     "joblib": "joblib",

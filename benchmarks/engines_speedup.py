@@ -18,8 +18,6 @@ from benchmarks.measure import interleaved, spread, with_interval
 from benchmarks.options import Options, cores
 from benchmarks.thesis_data import QUICK, THESIS, Size, simulate
 
-__all__ = ["SYSTEMS", "Decoding", "ladder", "measure_speedup", "speedups"]
-
 POOL = "multiprocessing.Pool"
 SYSTEMS = {"slices": "slices", "joblib": "joblib", "dask": "dask", "ray": "ray", POOL: ""}
 """What is compared, and the engine that it is; "" is plain use."""

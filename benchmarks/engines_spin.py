@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from shortloop.stages.stage import Out, Stage
 
-__all__ = ["Spin", "bytes_for", "spin"]
-
 TRIED = 200  # hashes of this many bytes, to see how long they take
 TRIED_BYTES = 1_000_000
 

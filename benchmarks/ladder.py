@@ -14,8 +14,6 @@ from benchmarks.write import figures, number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STEPS", "run"]
-
 GROUPS, ROWS = 2000, 500
 QUICK = 20, 50
 SHARE = 20  # of the groups, one in so many is fitted in the slow steps; the others take as long

@@ -30,8 +30,6 @@ from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics, smooth_maps
 
-__all__ = ["CLASSIFIERS", "Classifier", "Noise", "p_values", "run", "studies_of"]
-
 RECORDINGS, LABELLINGS, TURNS, PARTICIPANTS, PERMUTATIONS = 300, 10, 10, 8, 199
 QUICK_RECORDINGS, QUICK_PERMUTATIONS = 2, 39
 ALPHA = GroupSettings().alpha

@@ -13,8 +13,6 @@ from benchmarks.loop_tables import tables_of
 from benchmarks.measure import ratio, spread
 from benchmarks.options import Options, cores
 
-__all__ = ["QUICK", "run"]
-
 QUICK = ("workload", "toys", "independent")
 """Groups of cases at tiny sizes: the others compile machine code, or need memory."""
 

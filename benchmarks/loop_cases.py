@@ -22,8 +22,6 @@ from benchmarks.thesis_data import QUICK, THESIS, write_study
 from shortloop.settings.engine import ENGINE_VARIABLE
 from shortloop.units.messages import SLICES
 
-__all__ = ["CHANGES", "COLD", "EXAX", "GROUPS", "MANY", "Step", "Subject", "study_text", "toys_of", "warm_up"]
-
 EXAX = "plain exax"
 COLD, UNCHANGED = "cold", "unchanged"
 MANY_SLICES = 32

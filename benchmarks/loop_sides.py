@@ -19,8 +19,6 @@ from benchmarks.options import Options
 from benchmarks.project import BINARIES, ROOT, Project, end, user_environment
 from shortloop.frames.measure import cpu_seconds
 
-__all__ = ["Side", "commit_of", "processes_in", "settle", "sides"]
-
 LOOKED = 0.25  # s between looks at what is still at work
 HARDLY = 0.02  # processor seconds in that time: nothing is
 PATIENCE = 60.0

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_loop", "tables_of"]
-
 NONE = "–"
 CHANGED = 0.05  # a ratio nearer to 1 is drawn as no change
 

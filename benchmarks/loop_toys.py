@@ -12,8 +12,6 @@ from benchmarks.loop_sides import Side
 from benchmarks.measure import seconds_of
 from shortloop.settings.engine import ENGINE_VARIABLE
 
-__all__ = ["KINDS", "Toys", "span_of"]
-
 KINDS = ("sleep", "compute")
 # A job's own work, before it says that it ran; below zero it sleeps, else it needs a core.
 WORK = """\

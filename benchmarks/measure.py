@@ -10,8 +10,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 
-__all__ = ["interleaved", "ratio", "seconds_of", "spread", "with_interval"]
-
 T = TypeVar("T")
 
 

@@ -18,18 +18,6 @@ from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin, warm_up
 
-__all__ = [
-    "N_CLASSES",
-    "Applied",
-    "applied_models",
-    "apply",
-    "folds_of",
-    "permute",
-    "ready",
-    "train",
-    "whole",
-]
-
 N_CLASSES = 3
 DECODING = DecodingSettings(scaling="separate")
 ESTIMATOR = LinearSvmSettings()

@@ -19,8 +19,6 @@ from benchmarks.write import figures
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ASKED", "FORMULA", "REGRESSORS", "ours", "panel_frame", "run", "statistics_of"]
-
 REGRESSORS = ("x1", "x2", "x3", "x4", "x5")
 FORMULA = f"y ~ {' + '.join(REGRESSORS)}"
 SIZES = ((2000, 500), (20_000, 50), (200, 20_000))

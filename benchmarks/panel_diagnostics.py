@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["OURS", "run"]
-
 PAGES, ROWS, WORKERS = 200, 500, 2
 QUICK = 4
 OURS = f"shortloop, {WORKERS} workers"

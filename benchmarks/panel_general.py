@@ -25,8 +25,6 @@ from shortloop.settings.paths import STUDY_VARIABLE
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
 
-__all__ = ["SYSTEMS", "run"]
-
 SIZES = ((2000, 500), (10_000, 50))
 QUICK = ((12, 40),)
 MODEL = "statsmodels.regression.linear_model.OLS"

@@ -14,8 +14,6 @@ from benchmarks.write import figures, number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["iterated"]
-
 REGRESSORS = ("x1", "x2", "x3", "x4", "x5")
 GROUPS, ROWS, SHARE = 1000, 500, 50
 """Groups; rows of each; and how many of the groups statsmodels fits: the others take as long."""

@@ -16,8 +16,6 @@ from benchmarks import ours
 from benchmarks.thesis_data import Participant
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["FoldFit", "confusion", "predict", "seconds", "standardised", "train_fold"]
-
 TEST_BINS = 5  # that each sampled classifier predicts
 SAMPLED_PERMUTATIONS = 2
 

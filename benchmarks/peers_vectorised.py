@@ -13,8 +13,6 @@ from benchmarks import ours
 from benchmarks.thesis_data import Participant
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["seconds", "train_bin"]
-
 
 def seconds(person: Participant, run: int, permutations: int, jobs: int) -> dict[str, float]:
     """Seconds of the stages for one participant, scaled up from a sample of the bins."""

@@ -17,8 +17,6 @@ from typing import Any, Literal, Self
 
 from shortloop.frames.measure import cpu_seconds, memory
 
-__all__ = ["AX", "BINARIES", "FOLDERS", "ROOT", "Project", "ProjectCopy", "Watch", "end", "user_environment"]
-
 ROOT = Path(__file__).resolve().parents[1]
 BINARIES = Path(sys.executable).parent
 AX = str(BINARIES / "ax")

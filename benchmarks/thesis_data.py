@@ -15,8 +15,6 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-__all__ = ["QUICK", "THESIS", "Participant", "Size", "simulate", "write_study"]
-
 CLASSES = ("Face", "Landmark", "Object")
 SOURCES = 40
 SEED = 2021

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import platform
 import re
+import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import describe
-from benchmarks.options import Options
-
-__all__ = ["figures", "number", "read_part", "tables_text", "write_docs", "write_part", "write_tables"]
+from benchmarks.options import Options, cores
 
 # A place stays as it is if its part was not measured, or not all of it, or at tiny sizes.
 PLACE = re.compile(r"(<!-- bench (?P<part>\w+) (?P<table>\w+) -->)\n.*?(?P<end><!-- end -->)", re.S)
@@ -118,3 +120,54 @@ def number(value: float) -> str:
         return f"{value:.1e}"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
     return f"{value:,.{digits}f}"
+
+
+FLAGS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "asimd", "sve")
+LIBRARIES = ("accelerator", "distributed", "joblib", "mne", "numba", "numpy", "ray", "scikit-learn", "scipy")
+
+
+def describe() -> dict[str, Any]:
+    """Cores, instruction sets, caches, memory, and versions of what computes."""
+    from threadpoolctl import threadpool_info
+
+    flags = re.search(r"^(?:flags|Features)\s*:(.*)$", _text("/proc/cpuinfo"), re.M)
+    have = set(flags[1].split()) if flags else set()
+    total = re.search(r"^MemTotal:\s*(\d+) kB", _text("/proc/meminfo"), re.M)
+    return {
+        "cores": cores(),
+        "architecture": platform.machine(),
+        "cpu_flags": [flag for flag in FLAGS if flag in have],
+        "caches": _caches(),
+        "memory_gb": round(int(total[1]) / 2**20, 1) if total else None,
+        "load_1_min": os.getloadavg()[0],  # others at work show here
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "versions": _versions(),
+        "blas": [
+            {"library": pool["internal_api"], "version": pool["version"], "threads": pool["num_threads"]}
+            for pool in threadpool_info()
+            if pool["user_api"] == "blas"
+        ],
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _caches() -> dict[str, str]:
+    found = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        if _text(folder / "type").strip() != "Instruction":
+            found[f"L{_text(folder / 'level').strip()}"] = _text(folder / "size").strip()
+    return found
+
+
+def _text(file: str | Path) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
 from source_tree import METHODS, MODULES, ROOT, SCRIPTS, docstring_of, id_of, imports_of, module_of, tree_of
 
 HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
@@ -212,21 +214,11 @@ def loaded_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_all_methods_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize("what", [METHODS, SCRIPTS, ()], ids=["methods", "build scripts", "the command"])
+def test_importing_them_loads_nothing_heavy(what: Sequence[Path]) -> None:
     """exax imports every method and build script on every run."""
-    names = [module_of(file) for file in METHODS]
-    assert len(names) >= 10
+    names = [module_of(file) for file in what] or ["shortloop", "shortloop.cli.main"]
     assert loaded_after(f"import {', '.join(names)}") & HEAVY == set()
-
-
-def test_importing_all_build_scripts_loads_nothing_heavy() -> None:
-    names = [module_of(file) for file in SCRIPTS]
-    assert "build_scripts.build_pipeline" in names
-    assert loaded_after(f"import {', '.join(names)}") & HEAVY == set()
-
-
-def test_importing_the_package_or_its_command_loads_nothing_heavy() -> None:
-    assert loaded_after("import shortloop, shortloop.cli.main") & HEAVY == set()
 
 
 def test_contributors_read_where_things_are() -> None:

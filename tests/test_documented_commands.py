@@ -16,6 +16,7 @@ from source_tree import MODULES, ROOT, TEMPLATES, id_of, tree_of
 
 import shortloop
 from shortloop.cli import entry
+from shortloop.keys.source import normalised
 
 COMMANDS = [(block, command) for page in PAGES for block in blocks(page) for command in block.commands]
 PLACES = [
@@ -158,3 +159,22 @@ def test_tables_of_settings_can_be_read(page: Path) -> None:
     for block in blocks(page):
         if block.language == "toml":
             assert tomllib.loads(block.text)
+
+
+ANALYSIS = dict(
+    re.findall(r"```python\n# (\S+)\n(.*?)```", (ROOT / "docs/your-own-analysis.md").read_text("utf-8"), re.S)
+)
+"""Files that docs/your-own-analysis.md shows; tests/live/test_live_documented.py runs the last of them."""
+
+
+def test_the_analysis_that_is_shown_is_that_of_a_new_project() -> None:
+    files = ("methods/a_panel.py", "methods/a_fit.py", "build_scripts/build_analysis.py")
+    assert {*ANALYSIS} == {*files, "build_scripts/build_market.py"}
+    for file in files:
+        written = (TEMPLATES / "analysis" / file).read_text(encoding="utf-8")
+        assert _code_of(ANALYSIS[file]) == _code_of(written)
+
+
+def _code_of(text: str) -> str:
+    """Without docstrings and comments; how rows are sorted is left out of the page."""
+    return normalised(ast.parse(text)).replace(".sort_values(['firm', 'year'])", "")

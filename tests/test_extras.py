@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from refused import refusing
+from source_tree import ROOT
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.extras import need
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def run_without(folder: Path, code: str, *libraries: str) -> subprocess.CompletedProcess[str]:

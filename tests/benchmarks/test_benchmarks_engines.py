@@ -18,16 +18,16 @@ from PIL import Image
 
 from benchmarks import engines_overhead, engines_plain, ours
 from benchmarks.__main__ import main
+from benchmarks.engines import table_of_speedup, tables_of_overhead
 from benchmarks.engines_decode import WORKS, opened
 from benchmarks.engines_overhead import COUNTERPARTS, TARGETS, floor_seconds, overhead
 from benchmarks.engines_plain import PEERS, not_installed, plain
-from benchmarks.engines_plot import LOOKS
 from benchmarks.engines_project import ENGINES, EngineProject
 from benchmarks.engines_speedup import SYSTEMS, Decoding, ladder, speedups
 from benchmarks.engines_spin import bytes_for, spin
-from benchmarks.engines_tables import table_of_speedup, tables_of_overhead
 from benchmarks.measure import spread, with_interval
 from benchmarks.options import Options
+from benchmarks.plots import LOOKS
 from benchmarks.thesis_data import QUICK, simulate
 from shortloop.eeg.decoding.metrics.scores import recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels

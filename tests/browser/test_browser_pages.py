@@ -50,7 +50,17 @@ IMAGES = """() => [...document.images].map(each =>
 COLOUR = "() => getComputedStyle(document.body).backgroundColor"
 PLATE = "() => getComputedStyle(document.querySelector('figure img').parentElement).backgroundColor"
 
-VIEWS = [(name, width, scheme) for name in PAGES_OF for width in (1280, 400) for scheme in ("light", "dark")]
+VIEWS = [
+    pytest.param(name, view, marks=[pytest.mark.slow] * slow)
+    for name in PAGES_OF
+    for view, slow in (
+        ((1280, "light"), False),
+        ((400, "dark"), False),
+        ((1280, "dark"), True),
+        ((400, "light"), True),
+    )
+]
+"""Each width and each scheme; all pairs of them are for the slow tests."""
 
 
 @pytest.fixture(scope="module")
@@ -68,23 +78,17 @@ def view(browser: Browser, folder: Path, request: pytest.FixtureRequest) -> Iter
         yield shown
 
 
-every_view = pytest.mark.parametrize(
-    ("folder", "view"), [(name, (width, scheme)) for name, width, scheme in VIEWS], indirect=True
-)
+every_view = pytest.mark.parametrize(("folder", "view"), VIEWS, indirect=True)
 on_a_phone = pytest.mark.parametrize(
-    ("folder", "view"), [(name, (400, "light")) for name in PAGES_OF], indirect=True
+    ("folder", "view"), [(name, (400, "dark")) for name in PAGES_OF], indirect=True
 )
 
 
 @every_view
-def test_the_browser_has_nothing_to_complain_of(view: View) -> None:
-    assert view.complaints == []
-
-
-@every_view
-def test_axe_finds_nothing(view: View) -> None:
+def test_neither_the_browser_nor_axe_has_anything_to_complain_of(view: View) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
+    assert view.complaints == []
     found = Axe().run(view.page).response
     assert len(found["passes"]) > 20
     assert [
@@ -117,13 +121,9 @@ def test_every_figure_is_there_and_can_be_read(view: View, folder: Path) -> None
 
 
 @every_view
-def test_nothing_is_wider_than_the_window_and_no_letters_are_tiny(view: View) -> None:
+def test_nothing_is_wider_than_the_window_no_letters_are_tiny_and_no_word_is_cut(view: View) -> None:
     assert view.ask("() => document.documentElement.scrollWidth") == view.width
     assert view.ask(SMALL) == []
-
-
-@every_view
-def test_no_word_is_cut(view: View) -> None:
     assert view.ask(BROKEN) == []
 
 

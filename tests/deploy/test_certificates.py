@@ -35,54 +35,38 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_nothing_else_is_left(made: Path) -> None:
-    assert {file.name for file in made.iterdir()} == {
-        f"{name}.{kind}" for name in ("ca", *ROLES) for kind in ("pem", "key")
-    }
+def holds(*options: str | Path) -> bool:
+    return openssl("verify", *options).strip().endswith(": OK")
 
 
-def test_only_their_owner_reads_keys(made: Path) -> None:
+def test_there_are_certificates_and_keys_that_only_their_owner_reads(made: Path) -> None:
+    kinds = ("pem", "key")
+    assert {*contents(made)} == {f"{name}.{kind}" for name in ("ca", *ROLES) for kind in kinds}
     assert {file.stat().st_mode & 0o777 for file in made.glob("*.key")} == {0o600}
     assert made.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_authority_signed_them(made: Path, role: str) -> None:
-    said = openssl("verify", "-x509_strict", "-CAfile", made / "ca.pem", made / f"{role}.pem")
-    assert said.strip().endswith(": OK")
-
-
-@pytest.mark.parametrize(("role", "purpose", "holds"), [
-    ("scheduler", "sslserver", True),
-    ("scheduler", "sslclient", True),
-    ("worker", "sslserver", True),
-    ("worker", "sslclient", True),
-    ("client", "sslclient", True),
-    ("client", "sslserver", False),
-])  # fmt: skip
-def test_a_client_cannot_pose_as_a_scheduler(made: Path, role: str, purpose: str, holds: bool) -> None:
-    said = openssl("verify", "-purpose", purpose, "-CAfile", made / "ca.pem", made / f"{role}.pem")
-    assert said.strip().endswith(": OK") == holds
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_no_certificate_can_sign_others(made: Path, role: str) -> None:
+def test_the_authority_signed_them_for_their_purposes(made: Path, role: str) -> None:
+    """A client cannot pose as a scheduler, and no certificate can sign others."""
+    signed = ("-CAfile", made / "ca.pem", made / f"{role}.pem")
+    assert holds("-x509_strict", *signed)
+    assert holds("-purpose", "sslclient", *signed)
+    assert holds("-purpose", "sslserver", *signed) == (role != "client")
     assert "CA:FALSE" in openssl("x509", "-in", made / f"{role}.pem", "-noout", "-text")
 
 
-@pytest.mark.parametrize("host", ["scheduler.example", "one.cluster.example", "localhost"])
-def test_they_hold_for_names(made: Path, host: str) -> None:
-    assert "does match" in openssl("x509", "-in", made / "worker.pem", "-noout", "-checkhost", host)
-
-
-@pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7", "127.0.0.1"])
-def test_they_hold_for_addresses(made: Path, address: str) -> None:
-    assert "does match" in openssl("x509", "-in", made / "worker.pem", "-noout", "-checkip", address)
-
-
-def test_they_hold_for_no_other_host(made: Path) -> None:
-    said = openssl("x509", "-in", made / "worker.pem", "-noout", "-checkhost", "other.example")
-    assert "does NOT match" in said
+@pytest.mark.parametrize(
+    ("host", "match"),
+    [
+        *((name, "does match") for name in ("scheduler.example", "one.cluster.example", "localhost")),
+        *((address, "does match") for address in ("192.0.2.7", "2001:db8::7", "127.0.0.1")),
+        ("other.example", "does NOT match"),
+    ],
+)
+def test_they_hold_for_their_hosts_and_no_others(made: Path, host: str, match: str) -> None:
+    check = "-checkip" if re.fullmatch(r"[\d.]+|[\da-f:]+", host) else "-checkhost"
+    assert match in openssl("x509", "-in", made / "worker.pem", "-noout", check, host)
 
 
 def test_they_last_as_long_as_is_said(tmp_path: Path) -> None:
@@ -93,31 +77,22 @@ def test_they_last_as_long_as_is_said(tmp_path: Path) -> None:
         assert ends in said
 
 
-def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
+def test_they_are_replaced_and_renewed_only_if_asked(tmp_path: Path) -> None:
     make_certificates(tmp_path, "a.example")
-    before = contents(tmp_path)
+    first = contents(tmp_path)
     assert "--renew or --force" in refused(tmp_path, "b.example")
+    assert contents(tmp_path) == first
+    make_certificates(tmp_path, "b.example", options=["--renew"])
+    renewed = contents(tmp_path)
+    assert {name for name in first if first[name] == renewed[name]} == {"ca.pem", "ca.key"}
+    assert holds("-CAfile", tmp_path / "ca.pem", tmp_path / "worker.pem")
+    make_certificates(tmp_path, "b.example", options=["--force"])
+    forced = contents(tmp_path)
+    assert first.keys() == renewed.keys() == forced.keys()
+    assert not {name for name in forced if forced[name] == renewed[name]}
     (tmp_path / "ca.pem").unlink()
     assert "--renew or --force" in refused(tmp_path, "b.example")
-    assert contents(tmp_path) == {name: data for name, data in before.items() if name != "ca.pem"}
-
-
-def test_all_is_replaced_when_asked(tmp_path: Path) -> None:
-    make_certificates(tmp_path, "a.example")
-    before = contents(tmp_path)
-    make_certificates(tmp_path, "b.example", options=["--force"])
-    after = contents(tmp_path)
-    assert before.keys() == after.keys()
-    assert not {name for name in before if before[name] == after[name]}
-
-
-def test_certificates_can_be_renewed_by_the_authority_that_is_there(tmp_path: Path) -> None:
-    make_certificates(tmp_path, "a.example")
-    before = contents(tmp_path)
-    make_certificates(tmp_path, "b.example", options=["--renew"])
-    after = contents(tmp_path)
-    assert {name for name in before if before[name] == after[name]} == {"ca.pem", "ca.key"}
-    assert openssl("verify", "-CAfile", tmp_path / "ca.pem", tmp_path / "worker.pem").strip().endswith(": OK")
+    assert contents(tmp_path) == {name: data for name, data in forced.items() if name != "ca.pem"}
 
 
 def test_nothing_is_renewed_without_an_authority(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 from functools import cache
-from typing import Any
 
 import pytest
 from deploy_compose import DEPLOY, MissingVariable, services_of, substituted
@@ -23,60 +22,30 @@ NAMED = [f"{name.split('.')[1]}-{service}" for name, service in EACH]
 each_service = pytest.mark.parametrize(("name", "service"), EACH, ids=NAMED)
 
 
-def service_of(name: str, service: str) -> Any:
-    return services_of(name, GIVEN)[service]
-
-
 @each_service
-def test_the_project_has_the_same_path_inside(name: str, service: str) -> None:
-    said = service_of(name, service)
+def test_a_service_is_set_up_as_the_page_says(name: str, service: str) -> None:
+    """In the project's own path, on its machine's network, not as root, with certificates."""
+    said = services_of(name, GIVEN)[service]
     assert f"{PROJECT}:{PROJECT}" in said["volumes"]
     assert said["working_dir"] == PROJECT
-
-
-@each_service
-def test_services_start_again_and_say_whether_they_work(name: str, service: str) -> None:
-    said = service_of(name, service)
     assert said["restart"] == "unless-stopped"
     assert said["init"] is True
     assert said["healthcheck"]["test"][0] == "CMD"
-
-
-@each_service
-def test_services_have_a_network_and_open_files_enough(name: str, service: str) -> None:
-    said = service_of(name, service)
     assert said["network_mode"] == "host"
     assert int(said["ulimits"]["nofile"]["soft"]) == int(said["ulimits"]["nofile"]["hard"]) >= 65536
-
-
-@each_service
-def test_services_are_not_root_and_run_the_same_image(name: str, service: str) -> None:
-    said = service_of(name, service)
     assert said["user"] == "1000:1000"
     assert said["image"] == "shortloop"
     assert (DEPLOY / said["build"]["context"] / said["build"]["dockerfile"]).is_file()
-
-
-@each_service
-def test_services_are_asked_for_certificates(name: str, service: str) -> None:
-    said = service_of(name, service)
-    own = "scheduler" if service == "scheduler" else "worker"
-    found = " ".join([*said["command"], *said.get("environment", {}).values()])
+    own, command = "scheduler" if service == "scheduler" else "worker", said["command"]
+    found = " ".join([*command, *said.get("environment", {}).values()])
     for file in ("ca.pem", f"{own}.pem", f"{own}.key"):
         assert f"{PROJECT}/certificates/{file}" in found
+    assert "ca.key" not in found
     if "ray" in name:
         assert said["environment"]["RAY_USE_TLS"] == "1"
-    assert "ca.key" not in found
-
-
-@each_service
-def test_pages_are_for_the_machine_alone(name: str, service: str) -> None:
-    command = service_of(name, service)["command"]
-    if "--dashboard-address" in command:
-        assert command[command.index("--dashboard-address") + 1].startswith("127.0.0.1:")
-    else:
-        assert "ray" in name
         assert service == "worker" or "--include-dashboard=false" in command
+    else:
+        assert command[command.index("--dashboard-address") + 1].startswith("127.0.0.1:")
 
 
 @pytest.mark.parametrize(("name", "wanted"), [(FILES[0], 1), (FILES[1], 2)])

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Response
 
-__all__ = ["LEFT_OUT", "View", "lacking", "opened", "started"]
-
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LIBRARIES = ("playwright", "axe_playwright_python", "pypdf")
 # It runs as root in containers, and asks nobody for anything.

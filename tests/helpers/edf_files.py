@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["ANNOTATIONS", "signal", "write_edf"]
-
 ANNOTATIONS = [(0.0, "T0"), (1.0, "T1"), (2.0, "T2"), (3.25, "T1"), (4.5, "T2")]
 
 

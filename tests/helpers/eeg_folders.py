@@ -13,8 +13,6 @@ from scipy.io import savemat
 from shortloop.analyses import Look
 from shortloop.eeg.inspect.propose import look
 
-__all__ = ["CHANNELS", "FOLDERS", "exported", "proposed", "recording", "silent", "write_fieldtrip"]
-
 CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4", "VEOG")
 RATE = 128.0
 CLASSES = ("face", "house")

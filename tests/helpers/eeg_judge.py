@@ -22,8 +22,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 
-__all__ = ["Judge"]
-
 TIGHT = 1e-9  # solvers are to stop where nothing changes any more
 CLOSE = 1e-7  # two classes that are so near are decided by where they stop
 SKLEARN = {

@@ -16,8 +16,6 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_epochs
 
-__all__ = ["CLASSES", "NAMES", "direct", "exported", "make_raw", "read", "refused"]
-
 CLASSES = ("face", "house")
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "VEOG")
 

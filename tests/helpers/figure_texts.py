@@ -11,8 +11,6 @@ from shortloop.report.style import styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["check_texts", "texts"]
-
 
 def texts(figure: Figure) -> list[Any]:
     """All texts that are really drawn: not the labels of ticks beyond the limits."""

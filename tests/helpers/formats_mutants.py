@@ -15,8 +15,6 @@ from eeg_recordings import exported
 from scipy.io import savemat
 from test_formats_edf import signal, write_edf
 
-__all__ = ["FORMATS", "mutant", "seeds"]
-
 FORMATS = ("mat", "npz", "fif", "edf", "set", "vhdr", "ft", "csv")
 NAME = "s"  # of the file and of the struct in it
 HEADER, TAG = 128, 8  # bytes of a .mat file and of each of its variables

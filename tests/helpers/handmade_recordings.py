@@ -11,8 +11,6 @@ from pathlib import Path
 import mne
 import numpy as np
 
-__all__ = ["WRITERS", "write_bci2000"]
-
 UNIT = 0.05  # µV of a step of whole numbers
 BEGUN = datetime(2020, 1, 1, 12, tzinfo=UTC)
 CODES = {"face": 1, "house": 2, "response": 9}

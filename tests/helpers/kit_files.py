@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["write_kit"]
-
 PARTS = 30
 SYSTEM, CHANNELS, CALIBRATION, AMPLIFIER, CONDITIONS, DATA = 1, 4, 5, 7, 8, 9
 GRADIOMETER, TRIGGER = 2, -1

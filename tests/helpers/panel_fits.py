@@ -15,16 +15,6 @@ from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import Reason, Status
 
-__all__ = [
-    "assert_same_alone",
-    "assert_same_tests",
-    "assert_stopped",
-    "fit_groups",
-    "outcome_of_any_size",
-    "regressors_of_all_kinds",
-    "without_answer",
-]
-
 COUNTS = ("nobs", "df_model", "df_resid")
 
 

@@ -15,8 +15,6 @@ from patsy import EvalEnvironment, dmatrices  # type: ignore[import-untyped]
 from scipy.optimize import linprog
 from statsmodels.stats.multitest import multipletests
 
-__all__ = ["Judge", "corrected", "read_rows"]
-
 MISSING = ["", "NA", "NaN", "nan", "NULL", "."]
 LINKS = {
     "logit": "Logit",

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["random_rows", "random_specification"]
-
 GROUPS = 50
 LARGE = 2**53 + 1
 """A number that floats cannot tell from the next."""

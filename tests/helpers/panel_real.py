@@ -7,8 +7,6 @@ import importlib
 import pandas as pd
 import pytest
 
-__all__ = ["real_table"]
-
 
 def real_table(source: str) -> pd.DataFrame:
     """A table by the module that has it, of statsmodels or linearmodels."""

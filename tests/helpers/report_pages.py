@@ -18,8 +18,6 @@ from shortloop.panel.diagnostics import PAGES
 from shortloop.report.deliver import copy_files, copy_report
 from shortloop.report.files import TABLES
 
-__all__ = ["PAGES_OF"]
-
 
 def eeg(folder: Path) -> None:
     """A report of recordings and of two kinds of features, one with all that is shown of it."""

@@ -10,8 +10,6 @@ from shortloop.report.files import FIGURES, REPORT
 from shortloop.report.page import Page, files_beside, html_of
 from shortloop.report.style import encoded, new_figure
 
-__all__ = ["html_undrawn", "write_whole"]
-
 
 def html_undrawn(page: Page) -> str:
     """A page, with one small picture in place of each figure: they take longer than all else."""

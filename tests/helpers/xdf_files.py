@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["eeg_stream", "marker_stream", "write_xdf"]
-
 FORMATS = {"float32": "<f4", "double64": "<f8", "int16": "<i2", "int32": "<i4"}
 
 

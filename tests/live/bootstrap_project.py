@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
+from typing import ClassVar
 
 from live_project import ROOT, EmptyProject
 
@@ -21,38 +19,28 @@ def documented_files() -> dict[str, str]:
 class BootstrapProject(EmptyProject):
     """Means of A and of B, and a table of both."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in documented_files().items():
-            (folder / name).write_text(text, encoding="utf-8")
-        self.method = folder / "methods" / "a_bootstrap.py"
-        for name, first in (("A", 1), ("B", 30)):
-            numbers = "".join(f"{first + each}\n" for each in range(40))
-            (folder / "data" / f"{name}.txt").write_text(numbers, encoding="utf-8")
+    sources: ClassVar = {
+        **documented_files(),
+        **{
+            f"data/{name}.txt": "".join(f"{first + each}\n" for each in range(40))
+            for name, first in (("A", 1), ("B", 30))
+        },
+    }
 
-    def edit(self, old: str, new: str) -> None:
+    def edit_method(self, old: str, new: str) -> None:
         """Change the code of the first stage."""
-        text = self.method.read_text(encoding="utf-8")
-        assert old in text
-        self.method.write_text(text.replace(old, new), encoding="utf-8")
-
-    def go(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """A command of `shortloop` that must work."""
-        done = self.shortloop(*arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done
+        self.edit("methods/a_bootstrap.py", old, new)
 
     def built(self, *arguments: str) -> dict[str, str]:
         """Run it; why each job was built, by stage and partition."""
-        said = self.go("run", "bootstrap", *arguments).stdout
+        said = self.works("run", "bootstrap", *arguments)
         return {f"{stage} {who}".strip(): why for stage, who, _, why in BUILT.findall(said)}
 
     def refused(self, *arguments: str) -> str:
         """What a command says that is refused."""
-        done = self.shortloop(*arguments)
-        assert done.returncode == 1, done.stdout + done.stderr
-        assert "Traceback" not in done.stdout + done.stderr
-        return done.stdout + done.stderr  # what a run says passes through exax
+        said = self.shortloop(*arguments).fails()
+        assert "Traceback" not in said
+        return said
 
     def in_places(self) -> dict[str, str]:
         """The job in each place."""
@@ -60,6 +48,4 @@ class BootstrapProject(EmptyProject):
             "from shortloop.store.store import Store\nfor p, j in Store().index.places().items():"
             "\n    print(f'{p.stage} {p.partition or str()}'.strip(), j, sep=':')"
         )
-        done = self.shell(sys.executable, "-c", code)
-        assert done.returncode == 0, done.stderr
-        return dict(line.split(":") for line in done.stdout.splitlines())
+        return dict(line.split(":") for line in self.python(code).splitlines())

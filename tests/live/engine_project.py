@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject
+from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes
 
 ENGINES = [
     "joblib",
@@ -20,9 +20,7 @@ ENGINES = [
 ]
 """To be given to tests that every engine must pass."""
 
-NUMBERS = '''\
-"""Numbers of a file."""
-
+NUMBERS = """\
 from shortloop import File, stage
 
 
@@ -31,10 +29,8 @@ def numbers(file: File):
     import numpy as np
 
     return {"numbers": np.loadtxt(file.path)}
-'''
-FACTORS = '''\
-"""Matrices of random numbers, taken apart; a unit is a matrix."""
-
+"""
+FACTORS = """\
 import numpy as np
 
 from shortloop import Job
@@ -44,8 +40,6 @@ from tools.steps import scaled
 
 
 class Factors(Stage):
-    """Singular values."""
-
     numbers: Job
     count: int = 12
 
@@ -74,10 +68,8 @@ class Factors(Stage):
 
 
 globals().update(exax_method(Factors, __file__))
-'''
-FIT = '''\
-"""A line through some numbers; a unit is a group of them."""
-
+"""
+FIT = """\
 from shortloop import Job, stage
 
 
@@ -95,10 +87,8 @@ def fit(values, unit: str, degree: int = 1):
 
     meet("fit", int(unit[1:]))
     return {"line": np.polyfit(np.arange(len(values)), values, degree), "name": unit}
-'''
-ROWS = '''\
-"""A dataset of exax."""
-
+"""
+ROWS = """\
 datasets = ()
 options = {"rows": 1000}
 
@@ -112,18 +102,14 @@ def prepare(job):
 def analysis(sliceno, slices, prepare_res):
     for x in range(sliceno, options.rows, slices):
         prepare_res.write(x)
-'''
-SUMS = '''\
-"""Sums over rows of a dataset; a unit is a remainder."""
-
+"""
+SUMS = """\
 from shortloop.exax.method import exax_method
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.stage import Out, Stage
 
 
 class Sums(Stage):
-    """Sums of rows."""
-
     rows: Dataset
 
     def units(self):
@@ -137,10 +123,8 @@ class Sums(Stage):
 
 
 globals().update(exax_method(Sums, __file__))
-'''
-PAGE = '''\
-"""What all of them left."""
-
+"""
+PAGE = """\
 from shortloop import Job, stage
 
 
@@ -153,7 +137,7 @@ def page(fit: Job, factors: list[Job], sums: Job):
         "values": np.array([each.arrays["values"] for each in factors]),
         "sums": sums.arrays["sums"],
     }
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -176,16 +160,12 @@ def main(run):
     return run.build("page", fit=fit, factors=parts, sums=sums)
 """
 STEPS = '''\
-"""What is done with values."""
-
 
 def scaled(values):
     """Them, scaled."""
     return values * 1.5
 '''
 FAULTS = '''\
-"""What units are made to meet."""
-
 import os
 import signal
 import time
@@ -220,26 +200,26 @@ def meet(stage, unit):
 class EngineProject(EmptyProject):
     """Stages with a class, with a function for each unit, of a dataset, and for all at once."""
 
+    sources: ClassVar = {
+        "methods/a_numbers.py": NUMBERS,
+        "methods/a_factors.py": FACTORS,
+        "methods/a_fit.py": FIT,
+        "methods/a_rows.py": ROWS,
+        "methods/a_sums.py": SUMS,
+        "methods/a_page.py": PAGE,
+        "build_scripts/build_x.py": SCRIPT,
+        "tools/__init__.py": "",
+        "tools/steps.py": STEPS,
+        "tools/faults.py": FAULTS,
+        "numbers.txt": "\n".join(f"{each / 7:.17g}" for each in range(1, 30)),
+    }
+    run_name = "x"
+
     def __init__(self, folder: Path, pause: float = 0.0) -> None:
         super().__init__(folder)
         self.pause = pause
         self.faults = folder / ".faults"
         self.faults.mkdir()
-        methods = {
-            "numbers": NUMBERS,
-            "factors": FACTORS,
-            "fit": FIT,
-            "rows": ROWS,
-            "sums": SUMS,
-            "page": PAGE,
-        }
-        for name, text in methods.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
-        (folder / "tools").mkdir()
-        for name, text in {"__init__": "", "steps": STEPS, "faults": FAULTS}.items():
-            (folder / "tools" / f"{name}.py").write_text(text, encoding="utf-8")
-        (folder / "numbers.txt").write_text("\n".join(f"{each / 7:.17g}" for each in range(1, 30)))
         self.ask()
         self.first: list[str] = []  # jobs that a test begins with
         self._sessions: set[int] = set()
@@ -262,7 +242,7 @@ class EngineProject(EmptyProject):
         file = self.faults / "computed"
         return [line.rpartition(" ")[0] for line in file.read_text().splitlines()] if file.exists() else []
 
-    def go(self, engine: str, script: str = "x", **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, engine: str, script: str = "x", **environment: str) -> Done:
         return self.ax("run", script, SHORTLOOP_ENGINE=engine, **environment)
 
     def start(self, engine: str, script: str = "x", *words: str, **environment: str) -> subprocess.Popen[str]:
@@ -279,54 +259,47 @@ class EngineProject(EmptyProject):
     def jobs(self) -> dict[str, dict[str, Any]]:
         """Manifests of all recorded jobs, by id."""
         files = (self.folder / "workdirs/main").glob("main-[0-9]*/manifest.json")
-        return {file.parent.name: json.loads(file.read_text()) for file in files}
+        return {file.parent.name: self.manifest(file.parent.name) for file in files}
 
-    def record(self, job: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "workdirs/main" / job / "record.json").read_text())
-        return found
+    def by_place(self, jobs: Any) -> dict[tuple[str, str | None], str]:
+        """Ids of jobs by method and partition."""
+        known = {job: self.manifest(job) for job in jobs}
+        return {(each["parts"]["method"], each["partition"]): job for job, each in known.items()}
+
+    def same_jobs(self, job: str, other: str) -> bool:
+        """True if two jobs have one key and the same content."""
+        one, two = self.manifest(job), self.manifest(other)
+        return (one["key"], one["content"]) == (two["key"], two["content"])
 
     def files(self, job: str) -> dict[str, bytes]:
         """What a job left, without what exax and the record say of how it was made."""
-        folder = self.folder / "workdirs/main" / job
         made = {"method.tar.gz", "post.json", "setup.json", "record.json", "manifest.json"}
-        names = [each for each in self.jobs()[job]["files"] if each not in made]
-        return {name: (folder / name).read_bytes() for name in names}
+        names = [each for each in self.manifest(job)["files"] if each not in made]
+        return {name: (self.job_folder(job) / name).read_bytes() for name in names}
 
     def processes(self) -> dict[int, str]:
         """Processes that runs of this project have started for an engine. Some write their title over what
         they were started with, so they are known by their session."""
         found = {}
         marker = f"FAULTS={self.faults}\0"
-        for process in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+        for number, process in processes().items():
             try:
-                environ = Path(f"/proc/{process}/environ").read_bytes().decode(errors="replace")
-                command = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-                session = os.getsid(process)
+                environ = Path(f"/proc/{number}/environ").read_bytes().decode(errors="replace")
+                session = os.getsid(number)
             except OSError:
                 continue
-            if marker in environ and "engines.host" in command:
+            if marker in environ and "engines.host" in process.command:
                 self._sessions.add(session)
             started = marker in environ and "SHORTLOOP_ENGINE=" in environ
-            if command and (started or session in self._sessions):
-                found[process] = command
+            if process.command and (started or session in self._sessions):
+                found[number] = process.command
         return found
 
     def workers(self) -> set[int]:
         """Processes that have started a forkserver."""
-        found = self.processes()
-        servers = [process for process, command in found.items() if "engines.forkserver" in command]
-        parents = {parent_of(process) for process in servers}
-        return {process for process in parents if "engines.forkserver" not in found.get(process, "")} & {
-            *found
-        }
-
-
-def parent_of(process: int) -> int:
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text(errors="replace")
-    except OSError:
-        return 0
-    return int(stat.rpartition(")")[2].split()[1])
+        found, tree = self.processes(), processes()
+        servers = {number for number, command in found.items() if "engines.forkserver" in command}
+        return {tree[number].parent for number in servers & tree.keys()} & (found.keys() - servers)
 
 
 def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:

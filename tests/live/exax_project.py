@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from live_project import EmptyProject
 
-ODD = '''\
-"""Counts rows of two datasets and a file, in the way of others; declares whatever exax takes."""
-
+ODD = """\
 import os
 
 from accelerator import OptionEnum, RequiredOption
@@ -32,10 +29,8 @@ def synthesis(analysis_res, job):
     rows = [each for slice in analysis_res for each in slice]
     found = sum(rows) if options.how == "sum" else len(rows)
     job.json_save(steps.scaled(found, options.factor), "found.json")
-'''
-READS = '''\
-"""Reads a file of another job."""
-
+"""
+READS = """\
 from accelerator import JobWithFile
 
 options = {"file": JobWithFile}
@@ -43,18 +38,14 @@ options = {"file": JobWithFile}
 
 def synthesis(job):
     job.json_save(options.file.json_load() + 1, "more.json")
-'''
-TOTALS = '''\
-"""Sums of datasets, each slice a unit."""
-
+"""
+TOTALS = """\
 from shortloop.exax.method import exax_method
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.stage import Finished, Out, Stage
 
 
 class Totals(Stage):
-    """Sum of a column, of a dataset and of more."""
-
     rows: Dataset
     more: list[Dataset]
     none: Dataset | None
@@ -74,7 +65,7 @@ class Totals(Stage):
 
 
 globals().update(exax_method(Totals, __file__))
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -135,49 +126,28 @@ def expected(old: Any = OLD, new: Any = NEW, factor: int = 2) -> int:
 class ExaxProject(EmptyProject):
     """Two files of rows, chained, typed, hashed and filtered by exax's own methods, and counted by others."""
 
+    sources: ClassVar = {
+        "theirs/__init__.py": "",
+        "theirs/listed.py": "more = ['../more.txt']\n",
+        "theirs/more.txt": "one",
+        "theirs/methods/__init__.py": "",
+        "theirs/methods/steps.py": "def scaled(x, by):\n    return x * by\n",
+        "theirs/methods/words.txt": "one",
+        "theirs/methods/a_odd.py": ODD,
+        "theirs/methods/a_reads.py": READS,
+        "methods/a_totals.py": TOTALS,
+        "build_scripts/build_rows.py": SCRIPT,
+        "data/old.csv": rows(OLD),
+        "data/new.csv": rows(NEW),
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        configuration = folder / "accelerator.conf"
-        text = configuration.read_text(encoding="utf-8")
         more = "\taccelerator.standard_methods\n\ttheirs.methods auto-discover\n\tmethods auto-discover"
-        configuration.write_text(text.replace("\tmethods auto-discover", more), encoding="utf-8")
-        for name, content in {
-            "theirs/__init__.py": "",
-            "theirs/listed.py": "more = ['../more.txt']\n",
-            "theirs/more.txt": "one",
-            "theirs/methods/__init__.py": "",
-            "theirs/methods/steps.py": "def scaled(x, by):\n    return x * by\n",
-            "theirs/methods/words.txt": "one",
-            "theirs/methods/a_odd.py": ODD,
-            "theirs/methods/a_reads.py": READS,
-            "methods/a_totals.py": TOTALS,
-            "build_scripts/build_rows.py": SCRIPT,
-            "data/old.csv": rows(OLD),
-            "data/new.csv": rows(NEW),
-        }.items():
-            self.write(name, content)
-
-    def write(self, name: str, text: str) -> Path:
-        file = self.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        return file
-
-    def edit(self, name: str, old: str, new: str) -> None:
-        text = (self.folder / name).read_text(encoding="utf-8")
-        assert old in text
-        self.write(name, text.replace(old, new))
+        self.edit("accelerator.conf", "\tmethods auto-discover", more)
 
     def go(self) -> tuple[dict[str, Any], str]:
         """Run it, which must work: what it found, and what it said."""
-        done = self.ax("run", "rows")
-        assert done.returncode == 0, done.stdout + done.stderr
-        loaded = self.read("last.json")
+        done = self.ax("run", "rows").ok()
+        loaded = self.read_json("last.json")
         return loaded, done.stdout + done.stderr
-
-    def read(self, name: str) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads((self.folder / name).read_text(encoding="utf-8"))
-        return loaded
-
-    def job_folder(self, job: str) -> Path:
-        return self.folder / "workdirs" / "main" / job

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from live_toy import ToyProject
@@ -69,22 +69,13 @@ def value():
 class OneProject(ToyProject):
     """One job of any method."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        (folder / "build_scripts" / "build_one.py").write_text(SCRIPT, encoding="utf-8")
+    sources: ClassVar = {**ToyProject.sources, "build_scripts/build_one.py": SCRIPT}
 
     def write_method(self, name: str, body: str, above: str = "") -> None:
         """A method whose `value()` is this."""
         lines = "".join(f"    {line}\n" for line in body.splitlines())
         text = HEAD.replace('"""\n\n', f'"""\n\n{above}\n', 1) + lines
         self.write(f"methods/a_{name}.py", text)
-
-    def write(self, name: str, text: str) -> Path:
-        """A file of the project."""
-        file = self.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        return file
 
     def order(
         self,
@@ -99,8 +90,7 @@ class OneProject(ToyProject):
 
     def one(self, *flags: str) -> tuple[int, bool, str]:
         """Run it: what the job left, whether it was built, and what was said."""
-        done = self.ax("run", *flags, "one")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.ax("run", *flags, "one").ok()
         return *self.last(), done.stdout + done.stderr
 
     def last(self) -> tuple[int, bool]:
@@ -110,9 +100,7 @@ class OneProject(ToyProject):
 
     def refused(self) -> str:
         """What a run says that does not work."""
-        done = self.ax("run", "one")
-        assert done.returncode == 1, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        return self.ax("run", "one").fails()
 
 
 def unseen_edit(file: Path, text: str) -> None:

@@ -15,12 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import forked_commands
 import numpy as np
+import pytest
+
+from shortloop.stages.results import Result, open_result
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as machines may be busy
@@ -81,6 +85,29 @@ def slowness() -> float:
     return max(1.0, (time.monotonic() - began) / 0.1)
 
 
+class Process(NamedTuple):
+    """A process, its command line with spaces, and its current folder."""
+
+    parent: int
+    group: int
+    command: str
+    cwd: Path
+
+
+def processes(folder: Path | None = None) -> dict[int, Process]:
+    """Processes of this machine, or those that work in a folder, by their ids."""
+    found = {}
+    for number in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            place = Path("/proc", number)
+            fields = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            cwd = Path(os.readlink(place / "cwd"))
+            if folder is None or cwd.is_relative_to(folder.resolve()):
+                found[int(number)] = Process(int(fields[1]), int(fields[2]), command, cwd)
+    return found
+
+
 def write_recording(file: Path, seed: int, trials: int = 16, **changes: Any) -> None:
     """Two classes that differ from 100 ms on; the file's size depends on the shapes only."""
     rng = np.random.default_rng(seed)
@@ -99,16 +126,37 @@ def analysis_of(file: Path) -> str:
     return "panel" if "panel" in file.stem or file.stem == "a_import_dataset" else "eeg"
 
 
+class Done(subprocess.CompletedProcess[str]):
+    """A command that has ended."""
+
+    def ok(self) -> Done:
+        assert self.returncode == 0, self.stdout + self.stderr
+        return self
+
+    def fails(self) -> str:
+        """All that it says, which must not work."""
+        assert self.returncode == 1, self.stdout + self.stderr
+        return self.stdout + self.stderr
+
+
 class LiveProject:
     """The project's files, a small study of two participants, and the commands as a user runs them."""
 
+    forks = True
+    """Whether its commands are forks, which is quicker, if nothing is edited that they have imported."""
     edits_package = False
     """Whether it has a copy of the package; else it uses the one that is tested, as a user's project does."""
     analyses: tuple[str, ...] = ("eeg",)
     """Whose methods and build scripts it has. exax loads all that are there in each run."""
+    sources: ClassVar[Mapping[str, str]] = {}
+    """Further files that it begins with, by path."""
+    run_name = "live"
+    """Name of the runs whose summary is read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.forks = self.forks and not self.edits_package
+        folder.mkdir(exist_ok=True)
         compile_package()
         if self.edits_package:
             shutil.copytree(ROOT / "shortloop", folder / "shortloop")  # with times, which bytecode goes by
@@ -122,15 +170,30 @@ class LiveProject:
         for seed, name in enumerate("AB"):
             write_recording(folder / "data" / f"{name}.npz", seed)
         self.write_study(STUDY)
+        for name, text in self.sources.items():
+            self.write(name, text)
         self.server: subprocess.Popen[bytes] | None = None
 
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project, in a folder that is made if need be."""
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.folder / name).read_text(encoding="utf-8")
+        assert old in text
+        self.write(name, text.replace(old, new))
+
     def write_study(self, text: str) -> None:
-        (self.folder / "study.toml").write_text(text, encoding="utf-8")
+        self.write("study.toml", text)
 
     def edit_study(self, old: str, new: str) -> None:
-        text = (self.folder / "study.toml").read_text(encoding="utf-8")
-        assert old in text
-        self.write_study(text.replace(old, new))
+        self.edit("study.toml", old, new)
+
+    def prepare(self) -> None:
+        """What is done once there is a server; nothing, of most kinds."""
 
     def environment(self, **more: str) -> dict[str, str]:
         # Bytecode is written, as on a user's machine: not writing it hides code that is run as it was.
@@ -139,22 +202,43 @@ class LiveProject:
         study = str(self.folder / "study.toml")
         return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
 
-    def shell(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+    def shell(self, *command: str | Path, below: str = "", **environment: str) -> Done:
+        """Run a command in the project's folder, or one below it."""
+        folder, given = self.folder / below, self.environment(**environment)
+        known = command[0] in (AX, SHORTLOOP) or command[:2] == (sys.executable, "-c")
+        if self.forks and known and forked_commands.can_fork(given):
+            return Done(list(command), *forked_commands.run(command, folder, given, PATIENCE))
+        ended = subprocess.run(
+            command, cwd=folder, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        return Done(ended.args, ended.returncode, ended.stdout, ended.stderr)
+
+    def popen(self, *command: str | Path, session: bool = False, **environment: str) -> subprocess.Popen[str]:
+        """Start a command whose output is one stream; in a session of its own, as a terminal would."""
+        return subprocess.Popen(
             command,
             cwd=self.folder,
             env=self.environment(**environment),
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
-            timeout=PATIENCE,
-            check=False,
+            start_new_session=session,
         )
 
+    def python(self, code: str, **environment: str) -> str:
+        """What code prints in a Python of its own; it must work."""
+        return self.shell(sys.executable, "-c", code, **environment).ok().stdout
+
     def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.shell(str(AX), *arguments, **environment)
+        return self.shell(AX, *arguments, **environment)
 
     def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.shell(str(SHORTLOOP), *arguments, **environment)
+        return self.shell(SHORTLOOP, *arguments, **environment)
+
+    def works(self, *arguments: str, **environment: str) -> str:
+        """What a command of `shortloop` prints, which must work."""
+        return self.shortloop(*arguments, **environment).ok().stdout
 
     def start_server(self, **environment: str) -> None:
         log = (self.folder / "server.log").open("wb")
@@ -192,13 +276,30 @@ class LiveProject:
 
     def run(self, script: str = "build_pipeline") -> dict[tuple[str, str | None], str]:
         """Run a script; the jobs it built: ids by (stage, participant)."""
-        done = self.ax("run", script)
-        assert done.returncode == 0, done.stdout + done.stderr
-        lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
+        lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", self.ax("run", script).ok().stdout)
         return {(stage, participant or None): job for stage, participant, job in lines}
 
+    def read_json(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
     def summary(self) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads((self.folder / "results/live/summary.json").read_text())
+        loaded: dict[str, Any] = self.read_json(f"results/{self.run_name}/summary.json")
+        return loaded
+
+    def last_results(self) -> dict[str, Result]:
+        """Results of the last run, by partition, or by stage if they have none."""
+        found = [open_result(self.job_folder(each["job"])) for each in self.summary()["jobs"]]
+        return {str(each.partition or each.stage): each for each in found}
+
+    def job_folder(self, job: str) -> Path:
+        return self.folder / "workdirs" / "main" / job
+
+    def manifest(self, job: str) -> dict[str, Any]:
+        loaded: dict[str, Any] = self.read_json(f"workdirs/main/{job}/manifest.json")
+        return loaded
+
+    def record(self, job: str) -> dict[str, Any]:
+        loaded: dict[str, Any] = self.read_json(f"workdirs/main/{job}/record.json")
         return loaded
 
     def job(self, stage: str, participant: str | None = None) -> str:
@@ -208,7 +309,7 @@ class LiveProject:
         return str(found)
 
     def result(self, stage: str, participant: str | None = None) -> Path:
-        return self.folder / "workdirs" / "main" / self.job(stage, participant)
+        return self.job_folder(self.job(stage, participant))
 
 
 class EditedProject(LiveProject):
@@ -221,6 +322,18 @@ class EditedProject(LiveProject):
         return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
 
 
+class Begun(LiveProject):
+    """A project that a command has begun."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = None
+
+    def environment(self, **more: str) -> dict[str, str]:
+        made = super().environment(PYTHONPATH=str(ROOT), **more)
+        return {name: value for name, value in made.items() if name not in ("STUDY", "VIRTUAL_ENV")}
+
+
 class EmptyProject(LiveProject):
     """The same, with no methods and no scripts."""
 
@@ -231,13 +344,31 @@ Project = TypeVar("Project", bound=LiveProject)
 
 
 @contextmanager
-def served(kind: type[Project], **environment: str) -> Iterator[Project]:
-    """A project with a running server."""
-    # Not tmp_path: the path of a Unix socket must be short.
+def in_short_folder(kind: type[Project]) -> Iterator[Project]:
+    """A project without a server, and not in tmp_path: the path of a Unix socket must be short."""
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         made = kind(Path(folder))
-        made.start_server(**environment)
         try:
             yield made
         finally:
             made.stop_server()
+
+
+@contextmanager
+def served(kind: type[Project], **environment: str) -> Iterator[Project]:
+    """A project with a running server."""
+    with in_short_folder(kind) as made:
+        made.start_server(**environment)
+        made.prepare()
+        yield made
+
+
+def fixture_of(kind: type[LiveProject], scope: Any = "module", server: bool = True) -> Any:
+    """A fixture that gives a project, with a running server or without."""
+
+    @pytest.fixture(scope=scope)
+    def project() -> Iterator[LiveProject]:
+        with (served if server else in_short_folder)(kind) as made:
+            yield made
+
+    return project

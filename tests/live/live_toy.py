@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from live_project import AX, EmptyProject, wait_for
@@ -82,19 +83,22 @@ def pipeline(run):
 class ToyProject(EmptyProject):
     """Toy jobs; what it says of them is read from what `ax run chain` prints."""
 
+    sources: ClassVar = {
+        "methods/a_toy.py": METHOD,
+        "methods/steps.py": STEPS,
+        "build_scripts/build_chain.py": SCRIPT,
+        "chain.json": "[{}, {}, {}]",
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.method = folder / "methods" / "a_toy.py"
         self.steps = folder / "methods" / "steps.py"
-        self.method.write_text(METHOD, encoding="utf-8")
-        self.steps.write_text(STEPS, encoding="utf-8")
-        (folder / "build_scripts" / "build_chain.py").write_text(SCRIPT, encoding="utf-8")
-        self.write_chain("{}", "{}", "{}")
         self._newest = 100
 
     def write_chain(self, *options: str) -> None:
         """Options of each job, as JSON."""
-        (self.folder / "chain.json").write_text(f"[{', '.join(options)}]", encoding="utf-8")
+        self.write("chain.json", f"[{', '.join(options)}]")
 
     def new_chain(self) -> int:
         """Three jobs that were never built, and what the first will leave."""
@@ -129,23 +133,12 @@ class ToyProject(EmptyProject):
 
     def chain(self, *flags: str) -> tuple[list[str], str]:
         """Run it; the jobs it built and all that it said."""
-        done = self.ax("run", *flags, "chain")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.ax("run", *flags, "chain").ok()
         return re.findall(r"\] built toy +(main-\d+)", done.stdout), done.stdout + done.stderr
 
     def start_chain(self, *flags: str) -> subprocess.Popen[str]:
         """Start it, without waiting for its end."""
-        return subprocess.Popen(
-            [str(AX), "run", *flags, "chain"],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def job_folder(self, job: str) -> Path:
-        return self.folder / "workdirs" / "main" / job
+        return self.popen(AX, "run", *flags, "chain")
 
     def value(self, job: str) -> int:
         """What a toy job left."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from live_project import LiveProject
-
-__all__ = ["BLOCKS", "PANEL", "PanelProject", "firms"]
 
 PANEL = """\
 name = "firms"
@@ -37,18 +37,22 @@ BLOCKS = 2
 
 class PanelProject(LiveProject):
     analyses = ("panel",)
+    sources: ClassVar = {"panel.toml": PANEL}
+    run_name = "firms"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        firms().to_csv(folder / "firms.csv", index=False)
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(STUDY=str(self.folder / "panel.toml"), **more)
 
-    def write(self, text: str) -> None:
-        (self.folder / "panel.toml").write_text(text, encoding="utf-8")
+    def write_panel(self, text: str) -> None:
+        self.write("panel.toml", text)
 
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""
-        done = self.ax("run", "build_panel")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+        return Counter(re.findall(r"\] built (\S+) ", self.ax("run", "build_panel").ok().stdout))
 
     def table(self, name: str, of: str = "plain-invest") -> pd.DataFrame:
         return pd.read_parquet(self.folder / "results/firms/tables" / of / f"{name}.parquet")

@@ -18,13 +18,11 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
-from live_project import EditedProject
+from live_project import Done, EditedProject
 
 from shortloop.stages.content import SIZE
 from shortloop.stages.records import ROWS
 from shortloop.stages.rows import LENGTH
-
-__all__ = ["Found", "RandomProject", "contents"]
 
 ORACLE = Path(__file__).with_name("oracle.py")
 FINISH = """\
@@ -100,7 +98,7 @@ class RandomProject(EditedProject):
 
     # What is checked.
 
-    def go(self, engine: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, engine: str, **environment: str) -> Done:
         return self.shortloop("run", "core", SHORTLOOP_ENGINE=engine, **environment)
 
     def kill(self) -> str:

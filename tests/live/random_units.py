@@ -8,29 +8,24 @@ import multiprocessing
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from live_one import unseen_edit
 from live_project import PATIENCE, SHORTLOOP, EmptyProject
 
-__all__ = ["UnitsProject"]
+from shortloop.stages.results import open_result
 
-ARITHMETIC = '''\
-"""What values are made of; a text of the same length each time."""
-
+ARITHMETIC = """\
 PLUS = {plus}
 
 
 def result(value, power, said=""):
     return {{"x": float(value) ** power + PLUS, "said": said}}
-'''
-ORDER = '''\
-"""Pairs in an order that is another one in each process."""
-
+"""
+ORDER = """\
 import os
 import random
 import time
@@ -55,10 +50,8 @@ def ordered(pairs, how):
 def pause():
     if os.path.exists(os.environ["SLOW"]):
         time.sleep(0.03)
-'''
-MEASURE = '''\
-"""The mean of each file, which a unit finds by what it holds, and the name of the file if it knows that."""
-
+"""
+MEASURE = """\
 import functools
 from pathlib import Path
 
@@ -128,10 +121,8 @@ def measure(it, kind: str, power: int = 1):
     else:
         value = it.mean() if kind == "data" else int(bytes(it).split()[0])
     return arithmetic.result(value, power, said)
-'''
-NUMBERS = '''\
-"""Powers of numbers, two of which are equal, each with the name of its unit or without."""
-
+"""
+NUMBERS = """\
 from methods import arithmetic, order
 from shortloop import stage
 
@@ -144,7 +135,7 @@ def chosen(names: list[int], how: str):
 def {stage}(read{unit}, power: int = 1):
     order.pause()
     return arithmetic.result(read[0], power{said})
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -174,6 +165,14 @@ Values = list[dict[str, tuple[float, str]]]
 class UnitsProject(EmptyProject):
     """Files, and jobs with units, which are edited at random."""
 
+    sources: ClassVar = {
+        "methods/a_measure.py": MEASURE,
+        "methods/order.py": ORDER,
+        "methods/arithmetic.py": ARITHMETIC.format(plus=1),
+        "build_scripts/build_x.py": SCRIPT,
+    }
+    run_name = "x"
+
     def __init__(self, folder: Path, rng: random.Random) -> None:
         super().__init__(folder)
         self.rng, self.plus = rng, 1
@@ -183,11 +182,7 @@ class UnitsProject(EmptyProject):
         stages = {"numbers": ("", ""), "named": (", unit: str", ", unit")}
         for stage, (unit, said) in stages.items():
             text = NUMBERS.replace("{stage}", stage).replace("{unit}", unit).replace("{said}", said)
-            self.write_module(f"a_{stage}", text)
-        self.write_module("a_measure", MEASURE)
-        self.write_module("order", ORDER)
-        self.write_module("arithmetic", ARITHMETIC.format(plus=self.plus))
-        (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
+            self.write(f"methods/a_{stage}.py", text)
         for number in range(1, 6):
             self.write_file(f"s{number}", "one.csv", 100 + number // 2)
         self.jobs = [
@@ -199,13 +194,8 @@ class UnitsProject(EmptyProject):
     def environment(self, **more: str) -> dict[str, str]:
         return {**super().environment(**more), "SLOW": str(self.folder / ".slow")}
 
-    def write_module(self, name: str, text: str) -> None:
-        (self.folder / "methods" / f"{name}.py").write_text(text, encoding="utf-8")
-
     def write_file(self, above: str, name: str, value: int) -> None:
-        file = self.folder / "data" / above / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{value}\n{value}\n")
+        self.write(f"data/{above}/{name}", f"{value}\n{value}\n")
         self.files[above] = name, value
 
     # Edits of files.
@@ -280,7 +270,7 @@ class UnitsProject(EmptyProject):
 
     def change_code(self) -> None:
         self.plus = self.rng.randrange(1, 4)
-        self.write_module("arithmetic", ARITHMETIC.format(plus=self.plus))
+        self.write("methods/arithmetic.py", ARITHMETIC.format(plus=self.plus))
 
     # What happens to results.
 
@@ -297,32 +287,20 @@ class UnitsProject(EmptyProject):
             shutil.rmtree(file.parent)
 
     def clean_up(self) -> None:
-        done = self.command("gc", "--delete")
-        assert done.returncode == 0, done.stdout + done.stderr
+        self.works("gc", "--delete")
 
     def kill(self) -> None:
         """In the middle of a run, whose units take their time."""
         self.ask()
         slow = Path(self.environment()["SLOW"])
         slow.touch()
-        quiet, engine = subprocess.DEVNULL, self.rng.choice(["slices", "joblib"])
-        running = subprocess.Popen(
-            [str(SHORTLOOP), "run", "x"],
-            cwd=self.folder,
-            env=self.environment(SHORTLOOP_ENGINE=engine),
-            stdout=quiet,
-            stderr=quiet,
-        )
+        running = self.popen(SHORTLOOP, "run", "x", SHORTLOOP_ENGINE=self.rng.choice(["slices", "joblib"]))
         time.sleep(self.rng.uniform(0.5, 5))
         running.send_signal(self.rng.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]))
-        running.wait(timeout=PATIENCE)
+        running.communicate(timeout=PATIENCE)
         slow.unlink()
 
     # What is checked.
-
-    def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """The command as it is installed."""
-        return self.shell(str(SHORTLOOP), *arguments, **environment)
 
     def ask(self) -> list[tuple[str, str, dict[str, Any]]]:
         files = [f"data/{above}/{name}" for above, (name, _) in self.files.items()]
@@ -332,25 +310,22 @@ class UnitsProject(EmptyProject):
             else (stage, part, options)
             for stage, part, options in self.jobs
         ]
-        (self.folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        self.write("asked.json", json.dumps(asked))
         return asked
 
     def found(self, engine: str) -> tuple[Values, str]:
         """What a run leaves, and says."""
-        done = self.command("run", "x", SHORTLOOP_ENGINE=engine)
-        assert done.returncode == 0, done.stdout + done.stderr
-        from shortloop.stages.results import open_result
-
-        summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
-        jobs = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
+        said = self.works("run", "x", SHORTLOOP_ENGINE=engine)
+        jobs = [open_result(self.job_folder(each["job"])) for each in self.summary()["jobs"]]
         return [
             dict(zip(job.facts["units"], zip(job["x"].tolist(), job["said"].tolist()), strict=True))
             for job in jobs
-        ], done.stdout
+        ], said
 
     def expected(self) -> Values:
-        done = self.shell(sys.executable, __file__, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(self.folder))
-        assert done.returncode == 0, done.stderr
+        done = self.shell(
+            sys.executable, __file__, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(self.folder)
+        ).ok()
         return [{name: (x, said) for name, (x, said) in each.items()} for each in json.loads(done.stdout)]
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 from exax_project import ExaxProject, expected
-from live_project import AX, PATIENCE, served, wait_for
+from live_project import AX, PATIENCE, fixture_of, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -48,19 +47,20 @@ def main(urd):
 """
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[ExaxProject]:
-    with served(ExaxProject) as made:
-        made.write("build_scripts/build_plain.py", PLAIN)
-        made.write("build_scripts/build_held.py", HELD)
-        made.write("theirs/methods/a_slow.py", SLOW)
-        yield made
+class Beside(ExaxProject):
+    sources: ClassVar = {
+        **ExaxProject.sources,
+        "build_scripts/build_plain.py": PLAIN,
+        "build_scripts/build_held.py": HELD,
+        "theirs/methods/a_slow.py": SLOW,
+    }
+
+
+project = fixture_of(Beside)
 
 
 def said(project: ExaxProject, *command: str) -> str:
-    done = project.ax(*command)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return project.ax(*command).ok().stdout
 
 
 def test_a_build_script_of_exax_runs_beside_ours(project: ExaxProject) -> None:
@@ -81,9 +81,7 @@ def test_a_terminal_may_know_ascii_alone(project: ExaxProject) -> None:
     project.go()
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 7')
     ascii_alone = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = project.ax("run", "rows", **ascii_alone)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "option factor: 2 -> 7" in done.stdout
+    assert "option factor: 2 -> 7" in project.ax("run", "rows", **ascii_alone).ok().stdout
     # Also what is printed to a file, from which exax makes a pipe of its own.
     project.edit("build_scripts/build_rows.py", '"factor": 7', '"factor": 8')
     file = project.folder / "said.txt"
@@ -124,14 +122,14 @@ def test_exax_may_tidy_up(project: ExaxProject) -> None:
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 5')
     other, _ = project.go()
     assert other["more"] == expected(factor=5)
-    assert project.shortloop("gc", "--delete").returncode == 0
+    project.shortloop("gc", "--delete").ok()
     deleted = project.job_folder(before["jobs"]["odd"])
     assert (deleted / "post.deleted.json").exists()
     assert "Deleting" in said(project, "gc")
     assert not deleted.exists()
     assert not damaged.exists()
     assert project.go()[0] == other | {"built": []}
-    assert project.shortloop("plan", "rows").returncode == 0
+    project.shortloop("plan", "rows").ok()
     assert "is gone" not in project.shortloop("verify").stdout
     assert "no such job" in project.shortloop("show", deleted.name).stderr
     project.edit("build_scripts/build_rows.py", '"factor": 5', '"factor": 2')
@@ -142,21 +140,12 @@ def test_exax_may_tidy_up(project: ExaxProject) -> None:
 
 def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProject) -> None:
     hold = project.write("hold", "")
-    running = subprocess.Popen(
-        [str(AX), "run", "held"],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    running = project.popen(AX, "run", "held")
     wait_for((project.folder / "held").exists)
     assert "Deleting" in said(project, "gc")
     hold.unlink()
     told, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
     assert "the folder of this run was deleted while it ran" in told
-    done = project.ax("run", "held")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 job built" in done.stdout
+    assert "1 job built" in project.ax("run", "held").ok().stdout
     assert project.go()[0]["built"] == []

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import EmptyProject, served
+from live_project import EmptyProject, fixture_of
 from refused import refusing
 
 from shortloop.eeg.pipeline import LIBRARIES
 
 pytestmark = pytest.mark.live
 
-FIT = '''\
-"""Draws from a table, a row each; more of them begin with those there are."""
-
+FIT = """\
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 
 
 class Fit(Stage):
-    """Draws from a table."""
-
     grows = "count"
     number: int
     count: int
@@ -67,10 +62,8 @@ class Fit(Stage):
 
 
 globals().update(exax_method(Fit, __file__))
-'''
-JOIN = '''\
-"""Joins the means of all partitions."""
-
+"""
+JOIN = """\
 from __future__ import annotations
 
 from shortloop.exax.method import exax_method
@@ -78,8 +71,6 @@ from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
 class Join(Stage):
-    """Joined means."""
-
     fits: list[Job]
 
     def finish(self, out: Outputs) -> Finished:
@@ -89,7 +80,7 @@ class Join(Stage):
 
 
 globals().update(exax_method(Join, __file__))
-'''
+"""
 STEPS = "def step(x, number):\n    return 2 * x + number\n"
 SCRIPT = """\
 from pathlib import Path
@@ -118,56 +109,49 @@ class BareProject(EmptyProject):
 
     edits_package = True
 
+    sources: ClassVar = {
+        "methods/a_fit.py": FIT,
+        "methods/a_join.py": JOIN,
+        "methods/steps.py": STEPS,
+        "build_scripts/build_bare.py": SCRIPT,
+        "A.txt": "1 2 3",
+        "B.txt": "4 5",
+        "count": "2",
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         shutil.rmtree(folder / "shortloop" / "eeg")
-        for name, text in {"a_fit": FIT, "a_join": JOIN, "steps": STEPS}.items():
-            (folder / "methods" / f"{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_bare.py").write_text(SCRIPT, encoding="utf-8")
-        for name, values in {"A": "1 2 3", "B": "4 5"}.items():
-            (folder / f"{name}.txt").write_text(values, encoding="utf-8")
-        (folder / "count").write_text("2", encoding="utf-8")
         self.refused = refusing(folder, LIBRARIES)
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(PYTHONPATH=f"{self.refused}:{self.folder}", **more)
 
-    def said(self, *arguments: str) -> str:
-        """What the command says, which must work."""
-        done = self.shortloop(*arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
     def loaded(self, *asked: tuple[str, str]) -> list[str]:
         """Something of each of some jobs, as a notebook shows it."""
         code = [f"print(shortloop.load({job!r}).{what})" for job, what in asked]
-        done = self.shell(sys.executable, "-c", "\n".join(["import shortloop", *code]))
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
+        return self.python("\n".join(["import shortloop", *code])).splitlines()
 
 
-@pytest.fixture(scope="module")
-def bare() -> Iterator[BareProject]:
-    with served(BareProject) as made:
-        yield made
+bare = fixture_of(BareProject)
 
 
 @pytest.mark.slow
 def test_a_pipeline_of_the_frame_alone(bare: BareProject) -> None:
     assert [stage for stage, _ in bare.run("bare")] == ["fit", "fit", "join"]
-    (bare.folder / "count").write_text("3", encoding="utf-8")
-    assert "2 × fit: option count: 2 → 3" in bare.said("plan", "bare")
+    bare.write("count", "3")
+    assert "2 × fit: option count: 2 → 3" in bare.works("plan", "bare")
     grown = bare.run("bare")
-    (bare.folder / "methods" / "steps.py").write_text(STEPS.replace("2 * x", "3 * x"), encoding="utf-8")
+    bare.edit("methods/steps.py", "2 * x", "3 * x")
     edited = bare.run("bare")
     assert bare.loaded((grown["fit", "A"], "facts"), (edited["join", None], "arrays['means'].tolist()")) == [
         "{'refused': True, 'had': 2, 'count': 3}",
         "[8.0, 16.5]",
     ]
-    assert "code of steps.step (methods/steps.py)" in bare.said("why", "fit")
-    assert re.search(r"versions +python [^,]+, numpy", bare.said("show", edited["fit", "B"]))
-    assert "2 values differ" in bare.said("compare", grown["join", None], edited["join", None])
-    assert "all are as they were recorded" in bare.said("verify")
-    assert "deleted" in bare.said("gc", "--delete")
-    assert "3 jobs" in bare.said("jobs", "--state", "current")
-    assert "all 3 jobs are cached" in bare.said("plan", "bare")
+    assert "code of steps.step (methods/steps.py)" in bare.works("why", "fit")
+    assert re.search(r"versions +python [^,]+, numpy", bare.works("show", edited["fit", "B"]))
+    assert "2 values differ" in bare.works("compare", grown["join", None], edited["join", None])
+    assert "all are as they were recorded" in bare.works("verify")
+    assert "deleted" in bare.works("gc", "--delete")
+    assert "3 jobs" in bare.works("jobs", "--state", "current")
+    assert "all 3 jobs are cached" in bare.works("plan", "bare")

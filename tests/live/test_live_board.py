@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import socket
 import subprocess
-import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 from browser import opened
-from live_project import AX
+from live_project import AX, fixture_of, wait_for
 from live_toy import ToyProject
 
 from shortloop.report.page import ADDRESS, BOARD_NOTE
@@ -23,50 +21,35 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.live
+toy = fixture_of(ToyProject)
 
 
-@pytest.fixture
-def toy() -> Iterator[ToyProject]:
-    """Not in tmp_path: the path of a Unix socket must be short."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = ToyProject(Path(folder))
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def job(toy: ToyProject) -> str:
     """One that was made from others."""
     (*_, job), _ = toy.chain()
     return str(job)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def board(toy: ToyProject, job: str) -> Iterator[str]:
     """Address of the job on a board that is started as the text of the link says."""
     commands = re.findall(r"“ax ([\w-]+)”", BOARD_NOTE)
     assert commands == ["server", "board-server"]
     with socket.create_server(("localhost", 0)) as free:
         port = free.getsockname()[1]
-    command = [str(AX), commands[-1], f"localhost:{port}"]
-    with subprocess.Popen(
-        command, cwd=toy.folder, env=toy.environment(), stdout=subprocess.DEVNULL
-    ) as running:
-        try:
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    socket.create_connection(("localhost", port), timeout=30).close()
-                    break
-                except ConnectionRefusedError:
-                    assert time.monotonic() < deadline
-                    time.sleep(0.1)
-            yield f"http://localhost:{port}/job/{job}"
-        finally:
-            running.terminate()
+
+    def listens() -> bool:
+        with suppress(ConnectionRefusedError):
+            socket.create_connection(("localhost", port), timeout=30).close()
+            return True
+        return False
+
+    running = toy.popen(AX, commands[-1], f"localhost:{port}")
+    wait_for(listens)
+    yield f"http://localhost:{port}/job/{job}"
+    running.terminate()
+    running.communicate(timeout=60)
 
 
 def test_a_link_leads_to_its_job(board: str, job: str) -> None:

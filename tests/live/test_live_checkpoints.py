@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
 
 import pytest
 from live_one import OneProject, unseen_edit
@@ -12,9 +14,7 @@ from live_project import AX, PATIENCE, served
 
 pytestmark = pytest.mark.live
 
-STAGE = '''\
-"""Some units, whose code is loaded late."""
-
+STAGE = """\
 import os
 import time
 from pathlib import Path
@@ -27,8 +27,6 @@ FOLDER = Path(os.environ["TOY_WAIT"])
 
 
 class Units(Stage):
-    """Units."""
-
     def units(self):
         return 3
 
@@ -45,7 +43,7 @@ class Units(Stage):
 
 
 globals().update(exax_method(Units, __file__))
-'''
+"""
 # What a stage imports is loaded before its job; what that imports in a function is not.
 VIA = """def late():
     from methods.deep import late
@@ -57,23 +55,21 @@ DEEP = """def late():
 """
 
 
+class CheckpointsProject(OneProject):
+    sources: ClassVar = {
+        **OneProject.sources,
+        "methods/via.py": VIA,
+        "methods/deep.py": DEEP,
+        "methods/late.py": "K = 1\n",
+        "methods/a_units.py": STAGE,
+    }
+
+
 @pytest.fixture
 def one() -> Iterator[OneProject]:
-    with served(OneProject) as made:
-        made.write("methods/via.py", VIA)
-        made.write("methods/deep.py", DEEP)
-        made.write("methods/late.py", "K = 1\n")
-        made.write("methods/a_units.py", STAGE)
+    with served(CheckpointsProject) as made:
         made.order("units")
         yield made
-
-
-def start(one: OneProject) -> subprocess.Popen[str]:
-    command = [str(AX), "run", "one"]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=one.folder, env=one.environment(), stdout=pipe, stderr=subprocess.STDOUT, text=True
-    )
 
 
 def computed(one: OneProject) -> list[str]:
@@ -83,51 +79,47 @@ def computed(one: OneProject) -> list[str]:
     return [file.name.removeprefix("computed-") for file in files]
 
 
-def cut_off(one: OneProject) -> None:
+def cut_off(one: OneProject, running: subprocess.Popen[str]) -> None:
     """Kill a run in its last unit."""
-    with one.held("unit-2"):
-        running = start(one)
-        one.wait_until_held("unit-2", running)
-        running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=PATIENCE)
+    one.wait_until_held("unit-2", running)
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=PATIENCE)
+
+
+@contextmanager
+def edited_meanwhile(one: OneProject) -> Iterator[subprocess.Popen[str]]:
+    """A run whose units were begun with one code, have loaded another, and are held in the last one."""
+    with one.held("each"):
+        running = one.popen(AX, "run", "one")
+        one.wait_until_held("each", running)
+        unseen_edit(one.folder / "methods" / "late.py", "K = 2\n")
+        with one.held("unit-2"):
+            (one.folder / "hold-each").unlink()
+            yield running
+        (one.folder / "hold-each").touch()
 
 
 def test_a_job_goes_on_where_it_was(one: OneProject) -> None:
-    cut_off(one)
+    with one.held("unit-2"):
+        cut_off(one, one.popen(AX, "run", "one"))
     assert computed(one)[:1] == ["0"]
     assert one.one()[:2] == (1, True)
     assert "2" in computed(one)
 
 
 def test_units_of_code_that_was_put_back_are_computed_again(one: OneProject) -> None:
-    late = one.folder / "methods" / "late.py"
-    with one.held("each"):
-        running = start(one)
-        one.wait_until_held("each", running)
-        unseen_edit(late, "K = 2\n")
-        with one.held("unit-2"):
-            (one.folder / "hold-each").unlink()
-            one.wait_until_held("unit-2", running)
-            running.send_signal(signal.SIGTERM)
-            running.communicate(timeout=PATIENCE)
-        (one.folder / "hold-each").touch()
+    with edited_meanwhile(one) as running:
+        cut_off(one, running)
     assert "0" in computed(one)
-    unseen_edit(late, "K = 1\n")
+    unseen_edit(one.folder / "methods" / "late.py", "K = 1\n")
     assert one.one()[:2] == (1, True)
     assert computed(one) == ["0", "1", "2"]
 
 
 def test_units_of_a_job_that_is_built_again_are_computed_again(one: OneProject) -> None:
-    late = one.folder / "methods" / "late.py"
-    with one.held("each"):
-        running = start(one)
-        one.wait_until_held("each", running)
-        unseen_edit(late, "K = 2\n")
-        with one.held("unit-2"):
-            (one.folder / "hold-each").unlink()
-            one.wait_until_held("unit-2", running)
-            unseen_edit(late, "K = 1\n")
-        (one.folder / "hold-each").touch()
+    with edited_meanwhile(one) as running:
+        one.wait_until_held("unit-2", running)
+        unseen_edit(one.folder / "methods" / "late.py", "K = 1\n")
     said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert "the code of methods.late changed while" in said

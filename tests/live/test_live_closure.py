@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
 
 import pytest
-from live_project import EditedProject, LiveProject, served
+from live_project import EditedProject, LiveProject, fixture_of
 
 from shortloop.exax.evidence import watchers
 
@@ -32,10 +31,7 @@ sys.addaudithook(note)
 """
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LiveProject]:
-    with served(EditedProject) as made:
-        yield made
+project = fixture_of(EditedProject)
 
 
 @pytest.mark.slow

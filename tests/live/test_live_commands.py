@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from bootstrap_project import BootstrapProject
 from documented import NOT_RUN, PAGES, Block, blocks
-from live_project import PATIENCE, ROOT, LiveProject
+from live_project import PATIENCE, Begun, LiveProject
 
 pytestmark = pytest.mark.live
 
@@ -90,19 +90,6 @@ class Copy(LiveProject):
     analyses = ("eeg", "panel", "frames")
 
 
-class Begun(LiveProject):
-    """A project that a command has begun."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.server = None
-
-    def environment(self, **more: str) -> dict[str, str]:
-        made = {**super().environment(**more), "PYTHONPATH": str(ROOT), "PIP_NO_INDEX": "1"}
-        made["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{made['PATH']}"
-        return {name: value for name, value in made.items() if name not in ("STUDY", "VIRTUAL_ENV")}
-
-
 class Reader:
     """Somebody who reads pages, and runs what they say."""
 
@@ -142,7 +129,9 @@ class Reader:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,
-            env=Begun(folder).environment(),
+            env=Begun(folder).environment(
+                PIP_NO_INDEX="1", PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            ),
             capture_output=True,
             text=True,
             timeout=PATIENCE,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from live_project import EmptyProject
+from live_project import EmptyProject, fixture_of
 
 from shortloop.keys.code import EXTRA_CODE
 
@@ -71,23 +71,20 @@ def pipeline(run):
 """
 
 
+class CostProject(EmptyProject):
+    sources: ClassVar = {"methods/a_hog.py": METHOD, "build_scripts/build_hogs.py": SCRIPT}
+
+
+project = fixture_of(CostProject)
+
+
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(project: CostProject) -> dict[str, Path]:
     """The folder of each job, by what it does."""
-    project = EmptyProject(tmp_path_factory.mktemp("cost"))
-    (project.folder / "methods" / "a_hog.py").write_text(METHOD, encoding="utf-8")
-    (project.folder / "build_scripts" / "build_hogs.py").write_text(SCRIPT, encoding="utf-8")
-    project.start_server()
-    try:
-        jobs = project.run("hogs")
-        done = project.ax("run", "hogs")
-        assert "0 jobs built, 5 reused" in done.stdout
-    finally:
-        project.stop_server()
-    assert jobs  # the last of them, as they have one stage
-    workdir = project.folder / "workdirs" / "main"
+    assert project.run("hogs")  # the last of them, as they have one stage
+    assert "0 jobs built, 5 reused" in project.ax("run", "hogs").stdout
     names = ("idle", "busy", "big", "writer", "units")
-    return {name: workdir / f"main-{number}" for number, name in enumerate(names, 1)}
+    return {name: project.job_folder(f"main-{number}") for number, name in enumerate(names, 1)}
 
 
 def cost(folder: Path) -> dict[str, Any]:

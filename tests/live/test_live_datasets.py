@@ -2,15 +2,153 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import pytest
-from rows_project import ROWS, RowsProject
+from live_project import EmptyProject, in_short_folder
 
 pytestmark = pytest.mark.live
+
+
+ROWS = 1000
+WRITE = f"""\
+from shortloop.keys.code import code_of
+
+depend_extra = code_of(__file__)
+options = {{"first": 0}}
+datasets = ("previous",)
+
+
+def prepare(job):
+    writer = job.datasetwriter(columns={{"row": "number"}}, previous=datasets.previous)
+    write = writer.get_split_write()
+    for row in range(options["first"], options["first"] + {ROWS}):
+        write(row)
+
+
+def analysis(sliceno, job):
+    job.save([sliceno], "part", sliceno=sliceno)
+"""
+COUNT = """\
+from shortloop.keys.code import code_of
+
+depend_extra = code_of(__file__)
+options = {"what": "rows"}
+datasets = ("source",)
+jobs = ("of",)
+
+
+def analysis(sliceno, slices):
+    if options["what"] == "parts":
+        return len(jobs.of.load("part", sliceno=sliceno)), 0
+    if options["what"] == "options":
+        return len(jobs.of.params.options), 0
+    source = datasets.source or jobs.of.dataset()
+    rows = list(source.iterate_chain(sliceno, "row"))
+    return len(rows), sum(rows)
+
+
+def synthesis(analysis_res, job):
+    counts = list(analysis_res)
+    job.json_save([sum(count for count, _ in counts), sum(total for _, total in counts)], "counts.json")
+"""
+PIPELINE = """\
+import json
+from pathlib import Path
+
+from shortloop.run.executor import run_pipeline
+
+LAST = Path(__file__).parents[1] / "last.json"
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, note, name="rows")
+
+
+def pipeline(run):
+    rows = run.build("write")
+    count = run.build("count", of=rows)
+    run.build("alone")
+    return count
+
+
+def note(run, count, seconds):
+    counts = json.loads((count.path / "counts.json").read_text())
+    LAST.write_text(json.dumps({"jobs": [each.job for each in run.jobs], "counts": counts}))
+"""
+ALONE = """\
+from shortloop.keys.code import code_of
+
+depend_extra = code_of(__file__)
+
+
+def synthesis(job):
+    job.json_save(1, "one.json")
+"""
+PLAIN = """\
+import json
+from pathlib import Path
+
+LAST = Path(__file__).parents[1] / "last.json"
+GIVEN = LAST.with_name("given.json")
+
+
+def main(urd):
+    from accelerator.job import Job
+
+    given = json.loads(GIVEN.read_text())
+    if given.get("write_here"):
+        from accelerator.g import job
+
+        writer = job.datasetwriter(columns={"row": "number"})
+        write = writer.get_split_write()
+        for row in range(given["write_here"]):
+            write(row)
+        writer.finish()
+        given["rows"] = job
+    rows = Job(given["rows"]) if "rows" in given else urd.build("write", **given.get("write", {}))
+    found = {"rows": rows}
+    if given.get("here"):
+        values = list(rows.dataset().iterate_chain(None, "row"))
+        found["counts"] = [len(values), sum(values)]
+    else:
+        count = urd.build("count", **{given.get("as", "source"): rows}, **given.get("count", {}))
+        found |= {"count": count, "counts": count.json_load("counts.json")}
+    LAST.write_text(json.dumps(found))
+"""
+
+
+class RowsProject(EmptyProject):
+    """A dataset, and what is counted of it: through Shortloop (`rows`) and by exax alone (`plain`)."""
+
+    sources: ClassVar = {
+        "methods/a_write.py": WRITE,
+        "methods/a_count.py": COUNT,
+        "methods/a_alone.py": ALONE,
+        "build_scripts/build_rows.py": PIPELINE,
+        "build_scripts/build_plain.py": PLAIN,
+    }
+
+    def serve(self, slices: int) -> None:
+        """From now on, jobs have so many slices."""
+        self.stop_server()
+        self.slices = slices
+        self.start_server()
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return super().environment(SHORTLOOP_SLICES=str(getattr(self, "slices", 2)), **more)
+
+    def go(self, script: str = "rows", given: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], str]:
+        """Run a script; what it found, and what it said. It found nothing if it failed."""
+        last = self.folder / "last.json"
+        last.unlink(missing_ok=True)
+        (self.folder / "given.json").write_text(json.dumps(given or {}), encoding="utf-8")
+        done = self.ax("run", script)
+        found = json.loads(last.read_text(encoding="utf-8")) if done.returncode == 0 else {}
+        return found, done.stdout + done.stderr
+
 
 WHOLE = [ROWS, sum(range(ROWS))]
 REFUSED = "was written with another number of slices, so only a part of it would be read"
@@ -33,24 +171,17 @@ class Told:
 
 @pytest.fixture(scope="module")
 def told() -> Iterator[Told]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        project = RowsProject(Path(folder))
-        try:
-            yield Told(project)
-        finally:
-            project.stop_server()
+    with in_short_folder(RowsProject) as project:
+        yield Told(project)
 
 
 def test_a_dataset_is_written_again_with_as_many_slices_as_jobs_have(told: Told) -> None:
     assert told.two["counts"] == WHOLE
     assert told.one["counts"] == WHOLE
-    assert f"{told.two['jobs'][0]} holds data of 2 slices, jobs have 1 now" in told.said
+    for said in (told.said, told.planned):
+        assert f"{told.two['jobs'][0]} holds data of 2 slices, jobs have 1 now" in said
     # and what was made from it, but not what holds no slices
     assert [new == old for new, old in zip(told.one["jobs"], told.two["jobs"])] == [False, False, True]
-
-
-def test_a_plan_says_so(told: Told) -> None:
-    assert f"{told.two['jobs'][0]} holds data of 2 slices, jobs have 1 now" in told.planned
 
 
 def test_exax_alone_does_not_take_it_either(told: Told) -> None:

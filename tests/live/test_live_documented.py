@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
+from live_project import Begun
 from nbclient import NotebookClient
 from source_tree import ROOT
 
@@ -24,50 +22,32 @@ CELLS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebooks.md").read
 PAGE = (ROOT / "docs" / "your-own-analysis.md").read_text(encoding="utf-8")
 
 
-def environment() -> Mapping[str, str]:
-    dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
-    kept = {name: each for name, each in os.environ.items() if not name.endswith(dropped)}
-    return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", "PYTHONPATH": str(ROOT)}
-
-
 @pytest.fixture(scope="module")
-def project() -> Iterator[Path]:
+def project() -> Iterator[Begun]:
     # Not tmp_path: the path of a Unix socket must be short.
     with tempfile.TemporaryDirectory(prefix="sl-") as above:
         write_project(Path(above) / "new", EXAMPLE)
         panel = Path(above) / "new/data/panel.parquet"
         rows = pd.read_parquet(panel)
         rows[rows["firm"].isin(sorted(set(rows["firm"]))[:40])].to_parquet(panel)  # of 500
-        yield Path(above) / "new"
-
-
-def run(project: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "shortloop", *command],
-        cwd=project,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+        yield Begun(Path(above) / "new")
 
 
 @pytest.mark.slow
-def test_a_second_build_script_shares_jobs(project: Path) -> None:
+def test_a_second_build_script_shares_jobs(project: Begun) -> None:
     (script,) = re.findall(r"```python\n# (build_scripts/build_market.py)\n(.*?)```", PAGE, re.S)
-    (project / script[0]).write_text(script[1], encoding="utf-8")
-    assert " built " in run(project, "run", "analysis")
-    assert "0 jobs built, 2 reused" in run(project, "run", "market")
+    project.write(*script)
+    assert " built " in project.works("run", "analysis")
+    assert "0 jobs built, 2 reused" in project.works("run", "market")
 
 
-def executed(project: Path, cells: list[str]) -> list[str]:
+def executed(project: Begun, cells: list[str]) -> list[str]:
     """What each cell gave."""
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    resources = {"metadata": {"path": str(project)}}
-    NotebookClient(book, timeout=300, kernel_name="python3", resources=resources).execute(env=environment())
+    resources = {"metadata": {"path": str(project.folder)}}
+    NotebookClient(book, timeout=300, kernel_name="python3", resources=resources).execute(
+        env=project.environment()
+    )
     return [
         "".join(str(out.get("text") or out.get("data", {}).get("text/plain", "")) for out in cell.outputs)
         for cell in book.cells
@@ -75,7 +55,7 @@ def executed(project: Path, cells: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_notebook_of_the_docs(project: Path) -> None:
+def test_the_notebook_of_the_docs(project: Begun) -> None:
     assert len(CELLS) == 3
     *_, last = executed(project, CELLS)
     assert "spread" in last
@@ -86,4 +66,4 @@ def test_the_notebook_of_the_docs(project: Path) -> None:
     assert "built" not in last
     assert size.startswith("(40, 'main-")
     assert "code of a_growth.LEAST" in edited
-    assert "0 jobs built" in run(project, "run", "market")
+    assert "0 jobs built" in project.works("run", "market")

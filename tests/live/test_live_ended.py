@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
-from collections.abc import Iterator
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -42,16 +40,12 @@ def main(run):
 """
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[EmptyProject]:
-    with served(EmptyProject) as made:
-        yield made
+project = fixture_of(EmptyProject)
 
 
 def write(project: EmptyProject, name: str, bad: str) -> None:
-    text = METHOD.format(name=name, bad=bad, folder=project.folder)
-    (project.folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
-    (project.folder / f"build_scripts/build_{name}.py").write_text(SCRIPT.format(name=name), encoding="utf-8")
+    project.write(f"methods/a_{name}.py", METHOD.format(name=name, bad=bad, folder=project.folder))
+    project.write(f"build_scripts/build_{name}.py", SCRIPT.format(name=name))
 
 
 def test_a_unit_that_crashes_is_named_each_time(project: EmptyProject) -> None:
@@ -67,9 +61,8 @@ def test_a_unit_that_crashes_is_named_each_time(project: EmptyProject) -> None:
 
 def test_text_of_an_exit_is_told(project: EmptyProject) -> None:
     write(project, "exits", 'sys.exit("no more rows")')
-    done = project.shortloop("run", "exits")
-    assert done.returncode == 1
-    assert "SystemExit: no more rows\n    in unit f27 of exits" in done.stdout + done.stderr
+    said = project.shortloop("run", "exits").fails()
+    assert "SystemExit: no more rows\n    in unit f27 of exits" in said
 
 
 def test_an_interrupt_of_the_command_alone_ends_the_run(project: EmptyProject) -> None:
@@ -78,15 +71,7 @@ def test_an_interrupt_of_the_command_alone_ends_the_run(project: EmptyProject) -
     write(project, "waits", f'Path("{hold}").exists() and time.sleep(600)')
     hold.touch()
     reached.unlink()
-    running = subprocess.Popen(
-        [SHORTLOOP, "run", "waits"],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # pytest may ignore it
-    )
+    running = project.popen(SHORTLOOP, "run", "waits")
     wait_for(reached.exists)
     running.send_signal(signal.SIGINT)
     said, _ = running.communicate(timeout=PATIENCE)
@@ -95,5 +80,5 @@ def test_an_interrupt_of_the_command_alone_ends_the_run(project: EmptyProject) -
     (kept,) = re.findall(r"\(waits\) did not finish; (\d+) of 40 units are kept", said)
     hold.unlink()
     computed.unlink()
-    assert project.shortloop("run", "waits").returncode == 0
+    project.shortloop("run", "waits").ok()
     assert computed.stat().st_size == 40 - int(kept)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import joblib
 import pytest
 from cases import first_cases
 from engine_project import EngineProject
-from live_project import served, wait_for
+from live_project import fixture_of, wait_for
 
 from shortloop.testing import check_engine
 
@@ -19,45 +18,39 @@ FORCED = [word for stage in STAGES for word in ("--force", stage)]
 ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[EngineProject]:
-    with served(EngineProject) as made:
-        done = made.go("slices")
-        assert done.returncode == 0, done.stdout + done.stderr
-        made.first = [*made.jobs()]
-        yield made
+class BuiltOnce(EngineProject):
+    def prepare(self) -> None:
+        self.go("slices").ok()
+        self.first = [*self.jobs()]
 
 
-@first_cases(1, "engine", ENGINES)
+project = fixture_of(BuiltOnce)
+
+
+@pytest.mark.slow  # an engine of another package passes them in test_live_entry_points.py
+@pytest.mark.parametrize("engine", ENGINES)
 def test_it_passes_the_common_tests(engine: str) -> None:
     check_engine(engine)
-
-
-def by_place(project: EngineProject, jobs: set[str]) -> dict[tuple[str, str | None], str]:
-    known = project.jobs()
-    return {(known[job]["parts"]["method"], known[job]["partition"]): job for job in jobs}
 
 
 @first_cases(2, "engine", ENGINES)
 def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -> None:
     before = {*project.jobs()}
-    first = by_place(project, {*project.first})
-    done = project.shortloop("run", "x", *FORCED, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
-    now = by_place(project, {*project.jobs()} - before)
+    first = project.by_place(project.first)
+    project.shortloop("run", "x", *FORCED, SHORTLOOP_ENGINE=engine).ok()
+    now = project.by_place({*project.jobs()} - before)
     assert now.keys() == first.keys()
     for place, job in now.items():
         if place != ("methods.rows", None):  # exax writes names of jobs into datasets
             assert project.files(job) == project.files(first[place]), place
-        assert project.jobs()[job]["content"] == project.jobs()[first[place]]["content"], place
-        assert project.jobs()[job]["key"] == project.jobs()[first[place]]["key"], place
+        assert project.same_jobs(job, first[place]), place
     said = project.record(now["methods.factors", "A"])["engine"]
     assert said["name"] == engine.partition(":")[0]
     assert said["where"] == "this machine"
     assert sum(said["processes"].values()) <= 2
     wait_for(lambda: not project.processes())
     # What units print is kept with the job.
-    output = project.folder / "workdirs/main" / now["methods.factors", "A"] / "OUTPUT"
+    output = project.job_folder(now["methods.factors", "A"]) / "OUTPUT"
     printed = "".join(file.read_text() for file in output.iterdir())
     assert all(f"unit {unit} done\n" in printed for unit in range(12))
     assert {each["threads_used"] for each in project.record(now["methods.factors", "A"])["threads"]} == {1}
@@ -65,9 +58,7 @@ def test_every_stage_leaves_the_same_bits(project: EngineProject, engine: str) -
 
 def test_what_computed_a_job_is_shown_and_its_cost_counted(project: EngineProject) -> None:
     project.ask(factors={"count": 300}, partitions="A")
-    done = project.go("joblib")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (job,) = re.findall(r"built factors +A +(main-\d+)", done.stdout)
+    (job,) = re.findall(r"built factors +A +(main-\d+)", project.go("joblib").ok().stdout)
     engine, cost = project.record(job)["engine"], project.jobs()[job]["cost"]
     assert engine["cpu_seconds"] > 0.1
     assert cost["cpu_seconds"] >= engine["cpu_seconds"]
@@ -78,7 +69,7 @@ def test_what_computed_a_job_is_shown_and_its_cost_counted(project: EngineProjec
 
 
 def test_slices_say_how_many_they_were(project: EngineProject) -> None:
-    place = by_place(project, {*project.first})
+    place = project.by_place(project.first)
     assert project.record(place["methods.factors", "A"])["engine"] == {"name": "slices", "workers": 2}
     assert "engine" not in project.record(place["methods.page", None])  # it has no units
 
@@ -86,13 +77,11 @@ def test_slices_say_how_many_they_were(project: EngineProject) -> None:
 @pytest.mark.parametrize("built", [[], ["page"]])
 def test_a_run_that_computes_no_units_starts_no_engine(project: EngineProject, built: list[str]) -> None:
     project.ask()
-    assert project.go("slices").returncode == 0
+    project.go("slices").ok()
     log = project.folder / "workdirs/.cache/engine/engine.log"
-    before = log.stat().st_mtime_ns
+    before = log.exists() and log.stat().st_mtime_ns
     forced = [word for stage in built for word in ("--force", stage)]
-    done = project.shortloop(
-        "run", "x", *forced, SHORTLOOP_ENGINE="dask:tcp://127.0.0.1:1"
-    )  # nobody is there
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(built)} job{'' if len(built) == 1 else 's'} built" in done.stdout
-    assert log.stat().st_mtime_ns == before
+    nobody = "dask:tcp://127.0.0.1:1"
+    said = project.works("run", "x", *forced, SHORTLOOP_ENGINE=nobody)
+    assert f"{len(built)} job{'' if len(built) == 1 else 's'} built" in said
+    assert (log.exists() and log.stat().st_mtime_ns) == before

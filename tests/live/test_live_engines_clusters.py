@@ -3,21 +3,87 @@ dies, or does not know who asks."""
 
 from __future__ import annotations
 
-import json
+import os
+import signal
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from cases import first_cases
-from deploy_compose import make_certificates
+from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_certificates, services_of
 from engine_project import EngineProject
-from live_clusters import HOST, Cluster, dask_cluster
-from live_project import PATIENCE, STUDY, LiveProject, served, slowness, wait_for
+from live_project import PATIENCE, ROOT, STUDY, LiveProject, fixture_of, processes, served, slowness, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 pytestmark = pytest.mark.live
+
+HOST = "127.0.0.1"
+
+
+class Cluster:
+    """A scheduler or head, and workers, that were there before the run.
+
+    started: their processes.
+    address: where a run finds it.
+    certificates: folder with the files for TLS.
+    """
+
+    def __init__(self, started: Machines, address: str, certificates: Path) -> None:
+        self.machines = started
+        self.address = address
+        self.certificates = certificates
+
+    def kill(self, name: str) -> None:
+        """As if its machine had lost its power."""
+        process = self.machines.started.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def go_on(self) -> bool:
+        """Whether all that was started, and not killed, still runs."""
+        return all(process.poll() is None for process in self.machines.started.values())
+
+    def job_processes(self) -> list[int]:
+        """Processes of jobs, which the forkservers of its workers have forked."""
+        found = self.machines.left()
+        servers = {process for process, command in found.items() if "engines.forkserver" in command}
+        return [number for number, each in processes().items() if {number, each.parent} <= servers]
+
+
+@contextmanager
+def dask_cluster(workers: int = 2, **environment: str) -> Iterator[Cluster]:
+    """A scheduler and workers of Dask, each worker a machine of its own."""
+    # In a path that is short: names of sockets may have 107 characters.
+    with tempfile.TemporaryDirectory(prefix="sl-") as name:
+        folder, port = Path(name), free_port()
+        certificates = make_certificates(folder / "certificates", HOST)
+        variables = {
+            "SHORTLOOP_PROJECT": str(folder),
+            "SHORTLOOP_SCHEDULER_HOST": HOST,
+            "SHORTLOOP_PORT": str(port),
+            "SHORTLOOP_DASHBOARD_PORT": str(free_port()),
+            "SHORTLOOP_SCHEDULER": f"{HOST}:{port}",
+            "SHORTLOOP_WORKERS": "1",
+            "SHORTLOOP_WORKER_MEMORY": "2GiB",
+        }
+        services = services_of("compose.dask.yaml", variables)
+        given = {"DASK_CONFIG": str(DEPLOY / "dask.yaml"), "PYTHONPATH": str(ROOT), **environment}
+        with machines(folder) as started:
+            started.start("scheduler", services["scheduler"], given)
+            started.until(lambda: listens(HOST, port), 60, "the scheduler listens")
+            names = [f"worker{number}" for number in range(workers)]
+            for each in names:
+                started.start(each, services["worker"], given)
+            for each in names:
+                log = folder / f"{each}.log"
+                started.until(lambda log=log: "Registered to" in log.read_text(), 60, f"{each} is there")  # type: ignore[misc]
+            yield Cluster(started, f"tls://{HOST}:{port}", certificates)
+
+
 TABLE = """
 [engine]
 name = "dask"
@@ -30,10 +96,7 @@ MADE = {"method.tar.gz", "post.json", "setup.json", "record.json", "manifest.jso
 """Files of a job that say how it was made."""
 
 
-@pytest.fixture(scope="module")
-def toy() -> Iterator[EngineProject]:
-    with served(EngineProject) as made:
-        yield made
+toy = fixture_of(EngineProject)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +142,7 @@ def factors(project: EngineProject) -> Counter[str]:
 def files_of(project: LiveProject) -> dict[tuple[str, str | None], dict[str, bytes]]:
     """What each job of the last run left."""
     folders = {
-        (job["stage"], job["participant"]): project.folder / "workdirs/main" / job["job"]
+        (job["stage"], job["participant"]): project.job_folder(job["job"])
         for job in project.summary()["jobs"]
     }
     return {
@@ -99,8 +162,7 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         expected = files_of(project)
     with served(LiveProject) as project:
         project.write_study(STUDY + TABLE.format(address=cluster.address, folder=cluster.certificates))
-        done = project.ax("run", "build_pipeline")
-        assert done.returncode == 0, done.stdout + done.stderr
+        project.ax("run", "build_pipeline").ok()
         found = files_of(project)
         assert found.keys() == expected.keys()
         for place, files in found.items():
@@ -109,23 +171,19 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         assert cluster.go_on()
         # The next one has all it needs, and asks nobody.
         project.edit_study(cluster.address, "tls://127.0.0.1:1")
-        again = project.ax("run", "build_pipeline")
-        assert again.returncode == 0, again.stdout + again.stderr
-        assert "] built" not in again.stdout
+        assert "] built" not in project.ax("run", "build_pipeline").ok().stdout
 
 
 @pytest.mark.slow
 def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> None:
-    done = new_jobs.ax("run", "x", **variables(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    new_jobs.ax("run", "x", **variables(cluster)).ok()
     assert len(factors(new_jobs)) == 12
     assert cluster.go_on()
 
 
 @pytest.mark.slow
 def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
-    done = new_jobs.ax("run", "x", **variables(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    new_jobs.ax("run", "x", **variables(cluster)).ok()
     assert cluster.job_processes()
     wait_for(lambda: not cluster.job_processes())
 
@@ -159,9 +217,7 @@ def test_settings_without_a_certificate_are_refused(cluster: Cluster) -> None:
         table = TABLE.format(address=cluster.address, folder=cluster.certificates)
         project.write_study(STUDY + "".join(table.splitlines(keepends=True)[:-2]))
         started = time.monotonic()
-        done = project.ax("run", "build_pipeline")
-        said = done.stdout + done.stderr
-        assert done.returncode == 1
+        said = project.ax("run", "build_pipeline").fails()
         assert cluster.address in said
         assert "certificate" in said
         assert "Traceback" not in said
@@ -176,8 +232,7 @@ def test_edited_code_is_what_runs(new_jobs: EngineProject, cluster: Cluster) -> 
     try:
         for factor in ("1.5", "2.5", "1.5", "3.0"):
             steps.write_text(before.replace("1.5", factor))
-            done = new_jobs.ax("run", "x", **variables(cluster))
-            assert done.returncode == 0, done.stdout + done.stderr
+            new_jobs.ax("run", "x", **variables(cluster)).ok()
             sums.append(sum_of_factors(new_jobs))
     finally:
         steps.write_text(before)
@@ -189,22 +244,19 @@ def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> Non
     """Their modules have the same names."""
     toy.mend()
     toy.ask(partitions=["own"])
-    done = toy.ax("run", "x", **variables(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    toy.ax("run", "x", **variables(cluster)).ok()
     own = sum_of_factors(toy)
     with served(EngineProject) as other:
         steps = other.folder / "tools/steps.py"
         steps.write_text(steps.read_text().replace("1.5", "4.5"))
         other.ask(partitions=["own"])
-        done = other.ax("run", "x", **variables(cluster))
-        assert done.returncode == 0, done.stdout + done.stderr
+        other.ax("run", "x", **variables(cluster)).ok()
         assert sum_of_factors(other) == pytest.approx(3 * own)
 
 
 def sum_of_factors(project: EngineProject) -> float:
     """Of the last run."""
-    jobs = json.loads((project.folder / "results/x/summary.json").read_text())["jobs"]
-    (job,) = {each["job"] for each in jobs if each["stage"] == "factors"}
+    (job,) = {each["job"] for each in project.summary()["jobs"] if each["stage"] == "factors"}
     found: float = project.record(job)["facts"]["sum"]
     return found
 
@@ -237,8 +289,7 @@ def test_the_scheduler_dies(new_jobs: EngineProject, own_cluster: Cluster) -> No
     assert "the connection to Dask's scheduler is lost" in said, said
     assert "Traceback" not in said
     new_jobs.mend()
-    done = new_jobs.go("slices")
-    assert done.returncode == 0, done.stdout + done.stderr
+    new_jobs.go("slices").ok()
     after = factors(new_jobs)
     assert "factors 11" in after
     assert len(after) + len(begun) <= 12 + 4  # what had no answer yet, and no more

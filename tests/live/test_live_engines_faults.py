@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 from engine_project import ENGINES, EngineProject, end
-from live_project import PATIENCE, served, slowness, wait_for
+from live_project import PATIENCE, fixture_of, slowness, wait_for
 
 pytestmark = pytest.mark.live
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -25,10 +25,7 @@ one_engine = pytest.mark.parametrize(
 """What engines share: with one of them, and with the others in the slow tests."""
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[EngineProject]:
-    with served(EngineProject) as made:
-        yield made
+shared = fixture_of(EngineProject)
 
 
 @pytest.fixture
@@ -45,8 +42,7 @@ def project(shared: EngineProject) -> Iterator[EngineProject]:
 def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
     """The next run ends well; units that it computed."""
     project.mend()
-    done = project.go(engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.go(engine).ok()
     return Counter(project.computed())
 
 
@@ -54,9 +50,7 @@ def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
 @every_engine
 def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProject, engine: str) -> None:
     project.fault("factors", 10, "raise")  # it costs least, so others are done when it is handed out
-    done = project.go(engine)
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go(engine).fails()
     partition = f"P{len(project.first) - 1}"
     assert f"unit 10 of the stage Factors (factors {partition}) failed in a worker" in said
     assert "tools/faults.py" in said  # the traceback is whole
@@ -73,8 +67,7 @@ def test_a_unit_that_ends_its_process_once_is_computed_again(
     project: EngineProject, engine: str, how: str
 ) -> None:
     project.fault("factors", 5, f"once {how}")
-    done = project.go(engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.go(engine).ok()
     computed = Counter(each for each in project.computed() if each.startswith("factors"))
     assert computed["factors 5"] == 2
     assert len(computed) == 12
@@ -84,9 +77,7 @@ def test_a_unit_that_ends_its_process_once_is_computed_again(
 @one_engine
 def test_a_unit_that_always_does_is_named(project: EngineProject, engine: str) -> None:
     project.fault("factors", 5, "exit")
-    done = project.go(engine)
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go(engine).fails()
     assert "unit 5 of the stage Factors" in said
     assert re.search(r"found: +exit with status \d+, each time that it was tried", said)
     assert 2 <= Counter(project.computed())["factors 5"] <= 4
@@ -195,9 +186,7 @@ def test_other_versions_where_jobs_run_end_the_run(project: EngineProject) -> No
     other = project.folder / ".other" / "numpy-1.99.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.99\n")
-    done = project.go("joblib", PYTHONPATH=str(project.folder / ".other"))
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    said = project.go("joblib", PYTHONPATH=str(project.folder / ".other")).fails()
     assert re.search(r"numpy was 2\S+ where jobs run, not 1\.99", said), said
     assert "Traceback" not in said
 
@@ -210,8 +199,7 @@ def test_edited_code_is_what_runs(project: EngineProject) -> None:
     try:
         for factor in ("1.5", "2.5"):
             steps.write_text(before.replace("1.5", factor))
-            done = project.go("dask")
-            assert done.returncode == 0, done.stdout + done.stderr
+            done = project.go("dask").ok()
             (job,) = re.findall(r"built factors +\S+ +(main-\d+)", done.stdout)
             sums.append(project.record(job)["facts"]["sum"])
     finally:
@@ -227,8 +215,7 @@ def test_joblib_goes_by_its_users_configuration(project: EngineProject) -> None:
         "    fit = run", '    with joblib.parallel_config(backend="threading", n_jobs=3):\n        fit = run'
     )
     (project.folder / "build_scripts/build_y.py").write_text(script)
-    done = project.go("joblib", "y")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go("joblib", "y").ok()
     (job,) = re.findall(r"built fit +(main-\d+)", done.stdout)
     (other,) = re.findall(r"built factors +\S+ +(main-\d+)", done.stdout)
     assert project.record(job)["engine"]["workers"] == 3

@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from engine_project import ENGINES, FAULTS, EngineProject
@@ -30,8 +31,6 @@ UNITS = 8
 HELD = 5
 # The stage itself, but for what the test wants some units to meet.
 METHOD = '''\
-"""The stage, with units that can be made to wait."""
-
 from shortloop.eeg.stages.retrain import Retrain as Real
 from shortloop.exax.method import exax_method
 from tools.faults import meet
@@ -62,6 +61,12 @@ class RetrainProject(EngineProject):
 
     analyses = ("eeg",)
     study = ""
+    sources: ClassVar = {
+        "methods/a_retrain.py": METHOD,
+        "dev/build_core.py": SCRIPT,
+        "tools/__init__.py": "",
+        "tools/faults.py": FAULTS,
+    }
 
     def __init__(self, folder: Path) -> None:
         LiveProject.__init__(self, folder)
@@ -69,11 +74,6 @@ class RetrainProject(EngineProject):
         self.faults = folder / ".faults"
         self.faults.mkdir()
         self.first, self._sessions = [], set()
-        (folder / "methods/a_retrain.py").write_text(METHOD, encoding="utf-8")
-        (folder / "dev/build_core.py").write_text(SCRIPT, encoding="utf-8")
-        (folder / "tools").mkdir()
-        for name, text in {"__init__": "", "faults": FAULTS}.items():
-            (folder / "tools" / f"{name}.py").write_text(text, encoding="utf-8")
 
     def built(self, said: str) -> dict[str, str]:
         """Jobs that a run has built, by stage."""
@@ -85,8 +85,7 @@ def project(request: pytest.FixtureRequest) -> Iterator[RetrainProject]:
     with served(RetrainProject) as made:
         made.study = request.param
         made.write_study(STUDIES[made.study])
-        done = made.go("slices", "core")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = made.go("slices", "core").ok()
         assert {*made.computed()} == {f"retrain {unit}" for unit in range(UNITS)}
         made.first = [made.built(done.stdout)[stage] for stage in ("permute", "retrain")]
         yield made
@@ -114,8 +113,7 @@ def test_the_same_bits_on_every_engine(project: RetrainProject, engine: str) -> 
 def holds(project: RetrainProject, engine: str) -> None:
     """An engine leaves the same bits."""
     forced = ("--force", "permute", "--force", "retrain")
-    done = project.shortloop("run", "core", *forced, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", "core", *forced, SHORTLOOP_ENGINE=engine).ok()
     built = project.built(done.stdout)
     assert {*built} == {"permute", "retrain"}
     same_bits(project, done.stdout)
@@ -143,8 +141,7 @@ def test_units_are_taken_over_after_a_kill(project: RetrainProject, first: str, 
     running.communicate(timeout=PATIENCE)
     project.mend()
     wait_for(lambda: not project.processes())
-    done = project.shortloop("run", "core", "--force", "retrain", SHORTLOOP_ENGINE=second)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run", "core", "--force", "retrain", SHORTLOOP_ENGINE=second).ok()
     after = Counter(project.computed())
     assert after[f"retrain {HELD}"] == 1
     assert after.total() <= UNITS // 2, after

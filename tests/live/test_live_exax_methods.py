@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterator
 
 import pytest
 from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
-from live_project import served
+from live_project import fixture_of
 
 pytestmark = pytest.mark.live
 SLOW = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def project() -> Iterator[ExaxProject]:
-    with served(ExaxProject) as made:
-        yield made
+project = fixture_of(ExaxProject)
 
 
 def test_each_is_built_once(project: ExaxProject) -> None:
@@ -81,11 +74,8 @@ def test_what_a_change_touches_is_built_again(
         job = found["jobs"][built[0]]
         assert job != before["jobs"][built[0]]
         assert why.split()[-1] in project.shortloop("why", job).stdout
-        shown = project.shortloop("show", job)
-        assert shown.returncode == 0, shown.stderr
-        assert why in shown.stdout
-        compared = project.shortloop("compare", before["jobs"][built[0]], job)
-        assert compared.returncode == 0, compared.stderr
+        assert why in project.shortloop("show", job).ok().stdout
+        compared = project.shortloop("compare", before["jobs"][built[0]], job).ok()
         assert why.split()[-1] in compared.stdout
         assert "same results" in compared.stdout or "files that differ" in compared.stdout
     assert project.go()[0] == found | {"built": []}
@@ -93,8 +83,7 @@ def test_what_a_change_touches_is_built_again(
 
 def test_they_are_whole(project: ExaxProject) -> None:
     project.go()
-    done = project.shortloop("verify")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.shortloop("verify").ok()
 
 
 def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: ExaxProject) -> None:
@@ -110,11 +99,8 @@ def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: Ex
     assert found["built"] == ["dataset_hashpart"], said
     assert "was altered" in said
     assert found["jobs"]["odd"] == odd
-    contents = [
-        json.loads((project.job_folder(job) / "manifest.json").read_text(encoding="utf-8"))["content"]
-        for job in (folder.name, found["jobs"]["dataset_hashpart"])
-    ]
-    assert contents[0] == contents[1]
+    again = project.manifest(found["jobs"]["dataset_hashpart"])
+    assert project.manifest(folder.name)["content"] == again["content"]
 
 
 @pytest.mark.parametrize("how", ["damaged", pytest.param("gone", marks=SLOW)])
@@ -151,8 +137,7 @@ def test_a_longer_chain_counts_as_a_whole(project: ExaxProject) -> None:
 
 def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
     found, _ = project.go()
-    done = project.shortloop("gc", "--delete")
-    assert done.returncode == 0, done.stderr
+    project.shortloop("gc", "--delete").ok()
     assert project.go()[0] == found | {"built": []}
     assert all((project.job_folder(job) / "post.json").is_file() for job in found["jobs"].values())
 
@@ -163,20 +148,18 @@ def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     project.write("data/new.csv", rows(NEW))
     found, _ = project.go()
     expected_sums = {"sums": [sum(OLD) + sum(NEW), 2 * sum(NEW)], "none": True}
-    assert project.read("totals.json") == expected_sums
+    assert project.read_json("totals.json") == expected_sums
     job = found["jobs"]["totals"]
-    manifest = json.loads((project.job_folder(job) / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["parts"]["versions"]["accelerator"]
+    assert project.manifest(job)["parts"]["versions"]["accelerator"]
     shown = project.shortloop("show", job).stdout
     assert f"{found['jobs']['dataset_hashpart']}: dataset_hashpart" in shown
-    compared = project.shortloop("compare", job, job)
-    assert compared.returncode == 0, compared.stderr
+    project.shortloop("compare", job, job).ok()
     project.stop_server()
     project.start_server(SHORTLOOP_SLICES="1")
     try:
         other, said = project.go()
         assert other["built"], said  # what is written by slice
-        assert project.read("totals.json") == expected_sums
+        assert project.read_json("totals.json") == expected_sums
         assert other["more"] == found["more"]
     finally:
         project.stop_server()
@@ -205,10 +188,9 @@ def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> Non
     ):
         project.write("build_scripts/build_ends.py", ENDS.replace("{last}", last))
         for _ in range(2):  # built, and reused
-            done = project.ax("run", "ends")
-            assert done.returncode == 0, done.stdout + done.stderr
+            done = project.ax("run", "ends").ok()
             assert f"results: results/ends: {', '.join(files) or 'summary.json'}" in done.stdout
-        summary = project.read("results/ends/summary.json")
+        summary = project.read_json("results/ends/summary.json")
         assert summary["files"] == files
         assert summary["report"] == summary["jobs"][-1]["job"]
     text = (project.folder / "results/ends/out.csv").read_text(encoding="utf-8")

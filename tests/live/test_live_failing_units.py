@@ -7,22 +7,230 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from cases import first_cases
-from failing_project import FIT, PAGE, FailingProject
-from live_project import served, wait_for
+from engine_project import FAULTS, EngineProject
+from live_project import fixture_of, wait_for
+
+from shortloop.stages.results import open_result
 
 pytestmark = pytest.mark.live
+
+FACTORS = """\
+from shortloop import Job
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Out, Stage
+
+
+class Factors(Stage):
+    on_error = "keep"
+    retries = 0
+    timeout = None
+
+    numbers: Job
+    count: int = 12
+
+    def units(self):
+        return self.count
+
+    def outputs(self):
+        return {"values": Out((self.count, 2), "f8", "units × 2", "of each unit")}
+
+    def compute(self, unit):
+        from tools.faults import meet
+
+        meet("factors", unit)
+        x = self.numbers["numbers"][unit] * 1.5
+        return {"values": [x, x], f"pages/{unit}.txt": f"{unit}".encode()}
+
+    def finish(self, out):
+        return Finished({"failed": sorted(out.errors)})
+
+
+globals().update(exax_method(Factors, __file__))
+"""
+FIT = """\
+from shortloop import Job, stage
+
+
+def groups(numbers: Job, groups: int = 12):
+    values = numbers["numbers"]
+    for group in range(groups):
+        yield f"g{group}", values[group % 5 :] * (group + 1)
+
+
+@stage(units=groups, on_error="keep", retries=0, timeout=None)
+def fit(values, unit: str, shift: int = 0):
+    import numpy as np
+    import pandas as pd
+
+    from tools.faults import meet
+
+    print(f"fits {unit}")
+    meet("fit", int(unit[1:]))
+    line = np.polyfit(np.arange(len(values)), values + shift, 1)
+    rows = pd.DataFrame({"degree": [0, 1], "n": len(values), "good": True, "value": line, "name": unit})
+    return {"line": line, "n": len(values), "name": unit, "rows": rows, "kept": {1: {unit}}}
+"""
+PAGE = """\
+from shortloop import Job, stage
+
+
+@stage
+def page(fit: Job, factors: list[Job]):
+    import numpy as np
+
+    return {
+        "lines": fit["line"],
+        "rows": fit["rows"],
+        "values": np.array([each.arrays["values"] for each in factors]),
+        "errors": [[unit, error] for unit, error in fit.errors.items()],
+    }
+"""
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop import pipeline
+
+ASKED = Path(__file__).parents[1] / ".asked.json"
+
+
+@pipeline
+def main(run):
+    asked = json.loads(ASKED.read_text())
+    numbers = run.build("numbers", file=run.file("numbers.txt"))
+    parts = [
+        run.build("factors", partition=name, numbers=numbers, count=asked.get("count", 12))
+        for name in asked.get("partitions", "A")
+    ]
+    fit = run.build("fit", numbers=numbers, groups=asked.get("groups", 12), shift=asked.get("shift", 0))
+    return run.build("page", fit=fit, factors=parts)
+"""
+DRAWS = """\
+from typing import ClassVar
+
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Out, Stage
+
+
+class Draws(Stage):
+    grows: ClassVar[str] = "draws"
+    on_error: ClassVar[str] = "keep"
+
+    draws: int
+
+    def units(self):
+        return self.draws - self.have
+
+    def outputs(self):
+        return {"numbers": Out((self.draws,), "f8", "draws", "drawn")}
+
+    def index(self, unit):
+        return self.have + unit
+
+    def compute(self, unit):
+        from tools.faults import meet
+
+        meet("draws", self.have + unit)
+        return {"numbers": 10.0 * (self.have + unit)}
+
+
+globals().update(exax_method(Draws, __file__))
+"""
+GROW = """\
+import json
+from pathlib import Path
+
+from shortloop import pipeline
+
+ASKED = Path(__file__).parents[1] / ".asked.json"
+
+
+@pipeline
+def main(run):
+    return run.build("draws", draws=json.loads(ASKED.read_text())["draws"])
+"""
+MORE_FAULTS = '''\
+    if what == "memory":
+        raise MemoryError
+    if what == "interrupt":
+        raise KeyboardInterrupt
+    if what == "leave":
+        raise SystemExit(3)
+    if what == "sleep":
+        time.sleep(60)
+    if what == "ignore":
+        for _ in range(600):
+            try:
+                time.sleep(0.1)
+            except Exception:
+                pass
+    if what == "odd":
+        raise Odd
+    if what == "long":
+        raise ValueError("x" * 1_000_000 + " \\udcff 0x7f0123456789")
+    if what == "stuck":
+        sum(range(10**13))  # which lets no signal through
+
+
+class Odd(Exception):
+    """Has a message that cannot be read, and cannot be pickled."""
+
+    def __init__(self):
+        self.unpickled = lambda: None
+
+    def __str__(self):
+        raise RuntimeError("no message")
+'''
+
+
+class FailingProject(EngineProject):
+    """Units of it may fail, and others are kept."""
+
+    sources: ClassVar = {
+        **EngineProject.sources,
+        "methods/a_factors.py": FACTORS,
+        "methods/a_fit.py": FIT,
+        "methods/a_page.py": PAGE,
+        "methods/a_draws.py": DRAWS,
+        "build_scripts/build_x.py": SCRIPT,
+        "build_scripts/build_grow.py": GROW,
+        "tools/faults.py": FAULTS + MORE_FAULTS,
+    }
+
+    def write_method(self, method: str, text: str) -> None:
+        self.write(f"methods/a_{method}.py", text)
+
+    def give(self, method: str, **settings: Any) -> None:
+        """Give settings of a stage other values than they had."""
+        text = {"factors": FACTORS, "fit": FIT}[method]
+        for name, value in settings.items():
+            for usual in ("0", "None", '"keep"'):
+                for equals in ("=", " = "):
+                    text = text.replace(f"{name}{equals}{usual}", f"{name}{equals}{value!r}")
+        self.write_method(method, text)
+
+    def last(self, stage: str) -> str:
+        """Id of the newest recorded job of a stage."""
+        ids = [job for job, each in self.jobs().items() if each["parts"]["method"] == f"methods.{stage}"]
+        return max(ids, key=lambda job: int(job.rpartition("-")[2]))
+
+    def loaded(self, stage: str) -> Any:
+        """The newest job of a stage."""
+        return open_result(self.job_folder(self.last(stage)))
+
+    def run_well(self, engine: str = "slices", script: str = "x") -> str:
+        """Run it, which must work; what it said."""
+        return self.go(engine, script).ok().stdout
+
+
 ENGINES = ("joblib:threading", "dask", "ray")
 ODD = ["raise", "memory", "odd", "long", "kill", "exit"]
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[FailingProject]:
-    with served(FailingProject) as made:
-        yield made
+shared = fixture_of(FailingProject)
 
 
 @pytest.fixture
@@ -31,7 +239,7 @@ def project(shared: FailingProject) -> Iterator[FailingProject]:
     shared.mend()
     shared.give("fit")
     shared.give("factors")
-    shared.write("page", PAGE)
+    shared.write_method("page", PAGE)
     asked = len(shared.first)
     shared.first.append("")
     shared.ask(partitions=[f"P{asked}"], shift=asked)
@@ -88,8 +296,7 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     assert "0 jobs built, 4 reused" in project.run_well()
     assert not project.computed()
     for stage in ("fit", "factors"):
-        done = project.shortloop("run", "x", "--force", stage)
-        assert done.returncode == 0, done.stdout + done.stderr
+        project.shortloop("run", "x", "--force", stage).ok()
     assert project.files(project.last("fit")) == fit_files
     assert project.files(project.last("factors")) == factor_files
 
@@ -98,7 +305,7 @@ def test_jobs_below_wait_for_units_that_are_computed_again(project: FailingProje
     project.fault("fit", 5, "raise")
     project.run_well()
     project.mend()
-    project.write("page", PAGE.replace('"rows":', '"all_rows":'))
+    project.write_method("page", PAGE.replace('"rows":', '"all_rows":'))
     jobs = {*project.jobs()}
     said = project.run_well()
     assert "2 jobs built, 2 reused" in said
@@ -118,9 +325,7 @@ def test_a_cell_that_is_run_again_computes_failed_units_again(project: FailingPr
         if expected == "{}" and computed:
             project.mend()
         before = len(project.computed())
-        done = project.shell(sys.executable, "-c", cell)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.splitlines()[-1] == expected
+        assert project.shell(sys.executable, "-c", cell).ok().stdout.splitlines()[-1] == expected
         assert len(project.computed()) == before + computed
 
 
@@ -166,9 +371,8 @@ def test_a_unit_is_computed_again_as_often_as_its_stage_says(project: FailingPro
     project.mend()
     project.ask(groups=100, shift=100)
     project.fault("fit", 50, "raise")
-    done = project.go("slices")
-    assert done.returncode == 1
-    assert "computed 8 times: ZeroDivisionError: a fault; " in done.stdout + done.stderr
+    said = project.go("slices").fails()
+    assert "computed 8 times: ZeroDivisionError: a fault; " in said
     assert project.computed().count("fit 50") == 8
 
 
@@ -201,9 +405,8 @@ def test_a_unit_that_does_not_end_when_told_to_is_killed(project: FailingProject
 @first_cases(1, "what", ("interrupt", "leave"))
 def test_what_ends_a_run_is_not_kept(project: FailingProject, what: str) -> None:
     project.fault("fit", 4, what)
-    done = project.go("slices")
-    assert done.returncode == 1
-    assert {"interrupt": "KeyboardInterrupt", "leave": "SystemExit: 3"}[what] in done.stdout + done.stderr
+    said = project.go("slices").fails()
+    assert {"interrupt": "KeyboardInterrupt", "leave": "SystemExit: 3"}[what] in said
     project.mend()
     project.run_well()
     assert not project.loaded("fit").errors
@@ -213,9 +416,7 @@ def test_a_job_of_which_all_units_fail_fails(project: FailingProject) -> None:
     project.ask(groups=3, shift=200)
     for unit in range(3):
         project.fault("fit", unit, "raise")
-    done = project.go("slices")
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go("slices").fails()
     assert "all units failed (3); g0 of fit:" in said
     assert "ZeroDivisionError: a fault" in said
     project.mend()
@@ -266,7 +467,7 @@ def test_no_job_grows_from_one_with_failed_units(project: FailingProject) -> Non
 
 
 def test_settings_that_cannot_be_are_refused_where_they_are_written(project: FailingProject) -> None:
-    project.write("fit", FIT.replace("timeout=None", 'timeout="5 parsecs"'))
+    project.write_method("fit", FIT.replace("timeout=None", 'timeout="5 parsecs"'))
     done = project.go("slices")
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1

@@ -5,31 +5,24 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, EditedProject, LiveProject
+from live_project import PATIENCE, EditedProject, LiveProject, fixture_of
 
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def apart() -> Iterator[LiveProject]:
+class Apart(EditedProject):
     """One participant; jobs are kept outside the project, in a workdir that was there before another."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        (Path(folder) / "p").mkdir()
-        made = EditedProject(Path(folder) / "p")
-        made.edit_study('["A", "B"]', '["A"]')
-        file = made.folder / "accelerator.conf"
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("./workdirs/main", f"{folder}/jobs/main"), encoding="utf-8")
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "p")
+        self.edit_study('["A", "B"]', '["A"]')
+        self.edit("accelerator.conf", "./workdirs/main", f"{folder}/jobs/main")
+
+
+apart = fixture_of(Apart)
 
 
 def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> None:
@@ -38,9 +31,7 @@ def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> No
     work = "        from shortloop.eeg.decoding.train import train_bin\n"
     assert work in source
     stage.write_text(source.replace(work, f"{work}\n        1 / 0\n"), encoding="utf-8")
-    failed = apart.ax("run", "build_pipeline")
-    said = failed.stdout + failed.stderr
-    assert failed.returncode == 1
+    said = apart.ax("run", "build_pipeline").fails()
     assert "ZeroDivisionError" in said
     assert "train.py" in said
     assert not (apart.folder / "results" / "live").exists()
@@ -48,24 +39,6 @@ def test_a_failing_method_says_where_and_is_not_reused(apart: LiveProject) -> No
     built = apart.run()
     assert ("train", "A") in built
     assert ("amplitude", "A") not in built  # what was fine before it failed is kept
-
-
-@pytest.mark.slow
-def test_a_helper_beside_a_method_is_part_of_its_key(apart: LiveProject) -> None:
-    """A method's own helper module, which exax only warns of."""
-    apart.run()
-    helper, method = apart.folder / "dev" / "helpers.py", apart.folder / "dev" / "a_ridge.py"
-    helper.write_text("ALPHA = 100.0\n", encoding="utf-8")
-    source = method.read_text(encoding="utf-8")
-    model = "        from sklearn"
-    source = source.replace(model, f"        from dev.helpers import ALPHA\n{model}")
-    method.write_text(source.replace("alpha=self.alpha", "alpha=ALPHA"), encoding="utf-8")
-    assert apart.run("ridge").keys() == {("ridge", "A")}
-    assert apart.run("ridge").keys() == set()
-    helper.write_text("ALPHA = 10.0  # less\n", encoding="utf-8")
-    assert apart.run("ridge").keys() == {("ridge", "A")}
-    helper.write_text("ALPHA = 10.0  # much less\n", encoding="utf-8")
-    assert apart.run("ridge").keys() == set()
 
 
 def test_a_run_from_another_folder_is_one_of_the_project(apart: LiveProject) -> None:

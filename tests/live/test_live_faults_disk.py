@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import first_cases
+from live_project import in_short_folder
 from toy_project import DagProject, chains, expected
 
 pytestmark = pytest.mark.live
@@ -23,8 +23,7 @@ INODES = 900
 @pytest.fixture(scope="module")
 def toy() -> Iterator[DagProject]:
     """Jobs on a disk of their own, in memory."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = DagProject(Path(folder))
+    with in_short_folder(DagProject) as made:
         disk = made.folder / "workdirs"
         disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE},nr_inodes={INODES}", "tmpfs", str(disk)]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from live_project import LiveProject, write_recording
+from live_project import LiveProject, fixture_of, write_recording
 
 pytestmark = pytest.mark.live
 
@@ -22,20 +20,18 @@ FILES = {"A": f"A {ESCAPE}.npz".encode(), "B": b"B \xff\n.npz"}
 UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LiveProject]:
+class ForeignProject(LiveProject):
     """A study of recordings with such names."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = LiveProject(Path(folder))
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         for seed, (name, file) in enumerate(FILES.items()):
-            (made.folder / "data" / f"{name}.npz").unlink()
-            write_recording(recording(made, file), seed, ch=CHANNELS)
-        made.edit_study("{participant}.npz", "{participant}*.npz")
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+            (folder / "data" / f"{name}.npz").unlink()
+            write_recording(recording(self, file), seed, ch=CHANNELS)
+        self.edit_study("{participant}.npz", "{participant}*.npz")
+
+
+project = fixture_of(ForeignProject)
 
 
 def recording(project: LiveProject, file: bytes) -> Path:
@@ -44,8 +40,7 @@ def recording(project: LiveProject, file: bytes) -> Path:
 
 @pytest.mark.slow
 def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
-    done = project.shortloop("run")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.shortloop("run").ok()
     job = project.job("import_epochs", "A")
     said = [done.stdout + done.stderr]
     for command in (
@@ -60,8 +55,7 @@ def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
         ("verify",),
         ("gc",),
     ):
-        looked = project.shortloop(*command)
-        assert looked.returncode == 0, looked.stderr
+        looked = project.shortloop(*command).ok()
         said.append(looked.stdout + looked.stderr)
     for text in (*said, (project.folder / "results/live/report.html").read_text(encoding="utf-8")):
         assert not UNFIT.search(text)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
-from live_project import LiveProject, served
+from live_project import LiveProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -35,29 +34,22 @@ limit = 60.0
 
 class FramesProject(LiveProject):
     analyses = ("frames",)
+    sources: ClassVar = {"frames.toml": FRAMES}
+    run_name = "tiny"
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(STUDY=str(self.folder / "frames.toml"), **more)
 
-    def write(self, text: str) -> None:
-        (self.folder / "frames.toml").write_text(text, encoding="utf-8")
-
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""
-        done = self.ax("run", "build_frames")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return Counter(re.findall(r"\] built (\S+) ", done.stdout))
+        return Counter(re.findall(r"\] built (\S+) ", self.ax("run", "build_frames").ok().stdout))
 
     def table(self) -> pd.DataFrame:
         found = pd.read_parquet(self.folder / "results/tiny/measured.parquet")
         return found.set_index(["library", "transformation"])
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[FramesProject]:
-    with served(FramesProject) as made:
-        made.write(FRAMES)
-        yield made
+project = fixture_of(FramesProject)
 
 
 def test_all_come_to_the_right_numbers_but_the_trap(project: FramesProject) -> None:
@@ -93,10 +85,10 @@ def test_all_come_to_the_right_numbers_but_the_trap(project: FramesProject) -> N
 def test_nothing_is_measured_twice_but_what_changed(project: FramesProject) -> None:
     project.built()
     assert project.built() == {}
-    project.write(FRAMES.replace('["apply", "column"]', '["groups", "column"]'))
+    project.write("frames.toml", FRAMES.replace('["apply", "column"]', '["groups", "column"]'))
     assert project.built() == {"frames_run": 1, "frames_report": 1}
     assert set(project.table()["status"]) == {"right", "wrong", "left out"}
-    project.write(FRAMES)
+    project.write("frames.toml", FRAMES)
     assert project.built() == {}
 
 
@@ -106,7 +98,7 @@ def test_the_report_says_what_was_found(project: FramesProject) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     for word in ("exax dataset", "np.random in forks", "modin-environment", "a mistake on purpose"):
         assert word in page
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    summary = project.summary()
     assert {"figures/times.png", "measured.csv", "measured.parquet"} <= {*summary["files"]}
     assert any("exax dataset is the fastest" in each for each in summary["findings"]["fastest"])
 
@@ -123,10 +115,9 @@ def test_the_report_says_what_was_found(project: FramesProject) -> None:
     ],
 )
 def test_what_is_wrong_is_named(project: FramesProject, old: str, new: str, words: tuple[str, ...]) -> None:
-    project.write(FRAMES.replace(old, new))
-    done = project.ax("run", "build_frames")
-    project.write(FRAMES)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr + done.stdout
+    project.write("frames.toml", FRAMES.replace(old, new))
+    said = project.ax("run", "build_frames").fails()
+    project.write("frames.toml", FRAMES)
+    assert "Traceback" not in said
     for word in words:
-        assert word in done.stderr + done.stdout, done.stderr + done.stdout
+        assert word in said, said

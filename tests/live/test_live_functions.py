@@ -6,22 +6,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
-from live_project import AX, PATIENCE, EmptyProject, served, wait_for
+from live_project import AX, PATIENCE, EmptyProject, fixture_of, served, wait_for
 
-from shortloop.stages.results import Result, open_result
+from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
-PANEL = '''\
-"""Rows of a file."""
-
+PANEL = """\
 from shortloop import File, stage
 
 
@@ -30,10 +26,8 @@ def panel(file: File):
     import pandas as pd
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
-'''
-FIT = '''\
-"""A line through the rows of each firm."""
-
+"""
+FIT = """\
 import os
 import time
 from pathlib import Path
@@ -59,10 +53,8 @@ def fit(rows, unit: str, degree: int = 1):
         raise ValueError("seven rows")
     found = np.polyfit(rows["year"], rows["x"], degree)
     return {"line": found, "mean": rows["x"].mean(), "n": len(rows), "last": rows.tail(1), "firm": unit}
-'''
-REPORT = '''\
-"""Results of every kind."""
-
+"""
+REPORT = """\
 from shortloop import Job, stage
 
 
@@ -79,7 +71,7 @@ def kinds(fit: Job, words: dict[str, list[int]], extra: Job | None = None):
         "pandas": fit.to_frame(), "polars": pl.DataFrame({"x": [1, 2]}), "means": figure,
         "page.html": "<p>é</p>", "raw.bin": b"\\0\\1", "words": words, "text": "a", "some": [1, None, "b"],
     }  # fmt: skip
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -105,19 +97,24 @@ class FunctionsProject(EmptyProject):
 
     more: ClassVar[dict[str, str]] = {}
 
+    sources: ClassVar = {
+        "methods/a_panel.py": PANEL,
+        "methods/a_fit.py": FIT,
+        "methods/a_kinds.py": REPORT,
+        "build_scripts/build_panel.py": SCRIPT,
+        "asked.json": "{}",
+    }
+    run_name = "panel"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name, text in {"panel": PANEL, "fit": FIT, "kinds": REPORT}.items():
-            self.write_method(name, text)
-        (folder / "build_scripts" / "build_panel.py").write_text(SCRIPT, encoding="utf-8")
         self.write_panel(FIRMS)
-        self.ask()
 
     def environment(self, **more: str) -> dict[str, str]:
         return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed"), **self.more}
 
-    def write_method(self, name: str, text: str) -> None:
-        (self.folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
+    def write_fit(self, text: str) -> None:
+        self.write("methods/a_fit.py", text)
 
     def write_panel(self, firms: dict[str, int], **slopes: float) -> None:
         lines = [
@@ -125,16 +122,14 @@ class FunctionsProject(EmptyProject):
             for firm, years in firms.items()
             for year in range(years)
         ]
-        (self.folder / "panel.csv").write_text("\n".join(["firm,year,x", *lines]) + "\n", encoding="utf-8")
+        self.write("panel.csv", "\n".join(["firm,year,x", *lines]) + "\n")
 
     def ask(self, **options: Any) -> None:
-        (self.folder / "asked.json").write_text(json.dumps(options), encoding="utf-8")
+        self.write("asked.json", json.dumps(options))
 
     def go(self) -> str:
         """Run it, which must work; what it said."""
-        done = self.ax("run", "panel")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return self.ax("run", "panel").ok().stdout
 
     def computed(self) -> list[str]:
         """Firms that were computed since this was asked last."""
@@ -145,9 +140,7 @@ class FunctionsProject(EmptyProject):
 
     def last(self, stage: str) -> Result:
         """The job of a stage in the last run."""
-        jobs = json.loads((self.folder / "results/panel/summary.json").read_text(encoding="utf-8"))["jobs"]
-        (job,) = [each["job"] for each in jobs if each["stage"] == stage]
-        return open_result(self.folder / "workdirs/main" / job)
+        return self.last_results()[stage]
 
 
 class OnOneSlice(FunctionsProject):
@@ -156,10 +149,7 @@ class OnOneSlice(FunctionsProject):
     more: ClassVar[dict[str, str]] = {"SHORTLOOP_SLICES": "1"}
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[FunctionsProject]:
-    with served(FunctionsProject) as made:
-        yield made
+project = fixture_of(FunctionsProject)
 
 
 def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
@@ -193,9 +183,9 @@ def test_libraries_that_read_tables_are_in_keys_of_what_is_made_from_them(projec
     """`panel["rows"]` imports pandas, though the file of the fit does not."""
     project.go()
     project.computed()
-    versions = json.loads((project.last("fit").path / "manifest.json").read_text())["parts"]["versions"]
+    versions = project.manifest(project.last("fit").job)["parts"]["versions"]
     assert {"pandas", "pyarrow"} <= versions.keys()
-    versions = json.loads((project.last("panel").path / "manifest.json").read_text())["parts"]["versions"]
+    versions = project.manifest(project.last("panel").job)["parts"]["versions"]
     assert "matplotlib" not in versions
     assert "polars" not in versions
 
@@ -250,16 +240,16 @@ def test_stages_may_be_declared_by_the_name_of_a_module(
     """They are stages all the same: an edit builds them again, once."""
     project.write_panel(FIRMS)
     text = FIT.replace("from shortloop import Job, stage", f"from shortloop import Job\n{imported}")
-    project.write_method("fit", text.replace("@stage", f"@{named}.stage"))
+    project.write_fit(text.replace("@stage", f"@{named}.stage"))
     project.go()
     project.computed()
-    project.write_method("fit", text.replace("@stage", f"@{named}.stage").replace(".mean()", ".min()"))
+    project.write_fit(text.replace("@stage", f"@{named}.stage").replace(".mean()", ".min()"))
     project.go()
     assert project.computed() == sorted(FIRMS)
     project.go()
     assert project.computed() == []
     assert project.last("fit")["mean"].min() == 0
-    project.write_method("fit", FIT)
+    project.write_fit(FIT)
 
 
 def test_a_plan_takes_it_that_tables_stay_tables(project: FunctionsProject) -> None:
@@ -284,14 +274,14 @@ def test_what_all_units_share_computes_all_again(project: FunctionsProject) -> N
     project.ask(degree=2)
     project.go()
     assert project.computed() == every
-    project.write_method("fit", FIT.replace('rows["x"].mean()', 'rows["x"].max()'))
+    project.write_fit(FIT.replace('rows["x"].mean()', 'rows["x"].max()'))
     project.go()
     assert project.computed() == every
     project.ask(degree=2, least=4)  # which only says what the units are
     project.go()
     assert project.computed() == []
     assert project.last("fit")["firm"].tolist() == ["007", "b", "c"]
-    project.write_method("fit", FIT)
+    project.write_fit(FIT)
     project.ask()
     project.go()
     assert project.computed() == []
@@ -314,18 +304,11 @@ def test_a_job_that_was_killed_goes_on_where_it_was(project: FunctionsProject) -
     hold = project.folder / ".computed.hold-k6"
     hold.touch()
     project.computed()
-    running = subprocess.Popen(
-        [str(AX), "run", "panel"],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    running = project.popen(AX, "run", "panel", session=True)
     file = project.folder / ".computed"
     wait_for(lambda: file.exists() and len(file.read_text().split()) == len(firms))  # all are begun
     os.kill(running.pid, signal.SIGINT)
-    running.wait(PATIENCE)
+    running.communicate(timeout=PATIENCE)
     before = project.computed()
     hold.unlink()
     project.go()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command_line import assert_one_message, forked
 from installed import Environment, built, sources
 from live_project import ROOT
 
@@ -42,9 +43,7 @@ texts = ["g"]
 """
 ROWS = "g,x,y\n" + "".join(f"{'ab'[n % 2]},{n % 7},{n % 5}\n" for n in range(40))
 BARE = {
-    "methods/a_numbers.py": '''\
-"""Numbers."""
-
+    "methods/a_numbers.py": """\
 from shortloop import stage
 
 
@@ -53,10 +52,8 @@ def numbers(count: int):
     import numpy as np
 
     return {"numbers": np.arange(count)}
-''',
-    "methods/a_squares.py": '''\
-"""Their squares."""
-
+""",
+    "methods/a_squares.py": """\
 from shortloop import Job, stage
 
 
@@ -67,17 +64,15 @@ def each(numbers: Job):
 @stage(units=each)
 def squares(number):
     return {"square": number**2}
-''',
-    "build_scripts/build_bare.py": '''\
-"""Without any extra."""
-
+""",
+    "build_scripts/build_bare.py": """\
 from shortloop import pipeline
 
 
 @pipeline
 def main(run):
     return run.build("squares", numbers=run.build("numbers", count=9))
-''',
+""",
 }
 
 FIT = """
@@ -263,15 +258,11 @@ def test_the_analysis_is_short() -> None:
         (["new", "--eeg", "--panel"], "choose one analysis"),
     ],
 )
-def test_what_makes_no_project_is_refused(
-    above: Path, environment: Environment, arguments: list[str], said: str
-) -> None:
+def test_what_makes_no_project_is_refused(above: Path, arguments: list[str], said: str) -> None:
     (above / "taken").mkdir(exist_ok=True)
     (above / "taken" / "file").touch()
     (above / "inside").mkdir(exist_ok=True)
     (above / "inside" / "accelerator.conf").touch()
     before = sorted(above.iterdir())
-    done = environment.run(above, "shortloop", "init", *arguments)
-    assert done.returncode == 1
-    assert said in done.stderr
+    assert_one_message(forked(above, "init", *arguments), said)
     assert sorted(above.iterdir()) == before

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import AX, EmptyProject
+from live_project import EmptyProject, in_short_folder
 
 pytestmark = pytest.mark.live
 
@@ -90,9 +89,7 @@ KINDS: dict[str, tuple[str, str, object]] = {
     ),
 }
 SEEN = "{" + ", ".join(f"{kind!r}: {look}" for kind, (_, look, _) in KINDS.items()) + "}"
-QUIET = f'''\
-"""What a job finds that has set nothing."""
-
+QUIET = f"""\
 import json
 
 from shortloop import stage
@@ -105,10 +102,8 @@ def two():
 @stage(units=two)
 def quiet(number):
     return {{"seen": json.dumps({SEEN})}}
-'''
-LOUD = f'''\
-"""Sets all of it as it is imported."""
-
+"""
+LOUD = f"""\
 import helper
 from shortloop import stage
 
@@ -124,16 +119,14 @@ def loud(number):
     import json
 
     return {{"seen": json.dumps({SEEN}), "random": helper.START}}
-'''
+"""
 HELPER = """\
 import random
 
 random.seed(5)
 START = random.random()
 """
-SCRIPT = '''\
-"""Jobs in an order that would let one change the other."""
-
+SCRIPT = """\
 import json
 
 from shortloop import pipeline
@@ -146,40 +139,32 @@ def main(run):
     found = {each.stage: [str(seen) for seen in each.result()["seen"]] for each in (before, last)}
     open("found.json", "w").write(json.dumps(found))
     return last
-'''
+"""
 
 
 class Isolated(EmptyProject):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        files = {"methods/a_quiet.py": QUIET, "methods/a_loud.py": LOUD, "helper.py": HELPER}
-        for name, text in {**files, "build_scripts/build_both.py": SCRIPT}.items():
-            (folder / name).write_text(text, encoding="utf-8")
+    sources: ClassVar = {
+        "methods/a_quiet.py": QUIET,
+        "methods/a_loud.py": LOUD,
+        "helper.py": HELPER,
+        "build_scripts/build_both.py": SCRIPT,
+    }
 
 
 @pytest.fixture(scope="module", params=["slices", pytest.param("joblib", marks=pytest.mark.slow)])
 def found(request: pytest.FixtureRequest) -> Iterator[dict[str, list[dict[str, object]]]]:
     """What the units of both jobs have found."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        project = Isolated(Path(folder))
-        done = project.shell(
-            str(AX.with_name("shortloop")),
-            "run",
-            "both",
-            SHORTLOOP_ENGINE=request.param,
-            SHORTLOOP_SLICES="2",
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "2 jobs built" in done.stdout
-        said = json.loads((project.folder / "found.json").read_text(encoding="utf-8"))
+    with in_short_folder(Isolated) as project:
+        assert "2 jobs built" in project.works("run", "both", SHORTLOOP_ENGINE=request.param)
+        said = project.read_json("found.json")
         yield {name: [json.loads(each) for each in units] for name, units in said.items()}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_other_job_sees_it(found: dict[str, list[dict[str, object]]], kind: str) -> None:
-    assert [each[kind] for each in found["quiet"]] == [KINDS[kind][2]] * 2
+def test_no_other_job_sees_it(found: dict[str, list[dict[str, object]]]) -> None:
+    assert found["quiet"] == [{kind: usual for kind, (_, _, usual) in KINDS.items()}] * 2
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"the current folder", "the locale"}))
-def test_its_own_job_sees_it(found: dict[str, list[dict[str, object]]], kind: str) -> None:
-    assert all(each[kind] != KINDS[kind][2] for each in found["loud"])
+def test_its_own_job_sees_it(found: dict[str, list[dict[str, object]]]) -> None:
+    for each in found["loud"]:
+        unset = {kind for kind, (_, _, usual) in KINDS.items() if each[kind] == usual}
+        assert unset <= {"the current folder", "the locale"}

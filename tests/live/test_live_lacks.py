@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from cases import first_cases
-from live_project import AX, SHORTLOOP
+from live_project import AX, SHORTLOOP, Done
 from toy_project import DagProject, chains, expected
 
 pytestmark = pytest.mark.live
@@ -16,11 +15,11 @@ pytestmark = pytest.mark.live
 COMMAND = str(SHORTLOOP)
 
 
-def limited(toy: DagProject, limit: str, command: str) -> subprocess.CompletedProcess[str]:
+def limited(toy: DagProject, limit: str, command: str) -> Done:
     return toy.shell("bash", "-c", f"ulimit {limit}; exec {command}")
 
 
-def assert_one_message(done: subprocess.CompletedProcess[str], *words: str) -> None:
+def assert_one_message(done: Done, *words: str) -> None:
     said = done.stdout + done.stderr
     assert done.returncode == 1, said
     assert said.count("shortloop: ") == 1

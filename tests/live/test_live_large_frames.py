@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from engine_project import EngineProject
-from live_project import served
+from live_project import fixture_of
 
 pytestmark = pytest.mark.live
 ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
@@ -18,9 +16,7 @@ ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts
 LIBRARIES = 60e6  # bytes
 
-PANEL = f'''\
-"""A panel whose firms come in any order."""
-
+PANEL = f"""\
 from shortloop import stage
 
 
@@ -35,10 +31,8 @@ def panel():
     frame["kind"] = pd.Categorical.from_codes(rng.integers(0, 2, {ROWS}), ["a", "b", "none"])
     frame["text"] = np.array(["some", "text"])[rng.integers(0, 2, {ROWS})]
     return {{"rows": frame}}
-'''
-PANDAS = '''\
-"""A fit for each firm, with pandas."""
-
+"""
+PANDAS = """\
 from shortloop import Job, stage
 
 
@@ -57,10 +51,8 @@ def by_pandas(rows, unit: str):
     rows["x5"] += 1  # its own
     means = rows.groupby(["kind", "text"], observed=False)[["x5", "x6"]].mean().reset_index()
     return {"products": found, "sum": rows["x5"].sum(), "means": means, "who": f"{unit}"}
-'''
-POLARS = '''\
-"""The same with Polars."""
-
+"""
+POLARS = """\
 from shortloop import Job, stage
 
 
@@ -77,10 +69,8 @@ def by_polars(rows):
 
     note("by_polars")
     return {"sums": rows.select("x0", "x1").sum(), "product": (rows["x2"] * rows["x3"]).sum()}
-'''
-CHANGES = '''\
-"""Whoever finds the units leaves something behind that they need."""
-
+"""
+CHANGES = """\
 from shortloop import Job, stage
 
 SCALE = {}
@@ -95,10 +85,8 @@ def firms(panel: Job):
 @stage(units=firms)
 def by_state(rows):
     return {"scaled": rows["x1"].sum() * SCALE["mean"]}
-'''
-MEMORY = '''\
-"""How much memory a process has that is not in files."""
-
+"""
+MEMORY = """\
 import os
 from pathlib import Path
 
@@ -108,7 +96,7 @@ def note(stage):
     private = next(line for line in said.splitlines() if line.startswith("RssAnon"))
     with (Path(os.environ["FAULTS"]) / f"memory-{stage}").open("a") as stream:
         stream.write(f"{os.getpid()} {1024 * int(private.split()[1])}\\n")
-'''
+"""
 SCRIPT = """\
 from shortloop import pipeline
 
@@ -124,17 +112,19 @@ STAGES = ("by_pandas", "by_polars", "by_state")
 
 
 class LargeProject(EngineProject):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {
-            "panel": PANEL,
-            "by_pandas": PANDAS,
-            "by_polars": POLARS,
-            "by_state": CHANGES,
-        }.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "tools" / "memory.py").write_text(MEMORY, encoding="utf-8")
-        (folder / "build_scripts" / "build_large.py").write_text(SCRIPT, encoding="utf-8")
+    sources: ClassVar = {
+        **EngineProject.sources,
+        "methods/a_panel.py": PANEL,
+        "methods/a_by_pandas.py": PANDAS,
+        "methods/a_by_polars.py": POLARS,
+        "methods/a_by_state.py": CHANGES,
+        "tools/memory.py": MEMORY,
+        "build_scripts/build_large.py": SCRIPT,
+    }
+
+    def prepare(self) -> None:
+        self.works("run", "large")
+        self.first = [*self.jobs()]
 
     def memory(self, stage: str) -> dict[str, int]:
         """The most that each process of a stage had, in bytes."""
@@ -145,13 +135,7 @@ class LargeProject(EngineProject):
         return found
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LargeProject]:
-    with served(LargeProject) as made:
-        done = made.shortloop("run", "large")
-        assert done.returncode == 0, done.stdout + done.stderr
-        made.first = [*made.jobs()]
-        yield made
+project = fixture_of(LargeProject)
 
 
 def left_by(project: LargeProject, jobs: set[str]) -> dict[str, dict[str, Any]]:
@@ -164,8 +148,7 @@ def test_no_worker_holds_the_whole_frame(project: LargeProject, engine: str) -> 
     project.mend()
     before = {*project.jobs()}
     forced = [word for stage in STAGES for word in ("--force", stage)]
-    done = project.shortloop("run", "large", *forced, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.works("run", "large", *forced, SHORTLOOP_ENGINE=engine)
     first, now = left_by(project, {*project.first}), left_by(project, {*project.jobs()} - before)
     assert now.keys() == {f"methods.{stage}" for stage in STAGES}
     for name, found in now.items():

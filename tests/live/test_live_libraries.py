@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import AX, PATIENCE, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 
-from shortloop.stages.results import Result, open_result
+from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
-SHORTLOOP = AX.with_name("shortloop")
 METHODS = {
     "imported": """
 import upper
@@ -119,14 +116,15 @@ def main(run):
 class LibrariesProject(EmptyProject):
     """Stages that use one library, which calls another, in different ways."""
 
+    sources: ClassVar = {
+        **{f"methods/a_{name}.py": text for name, text in METHODS.items()},
+        "build_scripts/build_x.py": SCRIPT,
+        "build_scripts/build_long.py": LONG,
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.site = folder.with_name(f"{folder.name}-site")
-        self.site.mkdir()
-        for name, text in METHODS.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_x.py").write_text(SCRIPT, encoding="utf-8")
-        (folder / "build_scripts" / "build_long.py").write_text(LONG, encoding="utf-8")
+        self.site = folder / "site"
         self.computed = folder / ".computed"
         call = "import lower\n\ndef f():\n    return lower.VALUE\n"
         model = "class Model:\n    def predict(self):\n        import lower\n        return lower.VALUE\n"
@@ -141,29 +139,17 @@ class LibrariesProject(EmptyProject):
         """As pip does it."""
         for old in self.site.glob(f"{name}*"):
             shutil.rmtree(old)
-        info = self.site / f"{name}-{version}.dist-info"
-        for folder in (self.site / name, info):
-            folder.mkdir()
-        (self.site / name / "__init__.py").write_text(text, encoding="utf-8")
-        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        (info / "METADATA").write_text(about, encoding="utf-8")
-        (info / "RECORD").write_text(
-            f"{name}/__init__.py,sha256={hash(text)},{len(text)}\n", encoding="utf-8"
-        )
+        info = f"site/{name}-{version}.dist-info"
+        self.write(f"site/{name}/__init__.py", text)
+        self.write(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        self.write(f"{info}/RECORD", f"{name}/__init__.py,sha256={hash(text)},{len(text)}\n")
 
     def cut_off(self) -> None:
         """Begin the long job, and interrupt it when those of its units are computed that use the library."""
         slow = self.computed.with_name(f"{self.computed.name}.slow")
         slow.touch()
         self.computed.unlink(missing_ok=True)
-        running = subprocess.Popen(
-            [str(SHORTLOOP), "run", "long"],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        running = self.popen(SHORTLOOP, "run", "long")
         wait_for(lambda: set(map(str, range(20))) < self.units_computed() or running.poll() is not None)
         running.send_signal(signal.SIGINT)
         said, _ = running.communicate(timeout=PATIENCE)
@@ -177,27 +163,18 @@ class LibrariesProject(EmptyProject):
     def resume(self) -> list[int]:
         """What the units of the long job say."""
         self.computed.unlink(missing_ok=True)
-        done = self.shell(str(SHORTLOOP), "run", "long")
-        assert done.returncode == 0, done.stdout + done.stderr
-        summary = json.loads((self.folder / "results/long/summary.json").read_text(encoding="utf-8"))
-        (job,) = summary["jobs"]
-        found = open_result(self.folder / "workdirs/main" / job["job"])["v"]
-        return [int(each) for each in found]
+        self.run_name = "long"
+        self.works("run", "long")
+        return [int(each) for each in self.last_results()["long"]["v"]]
 
     def go(self, engine: str = "slices", *, count: int = 4) -> dict[str, Result]:
         """The jobs of a run, by stage or way."""
-        done = self.shell(str(SHORTLOOP), "run", "x", SHORTLOOP_ENGINE=engine, COUNT=str(count))
-        assert done.returncode == 0, done.stdout + done.stderr
-        summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
-        found = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
-        return {str(each.partition or each.stage): each for each in found}
+        self.run_name = "x"
+        self.works("run", "x", SHORTLOOP_ENGINE=engine, COUNT=str(count))
+        return self.last_results()
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LibrariesProject]:
-    with served(LibrariesProject) as made:
-        yield made
-        shutil.rmtree(made.site)
+project = fixture_of(LibrariesProject)
 
 
 def values(found: dict[str, Result]) -> dict[str, object]:

@@ -7,20 +7,17 @@ import os
 import pty
 import re
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, wait_for
 from on_a_terminal import all_from
 
 pytestmark = pytest.mark.live
 
-LOUD = '''\
-"""Units that print."""
-
+LOUD = """\
 import logging
 import os
 import subprocess
@@ -55,10 +52,8 @@ def loud(number, unit: str, salt: int, talks: bool = True, fails: str = "", kill
     if unit == fails:
         raise ValueError("as asked")
     return {"x": number + salt}
-'''
-PLAIN = '''\
-"""A stage without units."""
-
+"""
+PLAIN = """\
 from shortloop import Job, stage
 
 
@@ -70,10 +65,8 @@ def plain(loud: Job, threads: bool = False):
         pass
     print("end of plain")
     return {"x": loud["x"].sum()}
-'''
-THREADED = '''\
-"""Units of a job that has threads."""
-
+"""
+THREADED = """\
 import threading
 import time
 
@@ -90,7 +83,7 @@ def groups(count: int = 6):
 def threaded(number, unit: str, salt: int):
     print(f"print of {unit}")
     return {"x": number}
-'''
+"""
 SCRIPT = """\
 import json
 import os
@@ -112,28 +105,26 @@ def main(run):
 class LogsProject(EmptyProject):
     """Loud jobs."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"loud": LOUD, "plain": PLAIN, "threaded": THREADED}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
-        self._salt = 0
+    sources: ClassVar = {
+        "methods/a_loud.py": LOUD,
+        "methods/a_plain.py": PLAIN,
+        "methods/a_threaded.py": THREADED,
+        "build_scripts/build_loud.py": SCRIPT,
+    }
+    _salt = 0
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(FOLDER=str(self.folder), PYTHONIOENCODING="utf-8", **more)
 
     def ask(self, **options: object) -> None:
         self._salt += 1  # so that the job and its units are new
-        asked = {"salt": self._salt, **options}
-        (self.folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        self.write("asked.json", json.dumps({"salt": self._salt, **options}))
 
-    def go(self, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, *flags: str, **environment: str) -> Done:
         return self.shortloop("run", *flags, "loud", **environment)
 
     def logs(self, *arguments: str) -> str:
-        done = self.shortloop("logs", *arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return self.works("logs", *arguments)
 
     def newest(self, stage: str) -> Path:
         found = [
@@ -144,17 +135,13 @@ class LogsProject(EmptyProject):
         return max(found)[1]
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LogsProject]:
-    with served(LogsProject) as made:
-        yield made
+project = fixture_of(LogsProject)
 
 
 @first_cases(1, "engine", ["slices", "joblib", "dask"])
 def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> None:
     project.ask()
-    done = project.go(SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(SHORTLOOP_ENGINE=engine).ok()
     lines = done.stdout.splitlines()
     for unit in ("g0", "g5"):
         assert f"loud A | print of {unit} 漢字" in lines
@@ -178,7 +165,7 @@ def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> No
 
 def test_a_run_that_builds_nothing_shows_nothing(project: LogsProject) -> None:
     project.ask()
-    assert project.go().returncode == 0
+    project.go().ok()
     again = project.go()
     assert "2 reused" in again.stdout
     assert " | " not in again.stdout
@@ -192,15 +179,13 @@ def test_verbose_shows_all_records(project: LogsProject) -> None:
 def test_what_is_printed_is_no_part_of_the_result(project: LogsProject) -> None:
     """A job that prints, and one that does not, are the same to the next stage."""
     project.ask()
-    assert project.go().returncode == 0
-    asked = json.loads((project.folder / "asked.json").read_text())
-    contents = [json.loads((project.newest("loud") / "manifest.json").read_text())["content"]]
-    (project.folder / "asked.json").write_text(json.dumps({**asked, "talks": False}))
+    project.go().ok()
+    before = project.manifest(project.newest("loud").name)["content"]
+    project.write("asked.json", json.dumps({**project.read_json("asked.json"), "talks": False}))
     silent = project.go()
     assert " | " not in silent.stdout
     assert "1 job built, 1 reused" in silent.stdout
-    contents.append(json.loads((project.newest("loud") / "manifest.json").read_text())["content"])
-    assert contents[0] == contents[1]
+    assert project.manifest(project.newest("loud").name)["content"] == before
     assert not (project.newest("loud") / "OUTPUT").exists()
 
 
@@ -222,20 +207,10 @@ def test_a_job_that_fails_keeps_what_it_printed(project: LogsProject, engine: st
 def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: LogsProject) -> None:
     project.ask()
     (project.folder / "hold").touch()
-    environment = project.environment()
-    run = subprocess.Popen(
-        [SHORTLOOP, "run", "loud"],
-        cwd=project.folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    run = project.popen(SHORTLOOP, "run", "loud")
     wait_for((project.folder / "held").exists)
     job = project.newest("loud").name
-    follow = subprocess.Popen(
-        [SHORTLOOP, "logs", "-f", job], cwd=project.folder, env=environment, stdout=subprocess.PIPE, text=True
-    )
+    follow = project.popen(SHORTLOOP, "logs", "-f", job)
     assert follow.stdout is not None
     assert run.stdout is not None
     for stream, wanted in ((follow.stdout, "print of g5 漢字"), (run.stdout, "loud A | print of g5 漢字")):
@@ -254,32 +229,27 @@ def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: Logs
 
 def test_a_job_whose_process_is_killed_keeps_what_it_printed(project: LogsProject) -> None:
     project.ask(fails="g1", killed=True)
-    failed = project.go()
-    assert failed.returncode == 1
+    said = project.go().fails()
     job = project.newest("loud").name
-    assert f"`shortloop logs {job}` shows what it printed" in failed.stdout + failed.stderr
+    assert f"`shortloop logs {job}` shows what it printed" in said
     assert "print of g1 漢字" in project.logs(job)
 
 
 def test_units_in_processes_of_their_own(project: LogsProject) -> None:
     project.ask(threaded=True)
-    done = project.go()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "threaded | print of t0" in done.stdout.splitlines()
+    assert "threaded | print of t0" in project.go().ok().stdout.splitlines()
     assert project.logs("threaded", "--unit", "t3") == "print of t3\n"
 
 
 def test_mistakes_are_named(project: LogsProject) -> None:
     project.ask()
-    assert project.go().returncode == 0
+    project.go().ok()
     job = project.newest("loud").name
-    wrong = project.shortloop("logs", job, "--unit", "g3")
-    assert wrong.returncode == 1
-    assert "no output from this unit" in wrong.stderr
-    assert "g0" in wrong.stderr
-    wrong = project.shortloop("logs", "none")
-    assert wrong.returncode == 1
-    assert "a job id, or loud, plain" in wrong.stderr
+    said = project.shortloop("logs", job, "--unit", "g3").fails()
+    assert "no output from this unit" in said
+    assert "g0" in said
+    said = project.shortloop("logs", "none").fails()
+    assert "a job id, or loud, plain" in said
 
 
 def on_a_terminal(project: LogsProject) -> str:

@@ -86,7 +86,7 @@ def write_data(folder: Path, compressed: bool) -> None:
 @pytest.fixture(scope="module")
 def jobs(project: LiveProject) -> dict[str, dict[str, Jobs]]:
     """Folders of jobs by the data's folder and study."""
-    (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
+    project.write("dev/build_core.py", CORE)
     found: dict[str, dict[str, Jobs]] = {}
     for data in ("copied", "mapped"):
         (project.folder / data).mkdir()
@@ -95,9 +95,10 @@ def jobs(project: LiveProject) -> dict[str, dict[str, Jobs]]:
         for name, study in STUDIES.items():
             project.write_study(study.replace('"data"', f'"{data}"'))
             project.run("core")
-            noted = json.loads((project.folder / "jobs.json").read_text())
-            workdir = project.folder / "workdirs" / "main"
-            found[data][name] = {(stage, participant): workdir / job for stage, participant, job in noted}
+            noted = project.read_json("jobs.json")
+            found[data][name] = {
+                (stage, participant): project.job_folder(job) for stage, participant, job in noted
+            }
     return found
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import SHORTLOOP, EmptyProject
+from live_project import SHORTLOOP, EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -66,17 +65,18 @@ def main(run):
 class Mistakes(EmptyProject):
     """Stages, and a build script that is written anew for each test."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in (("frames", FRAMES), ("sums", SUMS), ("text", TEXT), ("refusing", REFUSING)):
-            self.write_method(name, text)
+    sources: ClassVar = {
+        "methods/a_frames.py": FRAMES,
+        "methods/a_sums.py": SUMS,
+        "methods/a_text.py": TEXT,
+        "methods/a_refusing.py": REFUSING,
+    }
 
-    def write_method(self, name: str, text: str) -> None:
-        (self.folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "paper [v2] *{a,b}?")
 
     def write_pipeline(self, *lines: str) -> None:
-        text = SCRIPT.format("\n    ".join(lines))
-        (self.folder / "build_scripts/build_work.py").write_text(text, encoding="utf-8")
+        self.write("build_scripts/build_work.py", SCRIPT.format("\n    ".join(lines)))
 
     def said(self, status: int, *command: str) -> str:
         done = self.shortloop(*(command or ("run", "work")))
@@ -85,18 +85,7 @@ class Mistakes(EmptyProject):
         return done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[Mistakes]:
-    # Not tmp_path: the path of a Unix socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sl-") as above:
-        folder = Path(above) / "paper [v2] *{a,b}?"
-        folder.mkdir()
-        made = Mistakes(folder)
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+project = fixture_of(Mistakes)
 
 
 def test_a_folder_whose_name_is_a_pattern(project: Mistakes) -> None:
@@ -142,7 +131,7 @@ def test_a_pipeline_that_returns_no_job(project: Mistakes, end: str, found: str)
 )
 def test_a_method_without_a_stage(project: Mistakes, text: str) -> None:
     project.write_pipeline("return run.build('text', file=run.file('accelerator.conf'))")
-    project.write_method("text", text)
+    project.write("methods/a_text.py", text)
     try:
         for command in ("run", "plan"):
             said = project.said(1, command, "work")
@@ -150,7 +139,7 @@ def test_a_method_without_a_stage(project: Mistakes, text: str) -> None:
             assert "methods/a_text.py" in said
             assert "`@stage`" in said
     finally:
-        project.write_method("text", TEXT)
+        project.write("methods/a_text.py", TEXT)
 
 
 def test_an_input_that_never_ends(project: Mistakes) -> None:

@@ -7,19 +7,17 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject, wait_for
+from live_project import EmptyProject, in_short_folder, processes, wait_for
 
 pytestmark = pytest.mark.live
 
-PANEL = '''\
-"""Rows of a file."""
-
+PANEL = """\
 from shortloop import File, stage
 
 
@@ -28,7 +26,7 @@ def panel(file: File):
     import pandas as pd
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
-'''
+"""
 SCRIPT = """\
 from shortloop import pipeline
 
@@ -77,16 +75,19 @@ print(job, job["slope"].round(3).tolist())
 class NotebookProject(EmptyProject):
     """A panel, read by a stage in a file, and no server."""
 
+    sources: ClassVar = {
+        "methods/a_panel.py": PANEL,
+        "methods/own.py": "def own(x):\n    return x\n",
+        "build_scripts/build_panel.py": SCRIPT,
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        (folder / "methods" / "a_panel.py").write_text(PANEL, encoding="utf-8")
-        (folder / "methods" / "own.py").write_text("def own(x):\n    return x\n", encoding="utf-8")
-        (folder / "build_scripts" / "build_panel.py").write_text(SCRIPT, encoding="utf-8")
         self.write_panel(a=2, b=3, c=4)
 
     def write_panel(self, **slopes: float) -> None:
         lines = [f"{firm},{year},{slope * year}" for firm, slope in slopes.items() for year in range(3)]
-        (self.folder / "panel.csv").write_text("\n".join(["firm,year,x", *lines, ""]), encoding="utf-8")
+        self.write("panel.csv", "\n".join(["firm,year,x", *lines, ""]))
 
     def environment(self, **more: str) -> dict[str, str]:
         return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
@@ -103,25 +104,30 @@ class NotebookProject(EmptyProject):
 
     def processes(self) -> list[str]:
         """Processes of servers and sessions of this project."""
-        found = []
-        for each in Path("/proc").iterdir():
-            try:
-                command = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                here = os.readlink(each / "cwd").startswith(str(self.folder))
-            except OSError:
-                continue
-            if here and ("ax server" in command or "notebook.driver" in command or "runner.py" in command):
-                found.append(command)
-        return found
+        found = [each.command for each in processes(self.folder).values()]
+        return [each for each in found if re.search(r"ax server|notebook\.driver|runner\.py", each)]
 
 
 @pytest.fixture
 def project() -> Iterator[NotebookProject]:
-    # Not tmp_path: the path of a Unix socket must be short.
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = NotebookProject(Path(folder))
+    with in_short_folder(NotebookProject) as made:
         yield made
         wait_for(lambda: not made.processes())
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[NotebookProject]:
+    with in_short_folder(NotebookProject) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kernel(shared: NotebookProject) -> Iterator[Kernel]:
+    """A notebook of several tests."""
+    with shared.kernel() as kernel:
+        kernel.run(BEGIN)
+        kernel.run(HELPERS + SLOPES)
+        yield kernel
 
 
 @pytest.mark.slow
@@ -208,50 +214,48 @@ def test_two_notebooks_with_functions_of_one_name(project: NotebookProject) -> N
             assert f"compared with main-{1 + number}, in its place before" in said
 
 
-def test_an_own_module_that_was_edited_builds_again(project: NotebookProject) -> None:
-    with project.kernel() as kernel:
-        kernel.run(
-            BEGIN + "from methods.own import own\n@ax.stage\ndef uses(x: int):\n    return {'y': own(x)}"
-        )
-        assert kernel.run("ax.build(uses, x=3)['y']").endswith("3")
-        (project.folder / "methods" / "own.py").write_text("def own(x):\n    return -x\n", encoding="utf-8")
-        assert kernel.run("ax.build(uses, x=3)['y']").endswith("-3")
-        kernel.run("%load_ext autoreload\n%autoreload 2")
-        assert kernel.run("ax.build(uses, x=3)['y']").startswith("reused")
-        # A stage that cannot be imported any more is in nobody's way.
-        (project.folder / "methods" / "own.py").write_text("", encoding="utf-8")
-        kernel.run("@ax.stage\ndef free(x: int):\n    return {'y': x}\nax.build(free, x=1)")
+def test_an_own_module_that_was_edited_builds_again(shared: NotebookProject, kernel: Kernel) -> None:
+    kernel.run("from methods.own import own\n@ax.stage\ndef uses(x: int):\n    return {'y': own(x)}")
+    assert kernel.run("ax.build(uses, x=3)['y']").endswith("3")
+    shared.write("methods/own.py", "def own(x):\n    return -x\n")
+    assert kernel.run("ax.build(uses, x=3)['y']").endswith("-3")
+    kernel.run("%load_ext autoreload\n%autoreload 2")
+    assert kernel.run("ax.build(uses, x=3)['y']").startswith("reused")
+    # A stage that cannot be imported any more is in nobody's way.
+    shared.write("methods/own.py", "")
+    kernel.run("@ax.stage\ndef free(x: int):\n    return {'y': x}\nax.build(free, x=1)")
 
 
-def test_errors_say_the_lines_of_cells(project: NotebookProject) -> None:
-    with project.kernel() as kernel:
-        kernel.run(BEGIN + "def deep(x):\n\n    return 1 / x")
-        error = kernel.fails(
-            "@ax.stage\ndef fails(x: int):\n    # first\n    return {'y': deep(x)}\nax.build(fails, x=0)"
-        )
-        assert "Cell In[2], line 4, in fails" in error
-        assert "Cell In[1], line 13, in deep" in error
-        assert "ZeroDivisionError: division by zero" in error
-        assert "method.py" not in error
-        error = kernel.fails(
-            "values = np.ones(3)\n@ax.stage\ndef fails(x: int):\n  return {'y': values}\nax.build(fails, x=0)"
-        )
-        assert "values, a numpy.ndarray" in error
-        assert "give it as an input" in error
-        assert "module.py" not in error
-        assert "found:        pandas" in kernel.fails(
-            "import pandas as pd\nax.build(fails, x=pd.DataFrame())"
-        )
-        assert "found:        numpy.ndarray" in kernel.fails("ax.build(fails, x=[1, values])")
-        assert "no such method" in kernel.fails("ax.build('nothing')")
-        taken = "@ax.stage\ndef panel(x: int):\n    return {}\nax.build(panel, x=1)"
-        assert "the project has a stage of this name in a file" in kernel.fails(taken)
-        assert "wrong arguments" in kernel.fails(
-            "@ax.stage\ndef fails(x: int):\n    return {'y': x}\nax.build(fails, z=1)"
-        )
-        assert kernel.run("ax.build(fails, x=1)['y']").endswith("1")
-        long = "@ax.stage\ndef long(x: int):\n    raise ValueError('x' * 300_000)\nax.build(long, x=1)"
-        assert "x" * 300_000 in kernel.fails(long)
+def test_errors_say_the_lines_of_cells(kernel: Kernel) -> None:
+    number = int(kernel.run("print(get_ipython().execution_count)"))
+    kernel.run("def deep(x):\n\n    return 1 / x")
+    error = kernel.fails(
+        "@ax.stage\ndef fails(x: int):\n    # first\n    return {'y': deep(x)}\nax.build(fails, x=0)"
+    )
+    assert f"Cell In[{number + 2}], line 4, in fails" in error
+    assert f"Cell In[{number + 1}], line 3, in deep" in error
+    assert "ZeroDivisionError: division by zero" in error
+    assert "method.py" not in error
+    error = kernel.fails(
+        "values = np.ones(3)\n@ax.stage\ndef fails(x: int):\n  return {'y': values}\nax.build(fails, x=0)"
+    )
+    assert "values, a numpy.ndarray" in error
+    assert "give it as an input" in error
+    assert "module.py" not in error
+    for code, said in (
+        ("import pandas as pd\nax.build(fails, x=pd.DataFrame())", "found:        pandas"),
+        ("ax.build(fails, x=[1, values])", "found:        numpy.ndarray"),
+        ("ax.build('nothing')", "no such method"),
+        (
+            "@ax.stage\ndef panel(x: int):\n    return {}\nax.build(panel, x=1)",
+            "the project has a stage of this name in a file",
+        ),
+        ("@ax.stage\ndef fails(x: int):\n    return {'y': x}\nax.build(fails, z=1)", "wrong arguments"),
+    ):
+        assert said in kernel.fails(code)
+    assert kernel.run("ax.build(fails, x=1)['y']").endswith("1")
+    long = "@ax.stage\ndef long(x: int):\n    raise ValueError('x' * 300_000)\nax.build(long, x=1)"
+    assert "x" * 300_000 in kernel.fails(long)
 
 
 def test_an_interrupt_ends_the_job_and_keeps_what_is_done(project: NotebookProject) -> None:
@@ -322,7 +326,7 @@ def test_a_running_server_is_used_and_left(project: NotebookProject) -> None:
         with project.kernel() as kernel:
             kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
         wait_for(lambda: not [each for each in project.processes() if "driver" in each])
-        assert project.ax("status").returncode == 0
+        project.ax("status").ok()
         done = project.ax("run", "panel")
         assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
     finally:
@@ -343,20 +347,18 @@ def test_jobs_of_one_cell_and_of_several_stand_in_places_of_their_own(project: N
         assert "  new" in said
 
 
-def test_a_job_that_is_gone_is_said(project: NotebookProject) -> None:
-    with project.kernel() as kernel:
-        kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
-        file = next((project.folder / "workdirs/main/main-0").glob("*.parquet"))
-        file.write_bytes(b"x" + file.read_bytes()[1:])
-        error = kernel.fails("ax.build(slopes, panel=panel, scale=3.0)")
-        assert "main-0" in error
-        assert "run the cell that builds it again" in error
-        assert "its result is gone" in kernel.run(BUILD)
+def test_a_job_that_is_gone_is_said(shared: NotebookProject, kernel: Kernel) -> None:
+    kernel.run(BUILD)
+    panel = kernel.run("print(panel)").strip()
+    file = next(shared.job_folder(panel).glob("*.parquet"))
+    file.write_bytes(b"x" + file.read_bytes()[1:])
+    error = kernel.fails("ax.build(slopes, panel=panel, scale=3.0)")
+    assert panel in error
+    assert "run the cell that builds it again" in error
+    assert "its result is gone" in kernel.run(BUILD)
 
 
-def test_what_a_stage_prints_is_in_the_cell(project: NotebookProject) -> None:
-    with project.kernel() as kernel:
-        kernel.run(BEGIN)
-        kernel.run("@ax.stage\ndef loud(number: int):\n    print('heard', number)\n    return {'x': number}")
-        assert "loud | heard 4\n" in kernel.run("job = ax.build(loud, number=4)")
-        assert "heard" not in kernel.run("job = ax.build(loud, number=4)")
+def test_what_a_stage_prints_is_in_the_cell(kernel: Kernel) -> None:
+    kernel.run("@ax.stage\ndef loud(number: int):\n    print('heard', number)\n    return {'x': number}")
+    assert "loud | heard 4\n" in kernel.run("job = ax.build(loud, number=4)")
+    assert "heard" not in kernel.run("job = ax.build(loud, number=4)")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from live_project import Begun
 from source_tree import ROOT
 
 from shortloop.analyses import find_analyses
@@ -44,38 +42,30 @@ print(json.dumps([each.tolist() for each in left]))
 """
 
 
-def environment() -> dict[str, str]:
-    dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
-    kept = {name: each for name, each in os.environ.items() if not name.endswith(dropped)}
-    return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", "PYTHONPATH": str(ROOT)}
-
-
 @pytest.fixture(scope="module")
-def project() -> Iterator[Path]:
+def project() -> Iterator[Begun]:
     """A study that has run; its server is gone."""
     # Not tmp_path: the path of a Unix socket must be short.
     with tempfile.TemporaryDirectory(prefix="sl-") as above:
-        folder, template = Path(above) / "new", find_analyses()["eeg"].template
+        template = find_analyses()["eeg"].template
         assert template is not None
-        write_project(folder, template)
-        (folder / "study.toml").write_text(STUDY, encoding="utf-8")
-        command = [sys.executable, "-m", "shortloop", "run"]
-        done = subprocess.run(
-            command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        shutil.copy(BOOK, folder)
-        yield folder
+        made = Begun(Path(above) / "new")
+        made.run_name = "tiny"
+        write_project(made.folder, template)
+        made.write_study(STUDY)
+        made.works("run")
+        shutil.copy(BOOK, made.folder)
+        yield made
 
 
 @pytest.fixture(scope="module")
-def book(project: Path) -> Any:
+def book(project: Begun) -> Any:
     """The notebook, run, with one more cell."""
-    read = nbformat.read(project / BOOK.name, as_version=4)
+    read = nbformat.read(project.folder / BOOK.name, as_version=4)
     read.cells.append(nbformat.v4.new_code_cell(LEFT, id="left"))
-    resources = {"metadata": {"path": str(project)}}
+    resources = {"metadata": {"path": str(project.folder)}}
     client = nbclient.NotebookClient(read, timeout=300, kernel_name="python3", resources=resources)
-    return client.execute(env=environment())
+    return client.execute(env=project.environment())
 
 
 def outputs(book: Any, cell: str) -> list[Any]:
@@ -85,10 +75,6 @@ def outputs(book: Any, cell: str) -> list[Any]:
 
 def text(book: Any, cell: str) -> str:
     return "".join(each.text for each in outputs(book, cell) if each.get("name") == "stdout")
-
-
-def summary(project: Path) -> Any:
-    return json.loads((project / "results/tiny/summary.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow
@@ -116,8 +102,8 @@ def sort_of(output: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
-def test_it_finds_the_newest_report(project: Path, book: Any) -> None:
-    said = summary(project)
+def test_it_finds_the_newest_report(project: Begun, book: Any) -> None:
+    said = project.summary()
     assert text(book, "newest").startswith(f"study tiny, report {said['report']}, statistics main-")
 
 
@@ -129,9 +115,9 @@ def test_it_draws(book: Any, cell: str) -> None:
 
 
 @pytest.mark.slow
-def test_its_numbers_are_those_of_the_report(project: Path, book: Any) -> None:
+def test_its_numbers_are_those_of_the_report(project: Begun, book: Any) -> None:
     table, planes, test_times = json.loads(text(book, "left"))
-    listed = summary(project)["scores"]
+    listed = project.summary()["scores"]
     assert [each["participant"] for each in listed] == ["A", "B", "C"]
     np.testing.assert_array_equal(table, [each["curve"] for each in listed])
     np.testing.assert_array_equal(test_times, listed[0]["test_times"])
@@ -141,9 +127,9 @@ def test_its_numbers_are_those_of_the_report(project: Path, book: Any) -> None:
 
 
 @pytest.mark.slow
-def test_what_it_takes_away_says_where_it_is_from(project: Path, book: Any) -> None:
+def test_what_it_takes_away_says_where_it_is_from(project: Begun, book: Any) -> None:
     assert "made from 18 jobs: amplitude, apply, import_epochs, permute, retrain, train" in text(book, "keep")
-    with xarray.open_dataset(project / "scores.nc", engine="h5netcdf") as kept:
+    with xarray.open_dataset(project.folder / "scores.nc", engine="h5netcdf") as kept:
         assert kept.attrs["stage"] == "group"
         assert kept.plane_scores.dims == ("participants", "test_times", "train_times")
         made = {each["job"]: each for each in json.loads(kept.attrs["provenance"])}

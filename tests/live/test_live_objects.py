@@ -6,16 +6,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import PATIENCE, EmptyProject, served
+from live_project import EmptyProject, fixture_of, in_short_folder
 
-from shortloop.stages.results import Result, open_result
+from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
@@ -37,9 +35,7 @@ class Summary:
     def size(self):
         return len(self.names)
 """
-MODELS = '''\
-"""Two models of each participant."""
-
+MODELS = """\
 from shortloop import stage
 
 
@@ -72,10 +68,8 @@ def models(rows, unit: str):
         "chances": model.predict_proba(X)[:, 1],
         "fitted": smf.ols("c ~ a + np.exp(b)", rows).fit().predict(rows).to_numpy(),
     }
-'''
-READS = '''\
-"""Reads models, and names neither their libraries nor the module of the project that they need."""
-
+"""
+READS = """\
 from shortloop import Job, stage
 
 
@@ -92,10 +86,8 @@ def reads(models: Job):
         lines.append(models["line"][unit].predict(frame).to_numpy())
         sizes[unit] = models["summary"][unit].size()
     return {"chances": np.array(again), "fitted": np.array(lines), "sizes": sizes}
-'''
-KINDS = '''\
-"""Facts of every kind."""
-
+"""
+KINDS = """\
 import datetime
 import decimal
 import pathlib
@@ -128,7 +120,7 @@ def kinds(broken: str):
         "objects": np.array(["a", None, {1}], dtype=object),
         "summary": Summary(Side.RIGHT, {"q", "r"}),
     }
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -150,47 +142,29 @@ def main(run):
 class ObjectsProject(EmptyProject):
     """Stages that leave objects, and one that reads them."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"models": MODELS, "reads": READS, "kinds": KINDS}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "own_types.py").write_text(TYPES, encoding="utf-8")
-        (folder / "build_scripts" / "build_objects.py").write_text(SCRIPT, encoding="utf-8")
-        self.ask()
+    sources: ClassVar = {
+        "methods/a_models.py": MODELS,
+        "methods/a_reads.py": READS,
+        "methods/a_kinds.py": KINDS,
+        "own_types.py": TYPES,
+        "build_scripts/build_objects.py": SCRIPT,
+        "asked.json": "{}",
+    }
+    run_name = "objects"
 
     def ask(self, **asked: object) -> None:
-        (self.folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        self.write("asked.json", json.dumps(asked))
 
     def go(self, *more: str) -> str:
         """Run it, which must work; what it said."""
-        done = self.shortloop("run", "objects", *more)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return self.works("run", "objects", *more)
 
     def last(self, stage: str) -> Result:
         """The job of a stage in the last run."""
-        jobs = json.loads((self.folder / "results/objects/summary.json").read_text(encoding="utf-8"))["jobs"]
-        (job,) = [each["job"] for each in jobs if each["stage"] == stage]
-        return open_result(self.folder / "workdirs/main" / job)
+        return self.last_results()[stage]
 
 
-def in_python(project: EmptyProject, code: str, below: str = "") -> subprocess.CompletedProcess[str]:
-    """Run code as a user would, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=project.folder / below,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def project() -> Iterator[ObjectsProject]:
-    with served(ObjectsProject) as made:
-        yield made
+project = fixture_of(ObjectsProject)
 
 
 def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
@@ -202,7 +176,7 @@ def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
     assert (reads["chances"] == models["chances"]).all()
     assert (reads["fitted"] == models["fitted"]).all()
     assert reads["sizes"] == {"P0": 6, "P1": 6, "P2": 6}
-    parts = json.loads((reads.path / "manifest.json").read_text(encoding="utf-8"))["parts"]
+    parts = project.manifest(reads.job)["parts"]
     assert {"sklearn", "statsmodels", "pandas"} <= parts["versions"].keys()
     assert "own_types" in parts["code"]
     assert "methods.a_models" not in parts["code"]
@@ -210,12 +184,11 @@ def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
 
 def test_an_edit_of_the_class_of_an_object_builds_what_reads_it(project: ObjectsProject) -> None:
     project.go()
-    file = project.folder / "own_types.py"
-    file.write_text(TYPES.replace("return len(self.names)", "return 10 * len(self.names)"), encoding="utf-8")
+    project.edit("own_types.py", "return len(self.names)", "return 10 * len(self.names)")
     said = project.go()
     assert project.last("reads")["sizes"] == {"P0": 60, "P1": 60, "P2": 60}
     assert "built reads" in re.sub(" +", " ", said)
-    file.write_text(TYPES, encoding="utf-8")
+    project.write("own_types.py", TYPES)
 
 
 def test_a_later_process_reads_all_kinds_of_objects(project: ObjectsProject) -> None:
@@ -240,8 +213,7 @@ models = shortloop.load({models!r})
 assert [*models["model"]] == ["P0", "P1", "P2"] and models["counts"]["P1"] == {{1: "one", (2, "b"): None}}
 print(type(models["model"]["P2"]).__name__, models["line"]["P0"].params.round(3).to_dict())
 """
-    done = in_python(project, code, "methods")
-    assert done.returncode == 0, done.stderr
+    done = project.shell(sys.executable, "-c", code, below="methods").ok()
     assert done.stdout.startswith("Pipeline {'Intercept': ")
     assert "Warning" not in done.stderr
 
@@ -256,8 +228,7 @@ def test_objects_built_again_come_out_the_same(project: ObjectsProject) -> None:
     after = project.last("kinds"), project.last("models")
     for one, two in zip(before, after, strict=True):
         assert one.job != two.job
-        contents = [json.loads((each.path / "manifest.json").read_text())["content"] for each in (one, two)]
-        assert contents[0] == contents[1], said
+        assert project.manifest(one.job)["content"] == project.manifest(two.job)["content"], said
 
 
 @pytest.mark.parametrize(
@@ -310,8 +281,7 @@ def test_a_run_that_changes_nothing_builds_nothing_and_a_plan_knows_it(project: 
     planned = project.shortloop("plan", "objects").stdout
     assert "build" not in [word for line in planned.splitlines()[1:] for word in line.split()], planned
     project.go()
-    summary = json.loads((project.folder / "results/objects/summary.json").read_text(encoding="utf-8"))
-    assert summary["built"] == 0
+    assert project.summary()["built"] == 0
 
 
 def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProject) -> None:
@@ -321,19 +291,19 @@ def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProjec
     job = models.job.replace("main", "foreign")
     folder = project.folder / "elsewhere"
     shutil.copytree(models.path, folder / job)
-    with served(EmptyProject) as other:
-        conf = other.folder / "accelerator.conf"
-        text = conf.read_text(encoding="utf-8")
-        conf.write_text(text.replace("workdirs:\n", f"workdirs:\n\tforeign {folder}\n"), encoding="utf-8")
+    with in_short_folder(EmptyProject) as other:
+        other.edit("accelerator.conf", "workdirs:\n", f"workdirs:\n\tforeign {folder}\n")
         code = (
             "import shortloop; job = shortloop.load(WHICH); print(job['chances'].shape, job['counts']['P0'])"
         )
-        refused = in_python(other, code.replace("WHICH", repr(job)))
+        refused = other.shell(sys.executable, "-c", code.replace("WHICH", repr(job)))
         assert "is not read, as somebody else may have written it" in refused.stderr
         assert f"not in this project, {other.folder}" in refused.stderr
-        done = in_python(other, code.replace("WHICH", f"{job!r}, trusted=True"))
+        done = other.shell(sys.executable, "-c", code.replace("WHICH", f"{job!r}, trusted=True"))
         assert (done.returncode, done.stdout) == (0, "(3, 60) {1: 'one', (2, 'b'): None}\n"), done.stderr
-        plain = in_python(other, f"import shortloop; print(shortloop.load({job!r})['chances'].shape)")
+        plain = other.shell(
+            sys.executable, "-c", f"import shortloop; print(shortloop.load({job!r})['chances'].shape)"
+        )
         assert (plain.returncode, plain.stdout) == (0, "(3, 60)\n"), plain.stderr
 
 

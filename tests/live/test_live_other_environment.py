@@ -4,12 +4,12 @@ one's, whose versions are in the key."""
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from live_one import OneProject
+from live_project import in_short_folder
 
 pytestmark = pytest.mark.live
 
@@ -27,29 +27,21 @@ def installed(folder: Path, version: str) -> str:
 
 @pytest.fixture
 def one() -> Iterator[OneProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = OneProject(Path(folder))
+    with in_short_folder(OneProject) as made:
         made.write_method("measured", "import measure\nreturn measure.VALUE")
         made.order("measured")
-        try:
-            yield made
-        finally:
-            made.stop_server()
+        yield made
 
 
 def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProject, tmp_path: Path) -> None:
     old, new = (installed(tmp_path / version, version) for version in ("1.0", "2.0"))
     one.start_server(PYTHONPATH=old)
-    done = one.ax("run", "one", PYTHONPATH=old)
-    assert done.returncode == 0, done.stdout + done.stderr
+    one.ax("run", "one", PYTHONPATH=old).ok()
     assert one.last() == (1, True)
-    done = one.ax("run", "one", PYTHONPATH=new)
-    said = done.stdout + done.stderr
-    assert done.returncode == 1, said
+    said = one.ax("run", "one", PYTHONPATH=new).fails()
     assert "measure was 1.0 where jobs run, not 2.0" in said
     assert "end the server and run again" in said
     one.stop_server()
     one.start_server(PYTHONPATH=new)
-    done = one.ax("run", "one", PYTHONPATH=new)
-    assert done.returncode == 0, done.stdout + done.stderr
+    one.ax("run", "one", PYTHONPATH=new).ok()
     assert one.last() == (2, True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import EmptyProject, served, wait_for
+from live_project import Done, EmptyProject, fixture_of, processes, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -60,14 +59,14 @@ def main(urd):
 class LoudProject(EmptyProject):
     """Jobs that print."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"loud": LOUD, "silent": SILENT}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_loud.py").write_text(SCRIPT, encoding="utf-8")
+    sources: ClassVar = {
+        "methods/a_loud.py": LOUD,
+        "methods/a_silent.py": SILENT,
+        "build_scripts/build_loud.py": SCRIPT,
+    }
 
-    def go(self, *jobs: tuple[str, dict[str, object]]) -> subprocess.CompletedProcess[str]:
-        (self.folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+    def go(self, *jobs: tuple[str, dict[str, object]]) -> Done:
+        self.write("jobs.json", json.dumps(jobs))
         return self.ax("run", "loud")
 
     def printed(self) -> dict[str, str]:
@@ -80,22 +79,11 @@ class LoudProject(EmptyProject):
 
     def keepers(self) -> list[int]:
         """Processes that keep what jobs of this project print."""
-        found = []
-        for name in filter(str.isdecimal, os.listdir("/proc")):
-            try:
-                is_here = os.path.samefile(f"/proc/{name}/cwd", self.folder)
-                command = Path("/proc", name, "cmdline").read_bytes().rstrip(b"\0")
-            except OSError:
-                continue
-            if is_here and command == b"output of jobs":
-                found.append(int(name))
-        return found
+        found = processes(self.folder)
+        return [number for number, each in found.items() if each.command.rstrip() == "output of jobs"]
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[LoudProject]:
-    with served(LoudProject) as made:
-        yield made
+project = fixture_of(LoudProject)
 
 
 def is_whole(printed: dict[str, str], lines: int) -> bool:
@@ -107,7 +95,7 @@ def is_whole(printed: dict[str, str], lines: int) -> bool:
 
 
 def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
-    assert project.go(("loud", {"lines": 20_000})).returncode == 0
+    project.go(("loud", {"lines": 20_000})).ok()
     printed = project.printed()
     assert printed.keys() == {"prepare", "0", "1", "synthesis"}
     assert is_whole(printed, 20_000)
@@ -118,15 +106,14 @@ def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
 
 
 def test_a_job_that_prints_nothing_leaves_no_folder(project: LoudProject) -> None:
-    assert project.go(("silent", {})).returncode == 0
+    project.go(("silent", {})).ok()
     assert project.printed() == {}
     assert not (Path((project.folder / "last").read_text(encoding="utf-8")) / "OUTPUT").exists()
 
 
 def test_a_job_that_fails_has_said_why(project: LoudProject) -> None:
-    failed = project.go(("loud", {}), ("loud", {"fails": True}))
-    assert failed.returncode == 1
-    assert "as asked" in failed.stdout
+    said = project.go(("loud", {}), ("loud", {"fails": True})).fails()
+    assert "as asked" in said
     newest = max((project.folder / "workdirs/main").glob("main-[0-9]*/setup.json"), key=os.path.getmtime)
     assert "ValueError: as asked" in (newest.parent / "OUTPUT/synthesis").read_text(encoding="utf-8")
 
@@ -137,7 +124,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
     os.kill(keeper, number)
     if number == signal.SIGKILL:
         wait_for(lambda: keeper not in project.keepers())
-    assert project.go(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).returncode == 0
+    project.go(("loud", {}), ("silent", {}), ("loud", {"lines": 3})).ok()
     assert is_whole(project.printed(), 3)
     assert len(project.keepers()) == (number != signal.SIGKILL)
 
@@ -146,7 +133,7 @@ def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, n
 def test_another_one_comes_with_the_methods_and_none_is_left(project: LoudProject) -> None:
     method = project.folder / "methods" / "a_silent.py"
     method.write_text(f"{SILENT}\n\nx = 1\n", encoding="utf-8")
-    assert project.go(("silent", {}), ("loud", {})).returncode == 0
+    project.go(("silent", {}), ("loud", {})).ok()
     assert len(project.keepers()) == 1
     project.stop_server()
     wait_for(lambda: not project.keepers())  # it ends with those whose output it keeps

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
-from live_project import served
+from live_project import fixture_of
 from panel_project import BLOCKS, PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.live
@@ -23,12 +21,7 @@ AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
 """What follows on fits."""
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[PanelProject]:
-    with served(PanelProject) as made:
-        firms().to_csv(made.folder / "firms.csv", index=False)
-        made.write(PANEL)
-        yield made
+project = fixture_of(PanelProject)
 
 
 def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
@@ -63,10 +56,10 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     project.built()
     assert project.built() == {}
     more = '\n[models.robust]\nmodel = "rlm"\nformula = "invest ~ value"\n'
-    project.write(PANEL.replace('["invest"]', '["invest", "profit"]') + more)
+    project.write_panel(PANEL.replace('["invest"]', '["invest", "profit"]') + more)
     of_each = {"panel_block": BLOCKS, **FITTED, **AFTER, "panel_report": 0}
     assert project.built() == {**{stage: 2 * count for stage, count in of_each.items()}, "panel_report": 1}
-    project.write(PANEL)
+    project.write_panel(PANEL)
     assert project.built() == {}
 
     before = project.table("coefficients")
@@ -106,9 +99,9 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     ],
 )
 def test_what_is_wrong_is_named(project: PanelProject, old: str, new: str, words: tuple[str, ...]) -> None:
-    project.write(PANEL.replace(old, new))
+    project.write_panel(PANEL.replace(old, new))
     done = project.ax("run", "build_panel")
-    project.write(PANEL)
+    project.write_panel(PANEL)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr + done.stdout
     for word in words:
@@ -126,22 +119,22 @@ def test_groups_to_look_at_have_a_page_each(project: PanelProject) -> None:
     page = (results / "report.html").read_text(encoding="utf-8")
     assert '<a href="diagnostics/plain-invest.pdf">' in page
     assert "chosen by name" in page
-    summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    summary = project.summary()
     assert "diagnostics/plain-invest.pdf" in summary["files"]
 
-    project.write(PANEL.replace("worst = 3", "worst = 0"))
+    project.write_panel(PANEL.replace("worst = 3", "worst = 0"))
     assert project.built() == {"panel_diagnostics": 1, "panel_report": 1}
     assert len(re.findall(rb"/Type /Page\b", file.read_bytes())) == 1
-    project.write(PANEL[: PANEL.index("[diagnostics]")] + "[diagnostics]\nworst = 0\n")
+    project.write_panel(PANEL[: PANEL.index("[diagnostics]")] + "[diagnostics]\nworst = 0\n")
     assert project.built() == {"panel_report": 1}
     assert not file.exists()
-    project.write(PANEL)
+    project.write_panel(PANEL)
     assert project.built() == {}
 
 
 def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> None:
     project.built()
-    summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
+    summary = project.summary()
     assert {job["stage"] for job in summary["jobs"]} == {
         "import_panel",
         *BEFORE,
@@ -150,9 +143,6 @@ def test_the_summary_says_where_each_number_is_from(project: PanelProject) -> No
     }
     assert summary["findings"][0]["says"][0].startswith("invest ~ value + capital (ols)")
     fit = next(job["job"] for job in summary["jobs"] if job["stage"] == "panel_fit")
-    record = json.loads((project.folder / "workdirs/main" / fit / "record.json").read_text(encoding="utf-8"))
-    assert {"formulaic", "numba", "statsmodels"} <= {
-        *record["versions"]
-    }  # some by modules that settings name
-    done = project.shortloop("show", summary["jobs"][-1]["job"])
-    assert done.returncode == 0, done.stderr
+    versions = project.record(fit)["versions"]  # some by modules that settings name
+    assert {"formulaic", "numba", "statsmodels"} <= {*versions}
+    project.works("show", summary["jobs"][-1]["job"])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pandas as pd
 import pytest
-from live_project import served
+from live_project import fixture_of
 from panel_project import PanelProject, firms
 
 pytestmark = pytest.mark.live
@@ -36,12 +35,7 @@ READ = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_bl
 REPORT = {"panel_report": 1}
 BOTH = {"panel_fit": 2, "panel_results": 2, **REPORT}  # a block of each model
 ONE = {"panel_fit": 1, "panel_results": 1, **REPORT}
-
-
-@pytest.fixture(scope="module")
-def project() -> Iterator[PanelProject]:
-    with served(PanelProject) as made:
-        yield made
+project = fixture_of(PanelProject)
 
 
 def positive() -> pd.DataFrame:
@@ -55,7 +49,7 @@ def built(project: PanelProject, frame: pd.DataFrame, form: str = "csv", panel: 
     else:
         frame.to_csv(project.folder / "firms.csv", index=False)
     numbers = str([name for name in frame.columns if name != "firm"])
-    project.write(INPUTS[form].replace("COLUMNS", numbers) + panel)
+    project.write_panel(INPUTS[form].replace("COLUMNS", numbers) + panel)
     return Counter({stage: count for stage, count in project.built().items() if stage not in READ})
 
 

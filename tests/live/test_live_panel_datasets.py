@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 
 import pandas as pd
 import pytest
-from live_project import served
+from live_project import fixture_of
 from panel_project import BLOCKS, PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.live
 
 IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
-OWN = '''\
-"""A panel whose rows a job of one's own has written, in an order of its own."""
-
+OWN = """\
 from build_scripts.build_panel import fit_all
 from shortloop.panel.pipeline import import_dataset, run_panel
 
@@ -27,10 +23,8 @@ def main(urd):
 
 def pipeline(run):
     return fit_all(run, import_dataset(run, run.build("written")))
-'''
-WRITTEN = '''\
-"""Rows of a file, backwards, in two datasets that are chained."""
-
+"""
+WRITTEN = """\
 import csv
 
 from shortloop.keys.code import code_of
@@ -52,22 +46,18 @@ def synthesis(job):
             invest = float(row["invest"]) if row["invest"] else None
             write({"firm": row["firm"], **numbers, "invest": invest, "big": 2**60, "none": {}})
         first = writer
-'''
+"""
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[PanelProject]:
-    with served(PanelProject) as made:
-        firms().to_csv(made.folder / "firms.csv", index=False)
-        yield made
+project = fixture_of(PanelProject)
 
 
 @pytest.mark.slow
 def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
-    project.write(PANEL)
+    project.write_panel(PANEL)
     project.built()
     of_file = project.table("coefficients")
-    project.write(IMPORTED)
+    project.write_panel(IMPORTED)
     assert project.built() == {
         "csvimport": 1,
         "dataset_type": 1,
@@ -82,7 +72,7 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
 
 @pytest.mark.slow
 def test_slices_do_not_show(project: PanelProject) -> None:
-    project.write(IMPORTED)
+    project.write_panel(IMPORTED)
     project.built()
     before = project.table("coefficients")
     project.stop_server()
@@ -98,38 +88,36 @@ def test_slices_do_not_show(project: PanelProject) -> None:
 def test_what_is_no_number_is_named(project: PanelProject) -> None:
     lines = firms().to_csv(index=False).splitlines()
     lines[7] = lines[7].rpartition(",")[0] + ",much"
-    (project.folder / "wrong.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    project.write("wrong.csv", "\n".join(lines) + "\n")
     wrong = IMPORTED.replace("firms.csv", "wrong.csv")
-    project.write(wrong.replace('"capital", "invest"', '"capital", "invest", "profit"'))
-    done = project.ax("run", "build_panel")
-    assert done.returncode == 1
-    assert 'Failed to convert "much"' in done.stdout + done.stderr
-    assert "column profit" in done.stdout + done.stderr
+    project.write_panel(wrong.replace('"capital", "invest"', '"capital", "invest", "profit"'))
+    said = project.ax("run", "build_panel").fails()
+    assert 'Failed to convert "much"' in said
+    assert "column profit" in said
 
 
 @pytest.mark.slow
 def test_a_dataset_of_ones_own(project: PanelProject) -> None:
     written = WRITTEN.replace("FILE", repr(str(project.folder / "firms.csv")), 1)
-    (project.folder / "dev/a_written.py").write_text(written, encoding="utf-8")
-    (project.folder / "dev/build_own.py").write_text(OWN, encoding="utf-8")
-    project.write(PANEL)
+    project.write("dev/a_written.py", written)
+    project.write("dev/build_own.py", OWN)
+    project.write_panel(PANEL)
     project.built()
     of_file = project.table("coefficients")
-    done = project.ax("run", "own")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.ax("run", "own").ok()
     found = next(line.split()[3] for line in done.stdout.splitlines() if "] built panel_results" in line)
     frame = f"import shortloop; print(shortloop.load('{found}').to_frame().to_json(double_precision=15))"
-    said = project.shell(sys.executable, "-c", frame).stdout
+    said = project.python(frame)
     mine = pd.DataFrame(json.loads(said)).reset_index(drop=True)
     pd.testing.assert_frame_equal(mine, of_file, check_dtype=False, rtol=1e-12)
 
 
 @pytest.mark.slow
 def test_results_are_datasets_if_that_is_asked_for(project: PanelProject) -> None:
-    project.write("datasets = true\n" + PANEL)
+    project.write_panel("datasets = true\n" + PANEL)
     built = project.built()
     assert built["panel_dataset"] == 1
-    summary = json.loads((project.folder / "results/firms/summary.json").read_text(encoding="utf-8"))
+    summary = project.summary()
     (job,) = (each["job"] for each in summary["jobs"] if each["stage"] == "panel_dataset")
     shown = project.ax("grep", "--format", "json", "F01", f"{job}/coefficients").stdout
     found = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
-from live_project import served
+from live_project import fixture_of
 from panel_project import PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.live
@@ -25,12 +24,7 @@ FORMATS = {
     ),
 }
 AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
-
-
-@pytest.fixture
-def project(request: pytest.FixtureRequest) -> Iterator[PanelProject]:
-    with served(PanelProject) as made:
-        yield made
+project = fixture_of(PanelProject, "function")
 
 
 def kinds() -> pd.DataFrame:
@@ -49,7 +43,7 @@ def built(project: PanelProject, frame: pd.DataFrame, form: str = "csv") -> Coun
         frame.astype({"kind": kind}).to_parquet(project.folder / "firms.parquet")
     else:
         frame.to_csv(project.folder / "firms.csv", index=False)
-    project.write(FORMATS[form])
+    project.write_panel(FORMATS[form])
     found = project.built()
     read = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_block", "panel_groups"}
     return Counter({stage: count for stage, count in found.items() if stage not in read})
@@ -139,7 +133,7 @@ def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:
     built(project, frame)
     before = [project.table(name) for name in ("coefficients", "fits")]
     for blocks in (1, 30):
-        project.write(TEXTS.replace(f"blocks = {BLOCKS}", f"blocks = {blocks}"))
+        project.write_panel(TEXTS.replace(f"blocks = {BLOCKS}", f"blocks = {blocks}"))
         assert project.built()["panel_fit"] == blocks
         for name, expected in zip(("coefficients", "fits"), before, strict=True):
             pd.testing.assert_frame_equal(project.table(name), expected, check_exact=True)
@@ -148,10 +142,8 @@ def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:
 @pytest.mark.slow
 def test_a_reference_that_no_group_has_is_named(project: PanelProject) -> None:
     kinds().to_csv(project.folder / "firms.csv", index=False)
-    project.write(TEXTS.replace("+ kind", "+ C(kind, contr.treatment('D'))"))
-    done = project.ax("run", "build_panel")
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    project.write_panel(TEXTS.replace("+ kind", "+ C(kind, contr.treatment('D'))"))
+    said = project.ax("run", "build_panel").fails()
     assert "Traceback" not in said
     assert re.search(r"models\.plain\.formula", said), said
     assert "in any group" in said

@@ -7,12 +7,12 @@ import socket
 import stat
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from live_project import served, wait_for
+from live_project import fixture_of, wait_for
 from toy_project import DagProject, chains
 
 from shortloop.base.errors import InputError
@@ -25,22 +25,20 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become ano
 NAMES = {"server", "urd", "board", "multiprocessing"}
 
 
-@pytest.fixture
-def stopped() -> Iterator[DagProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        Path(folder).chmod(0o755)
-        made = DagProject(Path(folder))
-        made.write_dag(chains(1, 1))
-        yield made
-        made.stop_server()
+class OpenProject(DagProject):
+    """In a folder that others may read."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        folder.chmod(0o755)
+        self.write_dag(chains(1, 1))
+
+    def prepare(self) -> None:
+        wait_for(lambda: set(os.listdir(self.folder / ".socket.dir")) >= NAMES)
 
 
-@pytest.fixture(scope="module")
-def toy() -> Iterator[DagProject]:
-    with served(DagProject) as made:
-        made.folder.chmod(0o755)
-        wait_for(lambda: set(os.listdir(made.folder / ".socket.dir")) >= NAMES)
-        yield made
+stopped = fixture_of(OpenProject, "function", server=False)
+toy = fixture_of(OpenProject)
 
 
 def open_to_others(folder: Path) -> dict[str, str]:
@@ -90,7 +88,7 @@ def test_a_server_started_by_hand_is_closed_to_others(stopped: DagProject) -> No
     wait_for(lambda: set(os.listdir(folder)) >= NAMES)
     assert (folder / "multiprocessing").is_dir()
     wait_for(lambda: not open_to_others(folder))
-    assert stopped.ax("status").returncode == 0
+    stopped.ax("status").ok()
     stopped.go()
 
 
@@ -145,7 +143,7 @@ def test_the_server_refuses_another_user_who_reaches_it(toy: DagProject) -> None
         opening.join()
         folder.chmod(0o700)
         place.chmod(0o600)
-    assert toy.ax("status").returncode == 0
+    toy.ax("status").ok()
 
 
 @as_root

@@ -177,8 +177,7 @@ class World:
         self.toy.start_server()
 
     def delete_by(self, project: DagProject) -> None:
-        done = project.shortloop("gc", "--delete")
-        assert done.returncode == 0, done.stdout + done.stderr
+        project.shortloop("gc", "--delete").ok()
         # Others may be needed as well: a job of the last run may be made from another of the same content.
         kept = {k: job for k, job in self.whole.items() if (self.toy.job_folder(job) / "post.json").exists()}
         assert self.current.intersection(self.whole.values()) <= set(kept.values())

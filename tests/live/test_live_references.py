@@ -3,21 +3,16 @@ those of the files as they are now, on slices and on joblib."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import AX, EmptyProject, served
+from live_project import EmptyProject, fixture_of
 
-from shortloop.stages.results import Result, open_result
+from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
-MEASURE = '''\
-"""The mean of each file, which a unit finds by what it holds."""
-
+MEASURE = """\
 import functools
 from pathlib import Path
 
@@ -93,10 +88,8 @@ def measure(it, kind: str):
             return {"x": float(pyarrow.csv.read_csv(file).column_names[0])}
         return {"x": pl.read_csv(file if kind == "polars" else pattern, has_header=False).to_series().mean()}
     return {"x": float(it.mean()) if kind == "data" else float(bytes(it).split()[0])}
-'''
-NAMES = '''\
-"""Names of files, and what is in them."""
-
+"""
+NAMES = """\
 from shortloop import File, stage
 
 
@@ -104,7 +97,7 @@ from shortloop import File, stage
 def names(files: list[File], named: dict[str, list[File]]):
     found = {f"{file.path.parent.name}/{file.path.name}": file.path.read_text() for file in files}
     return {"found": found, "named": {name: [each.path.name for each in of] for name, of in named.items()}}
-'''
+"""
 SCRIPT = """\
 from pathlib import Path
 
@@ -128,33 +121,24 @@ KINDS = (*ALONE, "partial", "closure", "object", "dataset", "global", "opened", 
 class ReferencesProject(EmptyProject):
     """A stage for each kind of reference, and one that leaves names."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for name, text in {"measure": MEASURE, "names": NAMES}.items():
-            (folder / "methods" / f"a_{name}.py").write_text(text, encoding="utf-8")
-        script = SCRIPT.format(kinds=KINDS)
-        (folder / "build_scripts" / "build_x.py").write_text(script, encoding="utf-8")
+    sources: ClassVar = {
+        "methods/a_measure.py": MEASURE,
+        "methods/a_names.py": NAMES,
+        "build_scripts/build_x.py": SCRIPT.format(kinds=KINDS),
+    }
+    run_name = "x"
 
-    def write(self, *values: int) -> None:
+    def write_values(self, *values: int) -> None:
         for number, value in enumerate(values, 1):
-            file = self.folder / "data" / f"s{number}" / f"one{number}.csv"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"{value}\n{value}\n")
+            self.write(f"data/s{number}/one{number}.csv", f"{value}\n{value}\n")
 
     def go(self, engine: str) -> dict[str, Result]:
         """The jobs of a run, by kind of reference."""
-        command = [str(AX.with_name("shortloop")), "run", "x"]
-        done: subprocess.CompletedProcess[str] = self.shell(*command, SHORTLOOP_ENGINE=engine)
-        assert done.returncode == 0, done.stdout + done.stderr
-        summary = json.loads((self.folder / "results/x/summary.json").read_text(encoding="utf-8"))
-        found = [open_result(self.folder / "workdirs/main" / each["job"]) for each in summary["jobs"]]
-        return {str(each.partition or each.stage): each for each in found}
+        self.works("run", "x", SHORTLOOP_ENGINE=engine)
+        return self.last_results()
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[ReferencesProject]:
-    with served(ReferencesProject) as made:
-        yield made
+project = fixture_of(ReferencesProject)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +147,9 @@ def project() -> Iterator[ReferencesProject]:
 def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
     project: ReferencesProject, engine: str, value: int
 ) -> None:
-    project.write(value + 1, value + 2, value + 3)
+    project.write_values(value + 1, value + 2, value + 3)
     project.go(engine)
-    project.write(value + 1, value + 700, value + 3)
+    project.write_values(value + 1, value + 700, value + 3)
     found = project.go(engine)
     assert {kind: found[kind]["x"].tolist() for kind in KINDS} == {
         kind: [value + 1, value + 700, value + 3] for kind in KINDS
@@ -175,7 +159,7 @@ def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
 
 
 def test_names_are_those_that_files_have_now(project: ReferencesProject) -> None:
-    project.write(5, 5, 6)
+    project.write_values(5, 5, 6)
     found = project.go("slices")
     assert found["names"].facts["found"] == {
         "s1/one1.csv": "5\n5\n",

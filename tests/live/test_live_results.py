@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from live_project import PATIENCE, LiveProject
+from live_project import LiveProject
 from PIL import Image
 
 from shortloop.keys.code import EXTRA_CODE
@@ -29,20 +27,6 @@ def finished(project: LiveProject) -> LiveProject:
     return project
 
 
-def in_python(project: LiveProject, code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=project.folder,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_the_summary_lists_every_job_and_score(finished: LiveProject) -> None:
     summary = finished.summary()
     assert summary["built"] == 20
@@ -58,9 +42,9 @@ def test_the_summary_lists_every_job_and_score(finished: LiveProject) -> None:
     assert summary["axes"]["generalization"] == ["test_times", "train_times"]
     group = finished.job("group")
     code = f"import shortloop; print(shortloop.load({group!r}).to_xarray().plane_scores.dims)"
-    assert in_python(finished, code) == "('participants', 'test_times', 'train_times')\n"
+    assert finished.python(code) == "('participants', 'test_times', 'train_times')\n"
     code = f"import shortloop; print(shortloop.load({group!r}).to_xarray().plane_scores.values[0].tolist())"
-    assert json.loads(in_python(finished, code)) == a["generalization"]
+    assert json.loads(finished.python(code)) == a["generalization"]
     (findings,) = summary["findings"]
     assert findings["group"]["participants"] == 2
     assert {"significant", "p", "peak"} <= set(findings["group"]["curve"])
@@ -90,8 +74,7 @@ def test_the_page_names_the_jobs_behind_its_figures(finished: LiveProject) -> No
 def test_load_gives_arrays_and_record_without_a_server(finished: LiveProject) -> None:
     assert finished.ax("status").returncode != 0
     job = finished.job("train", "A")
-    said = in_python(
-        finished,
+    said = finished.python(
         f"""
 import json, shortloop
 result = shortloop.load({job!r})
@@ -110,20 +93,10 @@ print(json.dumps([result.stage, result.partition, weights.shape, result.options,
 
 
 def test_show_says_what_made_a_job_and_what_it_holds(finished: LiveProject) -> None:
-    done = finished.shortloop("show", finished.job("train", "A"), COLUMNS="200")
-    assert done.returncode == 0
+    shown = finished.works("show", finished.job("train", "A"), COLUMNS="200")
     for word in ("train of A", "amplitude A", "estimator.C", "weights", "4 × 3 × 2 × 15", "numpy", "a_train"):
-        assert word in done.stdout
-    done = finished.shortloop("show", finished.job("import_epochs", "A"), COLUMNS="200")
-    assert "A.npz" in done.stdout
-
-
-@pytest.mark.parametrize(("job", "words"), [("main-9999", "no such job"), ("nonsense", "job id")])
-def test_show_explains_a_wrong_job_id(finished: LiveProject, job: str, words: str) -> None:
-    done = finished.shortloop("show", job)
-    assert done.returncode == 1
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+        assert word in shown
+    assert "A.npz" in finished.works("show", finished.job("import_epochs", "A"), COLUMNS="200")
 
 
 def test_exax_shows_the_job_too(finished: LiveProject) -> None:
@@ -139,7 +112,7 @@ def test_exax_shows_the_job_too(finished: LiveProject) -> None:
 def test_one_blas_thread_however_the_server_was_started(finished: LiveProject) -> None:
     stages = [("train", "A"), ("apply", "B"), ("amplitude", "A"), ("permute", "A"), ("group", None)]
     for stage, participant in stages:
-        record = json.loads((finished.result(stage, participant) / "record.json").read_text())
+        record = finished.record(finished.job(stage, participant))
         blas = [pool for pool in record["threads"] if "blas" in pool["library"] or "mkl" in pool["library"]]
         assert blas
         # StoredJob so, not brought down to it: the libraries were loaded with one thread.

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
-METHOD = '''\
-"""What is in a file, times a number."""
-
+METHOD = """\
 from methods.steps import times
 from shortloop import File, stage
 
@@ -27,7 +22,7 @@ from shortloop import File, stage
 @stage
 def product(file: File, by: int = 1):
     return {"value": times(float(file.path.read_text()), by)}
-'''
+"""
 HELPER = "def times(value, by):\n    return 2 * value * by\n"
 DECORATED = """\
 from shortloop import pipeline
@@ -54,54 +49,43 @@ def main(urd):
 class Reusing(EmptyProject):
     """One job of a file, by a method with a helper."""
 
+    sources: ClassVar = {
+        "methods/a_product.py": METHOD,
+        "methods/steps.py": HELPER,
+        "build_scripts/build_one.py": DECORATED,
+        "number.txt": "3.0",
+    }
+    run_name = "one"
+    forks = False
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        calls = str(folder / "calls")
-        for name, text in (
-            ("methods/a_product.py", METHOD),
-            ("methods/steps.py", HELPER),
-            ("build_scripts/build_one.py", DECORATED),
-            ("build_scripts/build_own.py", OWN.replace("NAMED", repr(calls))),
-            ("number.txt", "3.0"),
-        ):
-            (folder / name).write_text(text, encoding="utf-8")
+        self.write("build_scripts/build_own.py", OWN.replace("NAMED", repr(str(folder / "calls"))))
 
     def go(self, *arguments: str) -> str:
         """What a run says, which must work."""
-        done = self.shortloop("run", *(arguments or ("one",)))
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.shortloop("run", *(arguments or ("one",))).ok()
         assert done.stderr == ""
         return done.stdout
 
     def value(self) -> float:
         """What the last run has built or found."""
-        (file,) = (self.folder / "results").glob("one/summary.json")
-        job = json.loads(file.read_text(encoding="utf-8"))["jobs"][-1]["job"]
-        record: dict[str, Any] = json.loads((self.folder / "workdirs/main" / job / "record.json").read_text())
-        return float(record["facts"]["value"])
+        return float(self.record(self.job("product"))["facts"]["value"])
 
     def jobs(self) -> set[str]:
         """All folders of exax's jobs, those of build scripts among them."""
         return {each.name for each in (self.folder / "workdirs/main").glob("main-[0-9]*")}
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        """A command that goes on; what it says is in one stream."""
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment(),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+
+shared = fixture_of(Reusing, server=False)
 
 
 @pytest.fixture
-def project() -> Iterator[Reusing]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        yield Reusing(Path(folder))
+def project(shared: Reusing) -> Reusing:
+    """With its files as they were, whatever the test before did."""
+    for name, text in shared.sources.items():
+        shared.write(name, text)
+    return shared
 
 
 def test_a_run_that_builds_nothing_asks_exax_for_nothing(project: Reusing) -> None:
@@ -133,18 +117,18 @@ with only_run("another"):
 def test_an_edit_while_a_run_waits_for_another_counts(project: Reusing) -> None:
     """The plan is made when the run has the lock."""
     project.go()
-    holder = project.start(sys.executable, "-c", HOLD)
+    holder = project.popen(sys.executable, "-c", HOLD)
     assert holder.stdout is not None
     assert holder.stdin is not None
     assert holder.stdout.readline() == "held\n"
-    waiting = project.start(str(SHORTLOOP), "run", "one")
+    waiting = project.popen(str(SHORTLOOP), "run", "one")
     assert waiting.stdout is not None
     said = ""
     while "waiting for another run to end" not in said:
         line = waiting.stdout.readline()
         assert line, said
         said += line
-    (project.folder / "methods/steps.py").write_text(HELPER.replace("2 *", "5 *"), encoding="utf-8")
+    project.edit("methods/steps.py", "2 *", "5 *")
     time.sleep(1)
     holder.communicate("\n", timeout=PATIENCE)
     said += waiting.communicate(timeout=PATIENCE)[0]
@@ -170,8 +154,7 @@ def test_what_changes_is_built_however_soon(project: Reusing) -> None:
 
 def test_a_result_that_was_altered_is_built_again(project: Reusing) -> None:
     project.go()
-    (made,) = (project.folder / "workdirs/main").glob("main-[0-9]*/record.json")
-    made.write_text(made.read_text().replace("6.0", "7.0"), encoding="utf-8")
+    project.edit(f"workdirs/main/{project.job('product')}/record.json", "6.0", "7.0")
     assert "1 job built" in project.go()
     assert project.value() == 6.0
     assert "0 jobs built" in project.go()
@@ -188,9 +171,8 @@ def test_what_is_wrong_is_said_once(project: Reusing) -> None:
     project.go()
     script = project.folder / "build_scripts/build_one.py"
     script.write_text(DECORATED.replace("number.txt", "gone.txt"), encoding="utf-8")
-    done = project.shortloop("run", "one")
-    assert done.returncode == 1
-    assert (done.stdout + done.stderr).count("gone.txt") == 1
+    said = project.shortloop("run", "one").fails()
+    assert said.count("gone.txt") == 1
     script.write_text(
         DECORATED.replace("    print", "    raise ValueError('no')\n    print"), encoding="utf-8"
     )

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
-from collections.abc import Iterator
 
 import pytest
 from bootstrap_project import BootstrapProject
-from live_project import AX, PATIENCE, STUDY, LiveProject, served, wait_for
+from live_project import AX, PATIENCE, STUDY, LiveProject, fixture_of, served, wait_for
 
 pytestmark = pytest.mark.live
 
 COLUMNS = ["run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit"]
-
-
-@pytest.fixture
-def project() -> Iterator[BootstrapProject]:
-    with served(BootstrapProject) as made:
-        yield made
+project = fixture_of(BootstrapProject, "function")
 
 
 def table(project: LiveProject) -> list[list[str]]:
-    done = project.shortloop("runs")
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    lines = project.works("runs").splitlines()
     assert lines[0].split() == COLUMNS
     return [re.split(r"  +", line.strip()) for line in lines[1:-1]]
 
@@ -33,7 +24,7 @@ def table(project: LiveProject) -> list[list[str]]:
 def test_each_run_has_a_line(project: BootstrapProject) -> None:
     project.built()
     project.built("--until", "bootstrap", "--partition", "A")
-    assert project.ax("run", "bootstrap").returncode == 0
+    project.ax("run", "bootstrap").ok()
     (project.folder / "data" / "A.txt").write_text("no number\n", encoding="utf-8")
     project.shortloop("run", "bootstrap")
     rows = [[row[0], *row[2:-2], row[-1]] for row in table(project)]
@@ -44,13 +35,13 @@ def test_each_run_has_a_line(project: BootstrapProject) -> None:
     ]
     assert rows[3][0] == "4"
     assert rows[3][-1] == "1"
-    first = project.go("runs", "1").stdout
+    first = project.works("runs", "1")
     assert re.search(r"bootstrap +A +main-1 +built +new", first)
     assert re.search(r"intervals +main-3 +built +new", first)
     assert "job main-0" in first
     assert "3 jobs built, 0 reused" in first
-    assert "0 jobs built, 3 reused" in project.go("runs", "3").stdout
-    assert "could not convert string 'no'" in project.go("runs", "4").stdout
+    assert "0 jobs built, 3 reused" in project.works("runs", "3")
+    assert "could not convert string 'no'" in project.works("runs", "4")
     assert "no settings file" in project.refused("runs", "1", "--settings-to", "x.toml")
     assert "a number from 1 to 4" in project.refused("runs", "5")
 
@@ -65,17 +56,11 @@ def test_each_run_has_a_line(project: BootstrapProject) -> None:
 )
 def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, exit_: str) -> None:
     number = len(table(project))
-    project.edit("np.mean(", f"__import__('time').sleep(0.05) or {int(end)} + np.mean(")
-    running = subprocess.Popen(
-        [str(AX), "run", "bootstrap"],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    project.edit_method("np.mean(", f"__import__('time').sleep(0.05) or {int(end)} + np.mean(")
+    running = project.popen(AX, "run", "bootstrap")
     wait_for(lambda: table(project)[number:] and table(project)[-1][-1] == "running")
     running.send_signal(end)
-    running.wait(timeout=PATIENCE)
+    running.communicate(timeout=PATIENCE)
     wait_for(lambda: table(project)[-1][-1] != "running")
     assert table(project)[-1][-1] == exit_
 
@@ -90,11 +75,8 @@ def test_the_settings_of_a_run_to_go_back_to() -> None:
         project.edit_study("bins = 2", "bins = 3")
         refused = project.ax("run", "build_pipeline", STUDY=str(project.folder / "none.toml"))
         assert refused.returncode == 1  # which is no run
-        said = {}
-        for command in ("runs", "runs 1", "runs 1 --settings-to again.toml"):
-            done = project.shortloop(*command.split())
-            assert done.returncode == 0, done.stderr
-            said[command] = done.stdout
+        commands = ("runs", "runs 1", "runs 1 --settings-to again.toml")
+        said = {command: project.works(*command.split()) for command in commands}
         assert re.search(rf"1 +\S+ \S+ +build_pipeline +live +{len(built)} +0 +\S+ +0", said["runs"])
         assert "  bins = 2\n" in said["runs 1"]
         back = project.folder / "again.toml"

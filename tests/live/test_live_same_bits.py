@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import pytest
-from live_project import STUDY, EditedProject, LiveProject
+from live_project import STUDY, EditedProject, LiveProject, in_short_folder
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -49,7 +47,7 @@ def digests(project: LiveProject) -> dict[tuple[str, str | None, str], str]:
     """Content of every array of everything but the report."""
     found = {}
     for (stage, participant), job in project.run("core").items():
-        for file in (project.folder / "workdirs" / "main" / job).glob("*.npy"):
+        for file in project.job_folder(job).glob("*.npy"):
             content = hashlib.sha256(file.read_bytes()).hexdigest()
             found[stage, participant, file.name] = content
     return found
@@ -61,18 +59,11 @@ CAPPED = "return min(setting, cores) if setting > 0 else cores"
 @contextmanager
 def with_slices(slices: str) -> Iterator[LiveProject]:
     """A project whose jobs have so many slices, also on a machine with fewer cores than that."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        project = EditedProject(Path(folder))
-        (project.folder / "dev" / "build_core.py").write_text(CORE, encoding="utf-8")
-        slices_file = project.folder / "shortloop" / "store" / "setup.py"
-        text = slices_file.read_text(encoding="utf-8")
-        assert CAPPED in text
-        slices_file.write_text(text.replace(CAPPED, "return setting"), encoding="utf-8")
+    with in_short_folder(EditedProject) as project:
+        project.write("dev/build_core.py", CORE)
+        project.edit("shortloop/store/setup.py", CAPPED, "return setting")
         project.start_server(SHORTLOOP_SLICES=slices)
-        try:
-            yield project
-        finally:
-            project.stop_server()
+        yield project
 
 
 @pytest.fixture(scope="module")
@@ -119,13 +110,12 @@ def test_estimators_and_nulls_differ(results: Callable) -> None:
 def test_every_engine_gives_them(engine: str) -> None:
     with with_slices("2") as slices, with_slices("2") as other:
         first = digests(slices)
-        done = other.ax("run", "core", SHORTLOOP_ENGINE=engine)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = other.ax("run", "core", SHORTLOOP_ENGINE=engine).ok()
         jobs = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
         found = {
             (stage, participant or None, file.name): hashlib.sha256(file.read_bytes()).hexdigest()
             for stage, participant, job in jobs
-            for file in (other.folder / "workdirs" / "main" / job).glob("*.npy")
+            for file in other.job_folder(job).glob("*.npy")
         }
         assert found == first
         records = [json.loads(file.read_text()) for file in other.folder.glob("workdirs/main/*/record.json")]

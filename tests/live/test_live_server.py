@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, wait_for
+from live_project import PATIENCE, SHORTLOOP, fixture_of, processes, wait_for
 from toy_project import DagProject, chains
 
 from shortloop.exax.patches.processes import KNOWN_VERSIONS
@@ -20,92 +17,57 @@ from shortloop.exax.patches.processes import KNOWN_VERSIONS
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture
-def stopped() -> Iterator[DagProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = DagProject(Path(folder))
-        made.write_dag(chains(1, 1))
-        yield made
-        made.stop_server()
+class StoppedProject(DagProject):
+    forks = False
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.write_dag(chains(1, 1))
 
 
-def processes_in(folder: Path) -> list[str]:
-    """Command lines of processes that work in a folder."""
-    found = []
-    for process in Path("/proc").iterdir():
-        if not process.name.isdecimal():
-            continue
-        try:
-            where = os.readlink(process / "cwd")
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if where.startswith(str(folder.resolve())) and command:
-            found.append(command)
-    return found
+stopped = fixture_of(StoppedProject, "function", server=False)
 
 
 def wait_until_alone(folder: Path) -> None:
-    wait_for(lambda: not processes_in(folder))
+    wait_for(lambda: not processes(folder))
 
 
 def test_run_starts_a_server_and_leaves_none(stopped: DagProject) -> None:
-    done = stopped.shortloop("run", "dag")
-    assert done.returncode == 0, done.stderr
+    stopped.shortloop("run", "dag").ok()
     wait_until_alone(stopped.folder)
     assert stopped.ax("status").returncode != 0
     # again, with another number of slices: no job has files per slice
-    done = stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1")
-    assert done.returncode == 0, done.stderr
-    assert "0 jobs built" in done.stdout
+    assert "0 jobs built" in stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1").ok().stdout
 
 
 def test_servers_leave_no_files_elsewhere(stopped: DagProject, tmp_path: Path) -> None:
     for _ in range(2):
-        done = stopped.shortloop("run", "dag", TMPDIR=str(tmp_path))
-        assert done.returncode == 0, done.stderr
+        stopped.shortloop("run", "dag", TMPDIR=str(tmp_path)).ok()
     assert list(tmp_path.iterdir()) == []
     assert list((stopped.folder / ".socket.dir" / "multiprocessing").iterdir()) == []
 
 
 def test_run_uses_the_server_that_answers_and_leaves_it(stopped: DagProject) -> None:
     stopped.start_server()
-    assert stopped.shortloop("run", "dag").returncode == 0
-    assert stopped.ax("status").returncode == 0
+    stopped.shortloop("run", "dag").ok()
+    stopped.ax("status").ok()
     assert stopped.server is not None
     assert stopped.server.poll() is None
 
 
 def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
-    run = subprocess.Popen(
-        [str(SHORTLOOP), "run", "dag"],
-        cwd=stopped.folder,
-        env=stopped.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    run = stopped.popen(SHORTLOOP, "run", "dag")
     wait_for(stopped.answers)
     run.send_signal(signal.SIGTERM)
-    run.wait(timeout=PATIENCE)
+    run.communicate(timeout=PATIENCE)
     assert run.returncode not in (0, None)
     wait_until_alone(stopped.folder)
 
 
 @pytest.mark.parametrize("wanted", [None, pytest.param(1000, marks=pytest.mark.slow)])
 def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject, wanted: int | None) -> None:
-    environment = stopped.environment()
-    del environment["SHORTLOOP_SLICES"]
-    if wanted is not None:
-        environment["SHORTLOOP_SLICES"] = str(wanted)
-    done = subprocess.run(
-        [str(SHORTLOOP), "run", "dag"],
-        cwd=stopped.folder,
-        env=environment,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    command = [] if wanted is None else [f"SHORTLOOP_SLICES={wanted}"]
+    stopped.shell("env", "-u", "SHORTLOOP_SLICES", *command, SHORTLOOP, "run", "dag").ok()
     cores = len(os.sched_getaffinity(0))
     assert (stopped.folder / "workdirs/main/.slices").read_text().strip() == str(cores)
 
@@ -115,17 +77,8 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
     deep.mkdir(parents=True)
     for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
         (deep / name).symlink_to(stopped.folder / name)
-    done = subprocess.run(
-        [str(SHORTLOOP), "run", "dag"],
-        cwd=deep,
-        env=stopped.environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "too long" in done.stderr
+    said = stopped.shell(SHORTLOOP, "run", "dag", below="/".join(["a-long-folder-name"] * 6)).fails()
+    assert "too long" in said
 
 
 LOUD = """
@@ -153,14 +106,12 @@ def main(run):
 
 def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     """exax prints the error of a job, and kills the job if that cannot be written."""
-    (stopped.folder / "methods" / "a_loud.py").write_text(LOUD, encoding="utf-8")
-    (stopped.folder / "build_scripts" / "build_ask.py").write_text(ASK, encoding="utf-8")
+    stopped.write("methods/a_loud.py", LOUD)
+    stopped.write("build_scripts/build_ask.py", ASK)
     ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone)
-    assert done.returncode == 1
-    assert r"ValueError: gr\xf6\xdfe \udcff" in done.stdout + done.stderr
-    done = stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone).fails()
+    assert r"ValueError: gr\xf6\xdfe \udcff" in said
+    stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone).ok()
 
 
 def test_first_results_load_no_method_anew(stopped: DagProject) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import EmptyProject, served
+from live_project import EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -41,35 +40,28 @@ def main(run):
 class SharingProject(EmptyProject):
     """Two build scripts that say the same."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        (folder / "methods" / "a_panel.py").write_text(PANEL, encoding="utf-8")
-        (folder / "methods" / "a_fit.py").write_text(FIT, encoding="utf-8")
-        (folder / "panel.csv").write_text("1,2,3\n", encoding="utf-8")
-        for name in "ab":
-            self.write_script(name, 1)
+    sources: ClassVar = {
+        "methods/a_panel.py": PANEL,
+        "methods/a_fit.py": FIT,
+        "panel.csv": "1,2,3\n",
+        "build_scripts/build_a.py": SCRIPT,
+        "build_scripts/build_b.py": SCRIPT,
+    }
 
     def write_script(self, name: str, power: int) -> None:
-        text = SCRIPT.replace("power=1", f"power={power}")
-        (self.folder / "build_scripts" / f"build_{name}.py").write_text(text, encoding="utf-8")
+        self.write(f"build_scripts/build_{name}.py", SCRIPT.replace("power=1", f"power={power}"))
 
     def go(self, name: str) -> list[str]:
         """Run a build script; what it built, with the reasons."""
-        done = self.ax("run", name)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.ax("run", name).ok()
         return [" ".join(line.split()[2:]) for line in done.stdout.splitlines() if "] built" in line]
 
     def says(self, *command: str) -> str:
         """What a command of ours says, in one line."""
-        done = self.shortloop(*command)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return " ".join(done.stdout.split())
+        return " ".join(self.works(*command).split())
 
 
-@pytest.fixture
-def project() -> Iterator[SharingProject]:
-    with served(SharingProject) as made:
-        yield made
+project = fixture_of(SharingProject, "function")
 
 
 def reasons(built: list[str]) -> list[tuple[str, str]]:
@@ -121,7 +113,7 @@ def test_an_edit_of_the_one_builds_nothing_of_the_other(project: SharingProject)
 def test_both_build_what_changed_for_both_once(project: SharingProject) -> None:
     project.go("a")
     project.go("b")
-    (project.folder / "panel.csv").write_text("1,2,3,4\n", encoding="utf-8")
+    project.write("panel.csv", "1,2,3,4\n")
     assert "if the content of its unread files changed" in project.says("plan", "b")
     assert [stage for stage, _ in reasons(project.go("b"))] == ["panel", "fit"]
     assert project.go("a") == []

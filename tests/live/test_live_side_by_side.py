@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from engine_project import end
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, served, wait_for
 from toy_project import server_processes
 
 pytestmark = pytest.mark.live
 ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 
-MEET = '''\
-"""A job that waits until another one runs."""
-
+MEET = """\
 import os
 import time
 from pathlib import Path
@@ -40,10 +37,8 @@ def meet(name: str, other: str = "", seconds: float = 60.0):
     if (board / f"fail-{name}").exists():
         raise ValueError(f"{name} was told to fail")
     return {"met": True, "name": name}
-'''
-UNITS = '''\
-"""Units that are computed."""
-
+"""
+UNITS = """\
 import numpy as np
 
 from shortloop import Job, stage
@@ -57,31 +52,25 @@ def seeds(count: int, of: Job | None = None):
 def units(seed, count: int, scale: float = 1.0, of: Job | None = None):
     values = np.linalg.svd(np.random.default_rng(seed).standard_normal((30, 20)), compute_uv=False)
     return {"value": float(values @ values[::-1]) * scale}
-'''
-TOTAL = '''\
-"""All values."""
-
+"""
+TOTAL = """\
 from shortloop import Job, stage
 
 
 @stage
 def total(parts: list[Job], factor: float = 1.0):
     return {"total": factor * sum(float(each["value"].sum()) for each in parts)}
-'''
-CHOSEN = '''\
-"""Which one is the largest."""
-
+"""
+CHOSEN = """\
 from shortloop import Job, stage
 
 
 @stage
 def chosen(parts: list[Job]):
     return {"name": max(parts, key=lambda each: each["value"].sum()).partition}
-'''
+"""
 
-REFUSING = '''\
-"""A job that refuses all it is given."""
-
+REFUSING = """\
 from shortloop import stage
 from shortloop.base.errors import InputError
 
@@ -89,16 +78,83 @@ from shortloop.base.errors import InputError
 @stage
 def refusing(number: int):
     raise InputError("no such number", found=number, hint="give another")
-'''
+"""
+
+HANGS = """\
+import os
+import time
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+@stage(retries=1, timeout="3 s")
+def hangs(name: str, times: int, of: Job | None = None):
+    board = Path(os.environ["BOARD"])
+    tries = len([*board.glob(f"{name}-*")])
+    print(f"try {tries}", flush=True)
+    (board / f"{name}-{tries}").touch()
+    time.sleep(30 if tries < times else 0)
+    return {"tries": 0}
+"""
+
+TALK = """\
+import os
+from pathlib import Path
+
+from shortloop import Job, stage
+
+
+@stage(retries=1)
+def talk(name: str, fails: bool = False, of: Job | None = None):
+    print(f"I am {name}", flush=True)
+    tried = Path(os.environ["BOARD"]) / f"tried-{name}"
+    if fails and not tried.exists():
+        tried.touch()
+        raise ConnectionError(name)
+    return {"name": name}
+"""
+
+FLAKY = """\
+import os
+import time
+from pathlib import Path
+
+from shortloop import stage
+
+
+@stage(retries=2, timeout="2 s")
+def flaky(name: str, bad: int, slow: int = 0):
+    board = Path(os.environ["BOARD"])
+    tries = len([*board.glob(f"{name}-*")])
+    (board / f"{name}-{tries}").touch()
+    if tries < slow:
+        time.sleep(600)
+    if tries < bad:
+        raise ConnectionError(f"try {tries}")
+    return {"tries": 0}
+"""
 
 
 class Project(EmptyProject):
     """Jobs that say on a board that they run."""
 
+    sources: ClassVar = {
+        "methods/a_meet.py": MEET,
+        "methods/a_units.py": UNITS,
+        "methods/a_total.py": TOTAL,
+        "methods/a_chosen.py": CHOSEN,
+        "methods/a_refusing.py": REFUSING,
+        "methods/a_flaky.py": FLAKY,
+        "methods/a_talk.py": TALK,
+        "methods/a_hangs.py": HANGS,
+        "methods/a_alone.py": MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace(
+            "def meet", "def alone"
+        ),
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for name, text in {"meet": MEET, "units": UNITS, "total": TOTAL, "chosen": CHOSEN}.items():
-            (folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
         self.board = folder / "board"
         self.board.mkdir()
         self.asked = 0
@@ -111,39 +167,15 @@ class Project(EmptyProject):
         self.asked += 1
         body = "\n".join(f"    {line}" for line in lines.strip().splitlines())
         head = "import shortloop.prepare  # noqa: F401\nfrom shortloop import pipeline\n\n\n@pipeline\n"
-        file = self.folder / f"build_scripts/build_s{self.asked}.py"
-        file.write_text(f'"""A script."""\n\n{head}def main(run):\n{body}\n', encoding="utf-8")
+        text = f'"""A script."""\n\n{head}def main(run):\n{body}\n'
+        self.write(f"build_scripts/build_s{self.asked}.py", text)
         return f"s{self.asked}"
 
-    def go(self, script: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def go(self, script: str, *more: str, **environment: str) -> Done:
         return self.shortloop("run", script, *more, **environment)
 
     def start(self, script: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(SHORTLOOP), "run", script],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def said(self, job: str) -> tuple[str, str, str]:
-        """Id, key and content of a job."""
-        file = self.folder / "workdirs/main" / job / "manifest.json"
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-        return job, manifest["key"], manifest["content"]
-
-    def cost(self, job: str) -> dict[str, float]:
-        file = self.folder / "workdirs/main" / job / "manifest.json"
-        found: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))["cost"]
-        return found
-
-    def facts(self, job: str) -> dict[str, object]:
-        text = (self.folder / "workdirs/main" / job / "record.json").read_text(encoding="utf-8")
-        found: dict[str, object] = json.loads(text)["facts"]
-        return found
+        return self.popen(SHORTLOOP, "run", script, session=True)
 
 
 def built(said: str) -> dict[tuple[str, str], str]:
@@ -152,10 +184,7 @@ def built(said: str) -> dict[tuple[str, str], str]:
     return {(stage, partition): job for stage, partition, job in found}
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Project]:
-    with served(Project) as made:
-        yield made
+shared = fixture_of(Project)
 
 
 @pytest.fixture
@@ -178,9 +207,8 @@ a = run.build("meet", partition="a", name="a-{engine}", other="b-{engine}")
 b = run.build("meet", partition="b", name="b-{engine}", other="a-{engine}")
 return b
 """)
-    done = project.go(script, SHORTLOOP_ENGINE=engine)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert {project.facts(job)["met"] for job in built(done.stdout).values()} == {True}
+    done = project.go(script, SHORTLOOP_ENGINE=engine).ok()
+    assert {project.record(job)["facts"]["met"] for job in built(done.stdout).values()} == {True}
 
 
 CHAINS = """
@@ -202,22 +230,15 @@ def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: li
     for slices, engine in [(each, "slices") for each in "15"] + [("2", each) for each in others]:
         with served(Project, SHORTLOOP_SLICES=slices) as project:
             script = project.script(CHAINS.replace("SCALE", "1.5"))
-            done = project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine)
-            assert done.returncode == 0, done.stdout + done.stderr
-            jobs = built(done.stdout)
+            jobs = built(project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine).ok().stdout)
             assert len(jobs) == 13
             found[slices, engine] = {
-                name: (
-                    job,
-                    json.loads(manifest.read_text())["key"],
-                    json.loads(manifest.read_text())["content"],
-                )
+                name: (job, *(project.manifest(job)[each] for each in ("key", "content")))
                 for name, job in sorted(jobs.items())
-                for manifest in [project.folder / "workdirs/main" / job / "manifest.json"]
             }
     first, *more = found.values()
     assert more == [first] * len(more)
-    assert sorted(int(job.removeprefix("main-")) for job, _, _ in first.values()) == [*range(1, 14)]
+    assert sorted(int(job.removeprefix("main-")) for job, *_ in first.values()) == [*range(1, 14)]
 
 
 def test_what_needs_nothing_that_failed_is_built(project: Project) -> None:
@@ -238,13 +259,10 @@ return run.build("total", parts=[more])
     assert "2 jobs failed: meet x1, meet x4" in done.stdout
     for file in project.board.glob("fail-*"):
         file.unlink()
-    again = project.go(script)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert {partition for _, partition in built(again.stdout)} == {"x1", "x4"}
+    assert {partition for _, partition in built(project.go(script).ok().stdout)} == {"x1", "x4"}
 
 
 def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None:
-    (project.folder / "methods/a_refusing.py").write_text(REFUSING, encoding="utf-8")
     lines = 'return [run.build("refusing", partition=f"r{i}", number=i) for i in range(3)][-1]'
     done = project.go(project.script(lines))
     assert done.returncode == 1
@@ -296,9 +314,7 @@ for name in ("w0", "w1", "w2"):
         pass
 return parts[-1]
 """)
-    done = project.go(script)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert {partition for _, partition in built(done.stdout)} == {"w0", "w2"}
+    assert {partition for _, partition in built(project.go(script).ok().stdout)} == {"w0", "w2"}
 
 
 def test_results_may_say_what_comes_next(project: Project) -> None:
@@ -311,8 +327,7 @@ best = run.build("units", partition=name * 2, count=6, scale=SCALE, of=best)
 return run.build("total", parts=[best, *parts])
 """
     for scale, name in [("1.75", "cc"), ("-1.75", "aa")]:
-        done = project.go(project.script(lines.replace("SCALE", scale)))
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.go(project.script(lines.replace("SCALE", scale))).ok()
         assert ("units", name) in built(done.stdout)
         assert len(built(done.stdout)) == 6
 
@@ -325,9 +340,7 @@ with ThreadPoolExecutor(1) as pool:
     parts = [*pool.map(lambda name: run.build("units", partition=name, count=3, scale=7.5), "ab")]
 return run.build("total", parts=parts)
 """)
-    done = project.go(script)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(built(done.stdout)) == 3
+    assert len(built(project.go(script).ok().stdout)) == 3
 
 
 def test_what_is_asked_for_twice_is_built_once(project: Project) -> None:
@@ -336,9 +349,7 @@ first = run.build("meet", partition="twice", name="twice")
 again = run.build("meet", partition="twice", name="twice")
 return run.build("units", partition="twice", count=3, scale=5.5, of=again)
 """)
-    done = project.go(script)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall("built meet", done.stdout)) == 1
+    assert len(re.findall("built meet", project.go(script).ok().stdout)) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -353,138 +364,62 @@ return b
 """)
     running = project.start(script)
     wait_for(lambda: {f"{name}-done", f"{name}-a", f"{name}-b"} <= {*os.listdir(project.board)})
-    end(running, number)
-    said = running.communicate(timeout=PATIENCE)
-    assert "Traceback" not in said[1]
-    assert "failed" not in said[1]
+    running.send_signal(number)
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert "Traceback" not in said
+    assert "failed" not in said
     after = f'return run.build("meet", partition="after{name}", name="after-{name}")'
     done = project.go(project.script(after))  # which waits until no job is running
     assert done.returncode == 0, done.stdout + done.stderr
-    kept = project.go(script, "--until", "meet", "--partition", name)
-    assert kept.returncode == 0, kept.stdout + kept.stderr
-    assert not built(kept.stdout)
-
-
-FLAKY = '''\
-"""Fails the first times."""
-
-import os
-import time
-from pathlib import Path
-
-from shortloop import stage
-
-
-@stage(retries=2, timeout="2 s")
-def flaky(name: str, bad: int, slow: int = 0):
-    board = Path(os.environ["BOARD"])
-    tries = len([*board.glob(f"{name}-*")])
-    (board / f"{name}-{tries}").touch()
-    if tries < slow:
-        time.sleep(600)
-    if tries < bad:
-        raise ConnectionError(f"try {tries}")
-    return {"tries": 0}
-'''
+    assert not built(project.go(script, "--until", "meet", "--partition", name).ok().stdout)
 
 
 @pytest.mark.parametrize(("bad", "slow"), [(2, 0), (0, 1)])
 def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, bad: int, slow: int) -> None:
-    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
     name = f"f{bad}{slow}"
     asked = f'return run.build("flaky", partition="{name}", name="{name}", bad={bad}, slow={slow})'
-    done = project.go(project.script(asked))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(project.script(asked)).ok()
     (job,) = built(done.stdout).values()
     tries = 1 + bad + slow
     assert len([*project.board.glob(f"{name}-*")]) == tries
     said = done.stdout + done.stderr
     assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
     assert (f"flaky {name} has taken 2 s, the timeout of its stage" in said) == (slow > 0)
-    assert project.cost(job)["attempts"] == tries
+    assert project.manifest(job)["cost"]["attempts"] == tries
     assert "execute_process" not in said  # the traceback is shown from the user's code on
-
-
-TALK = '''\
-"""A job that says who it is, and may fail the first time."""
-
-import os
-from pathlib import Path
-
-from shortloop import Job, stage
-
-
-@stage(retries=1)
-def talk(name: str, fails: bool = False, of: Job | None = None):
-    print(f"I am {name}", flush=True)
-    tried = Path(os.environ["BOARD"]) / f"tried-{name}"
-    if fails and not tried.exists():
-        tried.touch()
-        raise ConnectionError(name)
-    return {"name": name}
-'''
 
 
 def test_a_job_that_is_tried_again_shares_its_number_with_none(project: Project) -> None:
     """Results decide on jobs that were not planned when it got another number."""
-    (project.folder / "methods/a_talk.py").write_text(TALK, encoding="utf-8")
     asked = """
 one = run.build("talk", partition="one", name="one", fails=True)
 two = run.build("talk", partition="two", name=f"two after {one.result()['name']}", of=one)
 return run.build("talk", partition="three", name=f"three after {two.result()['name']}", of=two)
 """
-    done = project.go(project.script(asked))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.go(project.script(asked)).ok()
     said = [line.split() for line in done.stdout.splitlines() if " | I am " in line]
     assert [(words[1], words[5]) for words in said] == [(n, n) for n in ("one", "one", "two", "three")]
     assert len({*built(done.stdout).values()}) == 3
 
 
 def test_a_job_that_fails_each_time_fails(project: Project) -> None:
-    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
-    done = project.go(project.script('return run.build("flaky", name="never", bad=9)'))
-    assert done.returncode == 1
+    project.go(project.script('return run.build("flaky", name="never", bad=9)')).fails()
     assert len([*project.board.glob("never-*")]) == 3
 
 
 def test_a_job_that_takes_too_long_fails(project: Project) -> None:
-    (project.folder / "methods/a_flaky.py").write_text(FLAKY, encoding="utf-8")
-    done = project.go(project.script('return run.build("flaky", name="ages", bad=0, slow=9)'))
-    assert done.returncode == 1
-    said = done.stdout + done.stderr
+    said = project.go(project.script('return run.build("flaky", name="ages", bad=0, slow=9)')).fails()
     assert "a job took longer than its stage allows" in said
     assert "over 2 s" in said
 
 
-HANGS = '''\
-"""A job that hangs the first times."""
-
-import os
-import time
-from pathlib import Path
-
-from shortloop import Job, stage
-
-
-@stage(retries=1, timeout="3 s")
-def hangs(name: str, times: int, of: Job | None = None):
-    board = Path(os.environ["BOARD"])
-    tries = len([*board.glob(f"{name}-*")])
-    print(f"try {tries}", flush=True)
-    (board / f"{name}-{tries}").touch()
-    time.sleep(30 if tries < times else 0)
-    return {"tries": 0}
-'''
-
-
 def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) -> None:
     """It runs in another folder then: what it prints is shown from there, and its time-out looks there."""
-    (project.folder / "methods/a_hangs.py").write_text(HANGS, encoding="utf-8")
     running = project.start(project.script('return run.build("hangs", name="cut", times=2)'))
     wait_for((project.board / "cut-0").exists)
     os.kill(server_processes(project.folder)["runner"][0], signal.SIGKILL)
-    said, errors = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, said + errors
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said
     assert "was cut off from outside; it starts again" in said
     shown = [line for line in said.splitlines() if line.startswith("hangs | ")]
     assert shown == ["hangs | try 0", "hangs | try 1", "hangs | try 2"]
@@ -493,8 +428,6 @@ def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) 
 
 def test_the_time_that_a_job_waits_to_begin_does_not_count(project: Project) -> None:
     """Its method was edited, and is loaded anew only when the jobs that are running have ended."""
-    method = project.folder / "methods/a_hangs.py"
-    method.write_text(HANGS, encoding="utf-8")
     script = project.script("""
 run.build("meet", partition="long", name="long", other="never", seconds=5.0)
 done = run.build("meet", partition="wait", name="wait", other="edited")
@@ -502,18 +435,17 @@ return run.build("hangs", name="late", times=1, of=done)
 """)
     running = project.start(script)
     wait_for(lambda: {"long", "wait"} <= {*os.listdir(project.board)})
-    method.write_text(HANGS.replace("try", "attempt"), encoding="utf-8")
+    project.write("methods/a_hangs.py", HANGS.replace("try", "attempt"))
     (project.board / "edited").touch()
-    said, errors = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, said + errors
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
     assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
+    project.write("methods/a_hangs.py", HANGS)
 
 
 def test_a_job_that_needs_much_runs_alone(project: Project) -> None:
     several_cores()
-    text = MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace("def meet", "def alone")
-    (project.folder / "methods/a_alone.py").write_text(text, encoding="utf-8")
     done = project.go(
         project.script("""
 for i in range(2):
@@ -522,5 +454,5 @@ return part
 """)
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    met = [project.facts(job)["met"] for job in built(done.stdout).values()]
+    met = [project.record(job)["facts"]["met"] for job in built(done.stdout).values()]
     assert met == [False, True]  # the second finds what the first has left

@@ -7,19 +7,15 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, processes, wait_for
 
 pytestmark = pytest.mark.live
 
-LINK = '''\
-"""A job of a chain, which says when and by whom its module was imported."""
-
+LINK = """\
 import os
 import time
 from pathlib import Path
@@ -40,10 +36,8 @@ def link(number: int, run: int, of: Job | None = None):
         time.sleep(0.01)
     print("link", number)
     return {"imported": IMPORTED, "is_own": PROCESS == os.getpid(), "value": VALUE}
-'''
-CHAIN = '''\
-"""A chain of jobs."""
-
+"""
+CHAIN = """\
 import shortloop.prepare  # noqa: F401
 from shortloop import pipeline
 
@@ -54,62 +48,37 @@ def main(run):
     for number in range(5):
         last = run.build("link", number=number, run=RUN, of=last)
     return last
-'''
+"""
 
 
 class Project(EmptyProject):
     """A chain of jobs of one method."""
 
+    sources: ClassVar = {"methods/a_link.py": LINK, "methods/shared.py": "VALUE = 1\n"}
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.board = folder / "board"
         self.board.mkdir()
-        (folder / "methods/a_link.py").write_text(LINK, encoding="utf-8")
-        self.share(1)
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(BOARD=str(self.folder / "board"), **more)
 
-    def share(self, value: int) -> None:
-        (self.folder / "methods/shared.py").write_text(f"VALUE = {value}\n", encoding="utf-8")
-
     def begin(self, number: int) -> subprocess.Popen[str]:
         """Start a run of a new chain."""
-        script = self.folder / "build_scripts/build_chain.py"
-        script.write_text(CHAIN.replace("RUN", str(number)), encoding="utf-8")
-        return subprocess.Popen(
-            [str(SHORTLOOP), "run", "chain"],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self.write("build_scripts/build_chain.py", CHAIN.replace("RUN", str(number)))
+        return self.popen(SHORTLOOP, "run", "chain")
 
-    def facts(self, job: str) -> dict[str, Any]:
-        text = (self.folder / "workdirs/main" / job / "record.json").read_text(encoding="utf-8")
-        found: dict[str, Any] = json.loads(text)["facts"]
-        return found
-
-    def processes(self) -> list[int]:
+    def processes(self) -> list[str]:
         """Those that work in the project, but for exax's board, which outlives a server that is killed."""
-        found = []
-        for each in filter(str.isdecimal, os.listdir("/proc")):
-            with suppress(OSError):
-                is_board = b"board" in Path(f"/proc/{each}/cmdline").read_bytes()
-                if not is_board and Path(os.readlink(f"/proc/{each}/cwd")).is_relative_to(self.folder):
-                    found.append(int(each))
-        return found
+        return [each.command for each in processes(self.folder).values() if "board" not in each.command]
 
 
 def built(said: str) -> list[str]:
     return re.findall(r"\] built link +(main-\d+) ", said)
 
 
-@pytest.fixture
-def project() -> Iterator[Project]:
-    with served(Project) as made:
-        yield made
+project = fixture_of(Project, "function")
 
 
 def test_later_jobs_of_a_chain_were_begun_before_and_have_imported_their_method_themselves(
@@ -120,7 +89,7 @@ def test_later_jobs_of_a_chain_were_begun_before_and_have_imported_their_method_
     assert len(jobs) == 5, said
     early = 0
     for number, job in enumerate(jobs):
-        folder, facts = project.folder / "workdirs/main" / job, project.facts(job)
+        folder, facts = project.folder / "workdirs/main" / job, project.record(job)["facts"]
         post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
         early += facts["imported"] < post["starttime"]
         assert facts["is_own"] is True
@@ -132,16 +101,16 @@ def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) ->
     (project.board / "hold-2").touch()
     run = project.begin(2)
     wait_for((project.board / "began-2").exists)
-    project.share(2)
+    project.write("methods/shared.py", "VALUE = 2\n")
     (project.board / "hold-2").unlink()
     said, _ = run.communicate(timeout=PATIENCE)
     assert "was edited while" in said
     jobs = built(said)
-    assert [project.facts(job)["value"] for job in jobs] == [1, 1, 2, 2, 2], said
+    assert [project.record(job)["facts"]["value"] for job in jobs] == [1, 1, 2, 2, 2], said
     said, _ = project.begin(2).communicate(timeout=PATIENCE)
-    assert {project.facts(job)["value"] for job in built(said)} == {2}
+    assert {project.record(job)["facts"]["value"] for job in built(said)} == {2}
     last = (project.folder / "workdirs/main/main-LATEST").resolve().name
-    assert project.facts(last)["value"] == 2
+    assert project.record(last)["facts"]["value"] == 2
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, served, slowness, wait_for
+from live_project import PATIENCE, fixture_of, served, slowness, wait_for
 from live_toy import ToyProject
 from toy_project import DagProject, expected
 
@@ -26,10 +26,7 @@ class Edited(DagProject):
     edits_package = True
 
 
-@pytest.fixture(scope="module")
-def toy() -> Iterator[DagProject]:
-    with served(Edited) as made:
-        yield made
+toy = fixture_of(DagProject)
 
 
 @contextmanager
@@ -120,7 +117,12 @@ def test_a_build_script_whose_server_stops_before_it_asks_says_so() -> None:
 
 
 @pytest.mark.slow
-def test_one_that_listens_and_is_silent_is_named(toy: DagProject) -> None:
+def test_one_that_listens_and_is_silent_is_named() -> None:
+    with served(Edited) as toy:
+        _is_named(toy)
+
+
+def _is_named(toy: DagProject) -> None:
     toy.stop_server()
     code = (
         "import socket, sys, time\n"

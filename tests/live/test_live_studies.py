@@ -23,8 +23,7 @@ SHARED = ROOT.parent / "shared"
 
 def run_study(project: LiveProject, study: Path | None, **environment: str) -> dict[str, Any]:
     given = {"STUDY": str(study) if study else ""}
-    done = project.ax("run", "build_pipeline", **given, **environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.ax("run", "build_pipeline", **given, **environment).ok()
     (page,) = re.findall(r"report: (results/\S+)/report.html", done.stdout)
     summary: dict[str, Any] = json.loads((project.folder / page / "summary.json").read_text())
     summary["said"] = done.stdout

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
-from live_project import STUDY, served
+from live_project import STUDY, Done, fixture_of
 from live_toy import ToyProject
 
 pytestmark = pytest.mark.live
@@ -24,26 +23,24 @@ def pipeline(run):
 """
 
 
-@pytest.fixture(scope="module")
-def toy() -> Iterator[ToyProject]:
-    with served(ToyProject) as made:
-        (made.folder / "build_scripts/build_seed.py").write_text(SCRIPT, encoding="utf-8")
-        yield made
+class SeedProject(ToyProject):
+    sources: ClassVar = {**ToyProject.sources, "build_scripts/build_seed.py": SCRIPT}
 
 
-def run(toy: ToyProject, **environment: str) -> subprocess.CompletedProcess[str]:
+toy = fixture_of(SeedProject)
+
+
+def run(toy: ToyProject, **environment: str) -> Done:
     return toy.ax("run", "seed", **environment)
 
 
 def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
-    first, second = toy.folder / "study.toml", toy.folder / "second.toml"
     assert "1 job built" in run(toy).stdout
-    second.write_text(STUDY.replace("seed = 3", "seed = 4"), encoding="utf-8")
+    first, second = toy.folder / "study.toml", toy.write("second.toml", STUDY.replace("seed = 3", "seed = 4"))
 
-    said = toy.shortloop("plan", "seed", "--settings", "second.toml")
-    assert said.returncode == 0, said.stderr
-    assert "1 job would be built" in said.stdout
-    assert "a run would not begin: another study file is also named live" in said.stdout
+    said = toy.works("plan", "seed", "--settings", "second.toml")
+    assert "1 job would be built" in said
+    assert "a run would not begin: another study file is also named live" in said
 
     refused = run(toy, STUDY=str(second))
     assert refused.returncode == 1
@@ -51,10 +48,9 @@ def test_a_second_file_of_a_name_is_noticed(toy: ToyProject) -> None:
         assert words in refused.stdout + refused.stderr
     assert "0 jobs built, 1 reused" in run(toy).stdout  # nothing was changed for the first
 
-    taken = toy.shortloop("run", "seed", "--settings", "second.toml", "--take-over")
-    assert taken.returncode == 0, taken.stderr
-    assert f"the study live was run from {first} before" in taken.stdout
-    assert "1 job built" in taken.stdout
+    taken = toy.works("run", "seed", "--settings", "second.toml", "--take-over")
+    assert f"the study live was run from {first} before" in taken
+    assert "1 job built" in taken
     assert run(toy).returncode == 1
     assert "0 jobs built, 1 reused" in run(toy, SHORTLOOP_TAKE_OVER="1").stdout
 

@@ -7,30 +7,26 @@ import os
 import pty
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+from on_a_terminal import all_from
 
 pytestmark = pytest.mark.live
 
-FIRST = '''\
-"""A number."""
-
+FIRST = """\
 from shortloop import stage
 
 
 @stage
 def first(seed: int):
     return {"number": seed}
-'''
-SQUARE = '''\
-"""A number to a power."""
-
+"""
+SQUARE = """\
 from shortloop import Job, stage
 
 
@@ -46,7 +42,7 @@ def square(of: Job, power: int):
     if power == 9:
         raise ValueError("nine is too many")
     return {{"value": of["number"] ** power, "pair": [1, power], "words": "none"}}
-'''
+"""
 SCRIPT = """\
 from typing import Literal
 
@@ -107,13 +103,17 @@ DONE = re.compile(r"^(\d+) of (\d+): (.*): (\d+) jobs? built, (\d+) reused, [\d.
 class Swept(EmptyProject):
     """Scripts of toy jobs."""
 
+    sources: ClassVar = {
+        "methods/a_first.py": FIRST,
+        "build_scripts/build_powers.py": SCRIPT,
+        "build_scripts/build_alone.py": NO_SETTINGS,
+        "build_scripts/build_own_way.py": OWN_WAY,
+        "powers.toml": "seed = 2\n",
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        (folder / "methods/a_first.py").write_text(FIRST, encoding="utf-8")
-        (folder / "methods/a_square.py").write_text(SQUARE.format(folder=str(folder)), encoding="utf-8")
-        for name, text in (("powers", SCRIPT), ("alone", NO_SETTINGS), ("own_way", OWN_WAY)):
-            (folder / f"build_scripts/build_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "powers.toml").write_text("seed = 2\n", encoding="utf-8")
+        self.write("methods/a_square.py", SQUARE.format(folder=str(folder)))
 
     def sweep(self, *arguments: str, status: int = 0) -> str:
         done = self.shortloop("sweep", *arguments)
@@ -131,9 +131,7 @@ class SweptStudies(Swept):
 
     analyses = ("eeg", "panel")
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        (folder / "panel.toml").write_text(PANEL, encoding="utf-8")
+    sources: ClassVar = {**Swept.sources, "panel.toml": PANEL}
 
 
 def counts(said: str) -> list[tuple[str, int, int]]:
@@ -141,16 +139,8 @@ def counts(said: str) -> list[tuple[str, int, int]]:
     return [(label, int(built), int(reused)) for _, _, label, built, reused in DONE.findall(said)]
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[Swept]:
-    with served(Swept) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def studies() -> Iterator[SweptStudies]:
-    with served(SweptStudies) as made:
-        yield made
+project = fixture_of(Swept)
+studies = fixture_of(SweptStudies)
 
 
 @pytest.mark.slow
@@ -184,7 +174,7 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     assert project.rows("powers-sweep/power+seed.csv")[-1]["facts.value"] == "16.0"
     # Its settings are kept with each run, and can be run again.
     run = project.rows("powers-sweep/power+seed.csv")[-1]["run"]
-    assert project.shortloop("runs", run, "--settings-to", "again.toml").returncode == 0
+    project.shortloop("runs", run, "--settings-to", "again.toml").ok()
     again = project.shortloop("run", "powers", "--settings", "again.toml")
     assert "0 jobs built, 2 reused" in again.stdout, again.stdout + again.stderr
 
@@ -236,15 +226,7 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
     asked = ("--script", "powers", "--set", "power=6,7,8", "--set", "seed=5")
     hold = project.folder / "hold-7"
     hold.touch()
-    running = subprocess.Popen(
-        [str(SHORTLOOP), "sweep", *asked],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+    running = project.popen(SHORTLOOP, "sweep", *asked, session=True)
     try:
         wait_for((project.folder / "reached-7").exists)
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does
@@ -269,14 +251,7 @@ def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, 
     before = edited.read_text(encoding="utf-8")
     assert old in before
     hold.touch()
-    with subprocess.Popen(
-        [str(SHORTLOOP), "sweep", "--script", "powers", "--set", powers, *more],
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as running:
+    with project.popen(SHORTLOOP, "sweep", "--script", "powers", "--set", powers, *more) as running:
         try:
             reached.unlink(missing_ok=True)
             wait_for(reached.exists)
@@ -373,32 +348,20 @@ def test_a_sweep_of_a_study(studies: SweptStudies) -> None:
 
 def test_a_terminal_shows_what_runs(project: Swept) -> None:
     """Runs are forks, and what draws on a terminal may hold a lock while they are made."""
-    said: list[bytes] = []
-
-    def read(terminal: int) -> bytes:
-        said.append(os.read(terminal, 65536))
-        return said[-1]
-
-    before = os.getcwd(), dict(os.environ)
-    os.chdir(project.folder)
-    os.environ.update(project.environment())
-    try:
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(project.folder)
         command = [
-            sys.executable,
-            "-m",
-            "shortloop",
+            str(SHORTLOOP),
             "sweep",
             "--script",
             "powers",
             "--set",
             "power=1,2,3,4,5",
+            "--set",
+            "seed=7",
         ]
-        status = pty.spawn([*command, "--set", "seed=7"], read)
-    finally:
-        os.chdir(before[0])
-        os.environ.clear()
-        os.environ.update(before[1])
-    text = b"".join(said).decode()
-    assert os.waitstatus_to_exitcode(status) == 0, text
+        os.execve(SHORTLOOP, command, project.environment())
+    text = all_from(process, terminal)
     assert "checking combinations: 5 of 5" in text
     assert len(counts(re.sub(r"\x1b\[[0-9?;]*[a-zA-Z]|\r", "", text))) == 5, text

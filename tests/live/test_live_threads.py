@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cases import first_cases
-from live_project import EmptyProject, served
+from live_project import EmptyProject, fixture_of
+
+from shortloop.stages.results import Result
 
 pytestmark = pytest.mark.live
 
@@ -137,45 +134,34 @@ class ThreadsProject(EmptyProject):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         rows = [f"f{number:02},{number}\n" for number in range(FIRMS) for _ in range(3)]
-        (folder / "firms.csv").write_text("firm,x\n" + "".join(rows), encoding="utf-8")
+        self.write("firms.csv", "firm,x\n" + "".join(rows))
         for name, (units, value) in STAGES.items():
-            self.write(name, METHOD.format(name=name, units=units, value=value, bad='raise KeyError("bad")'))
+            self.write_stage(
+                name, METHOD.format(name=name, units=units, value=value, bad='raise KeyError("bad")')
+            )
 
-    def write(self, name: str, method: str, script: str = SCRIPT) -> None:
-        (self.folder / "methods" / f"a_{name}.py").write_text(method, encoding="utf-8")
-        (self.folder / "build_scripts" / f"build_{name}.py").write_text(
-            script.format(name=name), encoding="utf-8"
-        )
+    def write_stage(self, name: str, method: str, script: str = SCRIPT) -> None:
+        self.write(f"methods/a_{name}.py", method)
+        self.write(f"build_scripts/build_{name}.py", script.format(name=name))
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.shell(str(Path(sys.executable).with_name("shortloop")), *arguments)
-
-    def last(self, name: str) -> dict[str, Any]:
-        """What the job of a stage left: its record, and arrays as lists."""
-        import numpy as np
-
-        jobs = json.loads((self.folder / f"results/{name}/summary.json").read_text(encoding="utf-8"))["jobs"]
-        folder = self.folder / "workdirs/main" / jobs[-1]["job"]
-        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        return record | {each: np.load(folder / f"{each}.npy").tolist() for each in ("x", "process")}
+    def last(self, name: str) -> Result:
+        """The job of a stage in its last run."""
+        self.run_name = name
+        return self.last_results()[name]
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[ThreadsProject]:
-    with served(ThreadsProject) as made:
-        yield made
+project = fixture_of(ThreadsProject)
 
 
 @pytest.mark.parametrize("name", STAGES)
 def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) -> None:
-    done = project.command("run", name)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.works("run", name)
     found = project.last(name)
-    assert found["facts"]["units"] == [f"f{number:02}" for number in range(FIRMS)]
-    assert found["x"] == [*range(FIRMS)]
-    assert found["engine"]["name"] == "slices"
+    assert found.facts["units"] == [f"f{number:02}" for number in range(FIRMS)]
+    assert found["x"].tolist() == [*range(FIRMS)]
+    assert found.record["engine"]["name"] == "slices"
     # Arrow has its threads again in a fork, so that these jobs are as quick as any.
-    assert ("threads" in found["engine"]) == (name != "arrow")
+    assert ("threads" in found.record["engine"]) == (name != "arrow")
 
 
 @first_cases(
@@ -190,24 +176,21 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
 def test_a_unit_that_fails_is_named(project: ThreadsProject, bad: str, said: str) -> None:
     units, value = STAGES["polars"]
     text = METHOD.format(name="failing", units=units, value=value, bad=bad)
-    project.write("failing", text.replace('os.environ.get("BAD")', '"f07"'))
-    done = project.command("run", "failing")
+    project.write_stage("failing", text.replace('os.environ.get("BAD")', '"f07"'))
+    done = project.shortloop("run", "failing")
     assert done.returncode == 1
     assert said in done.stdout + done.stderr
     assert "f07" in done.stdout + done.stderr
 
 
 def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:
-    project.write("at_import", AT_IMPORT, SCRIPT.replace(', file=run.file("firms.csv")', ""))
-    done = project.command("run", "at_import")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.write_stage("at_import", AT_IMPORT, SCRIPT.replace(', file=run.file("firms.csv")', ""))
+    project.works("run", "at_import")
 
 
 def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:
-    project.write("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
-    done = project.command("run", "waits")
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    project.write_stage("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
+    said = project.shortloop("run", "waits").fails()
     assert "has used no processor" in said
     assert "at one of waits" in said
     assert "methods/a_waits.py" in said

@@ -5,37 +5,31 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, served, wait_for
+from live_project import PATIENCE, fixture_of, in_short_folder, processes, served, wait_for
 from live_toy import METHOD, STEPS, ToyProject
 
 pytestmark = pytest.mark.live
-
-
-class Edited(ToyProject):
-    edits_package = True
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ToyProject]:
-    with served(Edited) as made:
-        yield made
+server = fixture_of(ToyProject)
 
 
 @pytest.fixture
 def toy(server: ToyProject) -> ToyProject:
-    """Three jobs that are built and up to date, whatever the test before did."""
+    """Three jobs of the usual code, whatever the test before did."""
     server.method.write_text(METHOD, encoding="utf-8")
     server.steps.write_text(STEPS, encoding="utf-8")
     server.write_chain("{}", "{}", "{}")
-    server.chain()
     return server
+
+
+@pytest.fixture
+def built(toy: ToyProject) -> ToyProject:
+    """The same, built and up to date."""
+    toy.chain()
+    return toy
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -52,38 +46,38 @@ def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
     return sorted(recorded, key=lambda folder: (folder / "setup.json").stat().st_mtime_ns)[-count:]
 
 
-def test_remarks_in_a_method_or_a_module_build_nothing(toy: ToyProject) -> None:
-    edit(toy.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
-    edit(toy.steps, '"""The next value."""', "# a remark")
-    assert toy.chain()[0] == []
+def test_remarks_in_a_method_or_a_module_build_nothing(built: ToyProject) -> None:
+    edit(built.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
+    edit(built.steps, '"""The next value."""', "# a remark")
+    assert built.chain()[0] == []
 
 
-def test_code_that_leaves_the_same_builds_nothing_below(toy: ToyProject) -> None:
+def test_code_that_leaves_the_same_builds_nothing_below(built: ToyProject) -> None:
     """An option of the first job that changes nothing stands for code of it alone."""
-    toy.write_chain('{"many": 0, "add": 1}', "{}", "{}")
-    built, said = toy.chain()
-    assert len(built) == 1, said
+    built.write_chain('{"many": 0, "add": 1}', "{}", "{}")
+    jobs, said = built.chain()
+    assert len(jobs) == 1, said
     assert "2 reused" in said
 
 
-def test_an_edit_reaches_all_below_and_back_builds_nothing(toy: ToyProject) -> None:
-    edit(toy.steps, "return value", "return value + 10")
-    built, _ = toy.chain()
-    assert [toy.value(job) for job in built] == [11, 22, 33]
-    edit(toy.steps, "return value + 10", "return value")
-    assert toy.chain()[0] == []
+def test_an_edit_reaches_all_below_and_back_builds_nothing(built: ToyProject) -> None:
+    edit(built.steps, "return value", "return value + 10")
+    jobs, _ = built.chain()
+    assert [built.value(job) for job in jobs] == [11, 22, 33]
+    edit(built.steps, "return value + 10", "return value")
+    assert built.chain()[0] == []
 
 
-def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(toy: ToyProject) -> None:
+def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(built: ToyProject) -> None:
     """`ax run -q` has it load nothing anew."""
-    edit(toy.steps, "return value", "return value + 100")
-    built, _ = toy.chain("-q")
-    assert [toy.value(job) for job in built] == [101, 202, 303]
-    edit(toy.method, "step(value) + ", "step(value) - ")
-    built, said = toy.chain("-q")
-    assert [toy.value(job) for job in built] == [99, 198, 297]
+    edit(built.steps, "return value", "return value + 100")
+    jobs, _ = built.chain("-q")
+    assert [built.value(job) for job in jobs] == [101, 202, 303]
+    edit(built.method, "step(value) + ", "step(value) - ")
+    jobs, said = built.chain("-q")
+    assert [built.value(job) for job in jobs] == [99, 198, 297]
     assert "built again" not in said  # nor anything twice
-    assert toy.chain()[0] == []
+    assert built.chain()[0] == []
 
 
 def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
@@ -132,28 +126,33 @@ def test_a_deleted_job_is_made_again(toy: ToyProject) -> None:
     assert toy.value(built[0]) == left + 1
 
 
-def test_a_lost_index_costs_nothing(toy: ToyProject) -> None:
-    toy.forget_index()
-    assert toy.chain()[0] == []
+def test_a_lost_index_costs_nothing(built: ToyProject) -> None:
+    built.forget_index()
+    assert built.chain()[0] == []
 
 
-def test_finished_jobs_without_a_manifest_are_taken_over(toy: ToyProject) -> None:
+class Edited(ToyProject):
+    edits_package = True
+
+
+def test_finished_jobs_without_a_manifest_are_taken_over() -> None:
     """As those of a run that is killed before it can manifest one."""
-    toy.new_chain()
-    manifest = toy.folder / "shortloop" / "store" / "manifest.py"
-    text = manifest.read_text(encoding="utf-8")
-    first = "    try:\n        for name in {*manifest.files"
-    edit(manifest, first, f"    os._exit(9)\n{first}")
-    assert toy.ax("run", "chain").returncode == 9
-    manifest.write_text(text, encoding="utf-8")
-    done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
-    cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
-    assert cut
-    built, _ = toy.chain()
-    assert len(built) == 3 - len(cut)
-    assert not {folder.name for folder in cut} & set(built)
-    assert all((folder / "manifest.json").is_file() for folder in cut)
-    assert not any((folder / ".notes").exists() for folder in cut)
+    with served(Edited) as toy:
+        toy.new_chain()
+        manifest = toy.folder / "shortloop" / "store" / "manifest.py"
+        text = manifest.read_text(encoding="utf-8")
+        first = "    try:\n        for name in {*manifest.files"
+        edit(manifest, first, f"    os._exit(9)\n{first}")
+        assert toy.ax("run", "chain").returncode == 9
+        manifest.write_text(text, encoding="utf-8")
+        done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
+        cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
+        assert cut
+        built, _ = toy.chain()
+        assert len(built) == 3 - len(cut)
+        assert not {folder.name for folder in cut} & set(built)
+        assert all((folder / "manifest.json").is_file() for folder in cut)
+        assert not any((folder / ".notes").exists() for folder in cut)
 
 
 def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
@@ -196,9 +195,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(
 ) -> None:
     """exax ends the job that runs then; it is started again, once they are loaded."""
     left = toy.new_chain()
-    (toy.folder / "start").mkdir()
-    (toy.folder / "start" / "sitecustomize.py").write_text(SLOW_TO_START, encoding="utf-8")
-    usual, start = toy.environment, str(toy.folder / "start")
+    usual, start = toy.environment, str(toy.write("start/sitecustomize.py", SLOW_TO_START).parent)
     monkeypatch.setattr(toy, "environment", lambda **more: usual(**{"PYTHONPATH": start, **more}))
     toy.stop_server()
     toy.start_server()
@@ -206,7 +203,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(
         running = toy.start_chain()
         toy.wait_until_held("1", running)
         code = "from shortloop.exax.client import reload_methods; reload_methods()"
-        assert toy.shell(sys.executable, "-c", code).returncode == 0
+        toy.shell(sys.executable, "-c", code).ok()
         toy.wait_until_held("1", running)
     said, _ = running.communicate(timeout=PATIENCE)
     log = (toy.folder / "server.log").read_text(encoding="utf-8")
@@ -273,22 +270,16 @@ def test_notes_that_a_power_cut_cut_short_do_not_keep_the_server_from_starting(t
 
 
 def test_a_second_server_on_the_same_workdir_is_refused(toy: ToyProject) -> None:
-    other = Path(tempfile.mkdtemp(prefix="sl-"))
-    try:
-        copy = ToyProject(other)
-        conf = copy.folder / "accelerator.conf"
-        edit(conf, "./workdirs/main", str(toy.folder / "workdirs/main"))
+    with in_short_folder(ToyProject) as copy:
+        copy.edit("accelerator.conf", "./workdirs/main", str(toy.folder / "workdirs/main"))
         done = copy.ax("server")
-        assert done.returncode != 0
-        assert "the workdir main is in use by another exax server" in done.stderr + done.stdout
-    finally:
-        shutil.rmtree(other)
+    assert done.returncode != 0
+    assert "the workdir main is in use by another exax server" in done.stderr + done.stdout
     assert toy.chain()[0] == []
 
 
 def test_a_method_that_cannot_be_imported_is_in_nobodys_way(toy: ToyProject) -> None:
-    bad = toy.folder / "methods" / "a_bad.py"
-    bad.write_text("import no_such_module\n", encoding="utf-8")
+    bad = toy.write("methods/a_bad.py", "import no_such_module\n")
     toy.new_chain()
     try:
         assert len(toy.chain()[0]) == 3
@@ -297,6 +288,9 @@ def test_a_method_that_cannot_be_imported_is_in_nobodys_way(toy: ToyProject) -> 
 
 
 def jobs_in(folder: Path) -> list[str]:
-    """Command lines of processes that run methods in a folder."""
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if str(folder) in line and "runner.py" in line]
+    """Command lines of processes that run methods of a project."""
+    return [
+        each.command
+        for each in processes().values()
+        if f"{folder}" in each.command and "runner.py" in each.command
+    ]

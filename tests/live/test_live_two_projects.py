@@ -20,27 +20,16 @@ class OnWorkdir(ToyProject):
     """A project whose jobs are kept in the workdir of another one."""
 
     def __init__(self, folder: Path, workdir: Path) -> None:
-        folder.mkdir()
         super().__init__(folder)
         self.workdir = workdir
-        file = folder / "accelerator.conf"
-        text = file.read_text(encoding="utf-8")
-        assert "./workdirs/main" in text
-        file.write_text(text.replace("./workdirs/main", str(workdir)), encoding="utf-8")
+        self.edit("accelerator.conf", "./workdirs/main", str(workdir))
 
     def job_folder(self, job: str) -> Path:
         return self.workdir / job
 
     def command(self, *arguments: str) -> subprocess.Popen[str]:
         """Begin a command of shortloop."""
-        return subprocess.Popen(
-            [str(SHORTLOOP), *arguments],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return self.popen(SHORTLOOP, *arguments)
 
     def go(self) -> tuple[list[str], str]:
         """Run the chain with a server of its own; the jobs it built, and what it said."""
@@ -77,10 +66,9 @@ def test_gc_of_one_leaves_the_other_alone_and_both_take_turns(projects: tuple[On
         running = b.command("run", "chain")
         wait_for((b.folder / "held-2").exists)
         held = next(each for each in b.workdir.glob("main-*") if is_running(each))
-        done = a.shortloop("gc", "--delete")
-        assert done.returncode == 1
-        assert "a run is in progress" in done.stderr
-        assert f"of the project {b.folder.resolve()}" in done.stderr
+        said = a.shortloop("gc", "--delete").fails()
+        assert "a run is in progress" in said
+        assert f"of the project {b.folder.resolve()}" in said
         waiting = a.command("run", "chain")
         assert waiting.stdout is not None
         assert f"of the project {b.folder.resolve()}" in waiting.stdout.readline()
@@ -89,9 +77,7 @@ def test_gc_of_one_leaves_the_other_alone_and_both_take_turns(projects: tuple[On
     assert ended(waiting)[0] == []  # all that it needs is there
     assert b.value(held.name) == 7 + 1 + 8
 
-    done = a.shortloop("gc", "--delete")
-    assert done.returncode == 0, done.stderr
-    assert f"3 jobs kept for chain of {b.folder.resolve()}" in done.stdout
+    assert f"3 jobs kept for chain of {b.folder.resolve()}" in a.shortloop("gc", "--delete").ok().stdout
     gone = [each for each in [*first, *second, *of_b] if is_deleted(a.job_folder(each))]
     assert gone == [*first, of_b[-1]]  # of which each was superseded in its own project
     for project in (b, a):
@@ -114,9 +100,8 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
     """A build script that asks exax itself, on a server that was started by hand."""
     a, b = projects
     a.go()
-    (b.folder / "build_scripts" / "build_plain.py").write_text(
-        "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n", encoding="utf-8"
-    )
+    plain = "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n"
+    b.write("build_scripts/build_plain.py", plain)
     b.start_server()
     try:
         with b.held("9"):
@@ -128,8 +113,7 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
             assert done.returncode == 1
             assert "the exax server of another project has the workdir main" in done.stderr
             assert str(b.folder.resolve()) in done.stderr
-            unchanged = a.shortloop("run", "chain")
-            assert unchanged.returncode == 0, unchanged.stderr
+            unchanged = a.shortloop("run", "chain").ok()
             assert "0 jobs built, 3 reused" in unchanged.stdout  # which needs no server
             kept = (a.folder / "chain.json").read_bytes()
             a.new_chain()

@@ -4,37 +4,243 @@ when units of an earlier job are taken over."""
 from __future__ import annotations
 
 import itertools
+import json
 import signal
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
-from live_project import served
-from order_project import OrderProject
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+
+from shortloop.store.crash_repair import kept_units
 
 pytestmark = pytest.mark.live
 
-SOURCES = ("from_set", "shuffled", "from_threads", "frames")
+
+SOURCES = '''\
+"""Units whose order is nobody's: each has its number in its name and in its data."""
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+import pandas as pd
+
+
+def from_set(names):
+    return {name: float(name[1:]) for name in set(names)}
+
+
+def shuffled(names):
+    return [(name, [float(name[1:])]) for name in random.SystemRandom().sample(names, len(names))]
+
+
+def from_threads(names):
+    def read(name):
+        time.sleep(random.SystemRandom().random() / 100)
+        return name, {"x": float(name[1:])}
+
+    with ThreadPoolExecutor(8) as pool:
+        return dict(each.result() for each in as_completed([pool.submit(read, name) for name in names]))
+
+
+def frames(names):
+    order = random.SystemRandom().sample(names, len(names))
+    rows = pd.DataFrame({"firm": order, "x": [float(name[1:]) for name in order]})
+    return rows.groupby("firm", sort=False)
+
+
+def polars(names):
+    import polars as pl
+
+    rows = pl.DataFrame({"firm": names * 2, "x": [float(name[1:]) for name in names] * 2})
+    return {firm: part for (firm,), part in rows.group_by("firm")}
+
+
+def number(read):
+    """The number in what a unit reads."""
+    if isinstance(read, list | float):
+        return read[0] if isinstance(read, list) else read
+    return float(read["x"] if isinstance(read, dict) else max(read["x"]))
+
+
+def names_of(count, first):
+    return [f"u{each}" for each in range(first, first + count)]
+'''
+COUNTED = """
+def count(name):
+    with open(os.environ["COMPUTED"], "a") as stream:
+        stream.write(f"{name}\\n")
+    if os.path.exists(os.environ["COMPUTED"] + ".slow"):
+        time.sleep(0.05)
+"""
+EACH = f'''\
+"""Units of a function."""
+
+import os
+import time
+
+from methods import sources
+from shortloop import stage
+
+
+def parts(source: str, count: int, first: int = 0):
+    return getattr(sources, source)(sources.names_of(count, first))
+
+{COUNTED}
+
+@stage(units=parts)
+def each(read, factor: float = 1.0):
+    count(sources.number(read))
+    return {{"x": factor * sources.number(read)}}
+'''
+NAMED = (
+    EACH.replace("def each(read,", "def named(read, unit: str,")
+    .replace('{"x"', '{"said": unit, "x"')
+    .replace("Units of a function", "Units of a function that asks for their names")
+)
+OWN = f'''\
+"""Units of a class, which are known by their number alone."""
+
+import os
+import time
+
+from methods import sources
+from shortloop.exax.method import exax_method
+from shortloop.stages.stage import Finished, Out, Stage
+
+{COUNTED}
+
+class Own(Stage):
+    """Units."""
+
+    source: str
+    count: int
+    first: int = 0
+    factor: float = 1.0
+
+    def open(self):
+        units = getattr(sources, self.source)(sources.names_of(self.count, self.first))
+        pairs = list(units.items() if isinstance(units, dict) else units)
+        self._names = [name for name, _ in pairs]
+        self._reads = [read for _, read in pairs]
+
+    def units(self):
+        return len(self._reads)
+
+    def outputs(self):
+        return {{"x": Out((len(self._reads),), "f8", "units", "numbers")}}
+
+    def compute(self, unit):
+        count(sources.number(self._reads[unit]))
+        return {{"x": self.factor * sources.number(self._reads[unit])}}
+
+    def finish(self, out):
+        return Finished({{"units": self._names}})
+
+
+globals().update(exax_method(Own, __file__))
+'''
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop import pipeline
+
+ASKED = Path(__file__).parents[1] / "asked.json"
+
+
+@pipeline
+def main(run):
+    asked = json.loads(ASKED.read_text())
+    for stage, options in asked:
+        job = run.build(stage, partition=f"{stage} {options['source']}", **options)
+    return job
+"""
+
+
+class OrderProject(EmptyProject):
+    """Stages whose units have no order."""
+
+    sources: ClassVar = {
+        "methods/sources.py": SOURCES,
+        "methods/a_each.py": EACH,
+        "methods/a_named.py": NAMED,
+        "methods/a_own.py": OWN,
+        "build_scripts/build_x.py": SCRIPT,
+    }
+    run_name = "x"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._computed = folder / ".computed"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**super().environment(**more), "COMPUTED": str(self._computed)}
+
+    def ask(self, *jobs: tuple[str, dict[str, Any]]) -> None:
+        """Stages, and options of each."""
+        self.write("asked.json", json.dumps(jobs))
+
+    def go(self, engine: str = "slices", status: int = 0) -> str:
+        done = self.shortloop("run", "x", SHORTLOOP_ENGINE=engine)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def cut_off(self, engine: str, least: int, number: int = signal.SIGKILL) -> int:
+        """Start it, with units that take their time, and end it as soon as some are kept; how many."""
+        self.computed()
+        slow = self._computed.with_name(f"{self._computed.name}.slow")
+        slow.touch()
+        running = self.popen(SHORTLOOP, "run", "x", SHORTLOOP_ENGINE=engine)
+        wait_for(lambda: self.kept() >= least or running.poll() is not None)
+        kept = self.kept()
+        running.send_signal(number)
+        running.communicate(timeout=PATIENCE)
+        slow.unlink()
+        return kept
+
+    def kept(self) -> int:
+        """How many units of jobs that are not finished are kept."""
+        return sum(done for done, _ in kept_units(self.folder / "workdirs/main").values())
+
+    def lines(self) -> int:
+        return len(self._computed.read_text().split()) if self._computed.exists() else 0
+
+    def computed(self) -> int:
+        """How many units were computed since this was asked last."""
+        found = self.lines()
+        self._computed.unlink(missing_ok=True)
+        return found
+
+    def check(self, jobs: int, units: int, factor: float = 1.0, first: int = 0) -> None:
+        """Each unit has its own value, by what its name says; no process but this one is asked."""
+        found = self.last_results()
+        assert len(found) == jobs
+        for where, result in found.items():
+            names = result.facts["units"]
+            assert sorted(names) == sorted(f"u{each}" for each in range(first, first + units)), where
+            assert result["x"].tolist() == [factor * float(name[1:]) for name in names], where
+            if "said" in result.arrays:
+                assert result["said"].tolist() == names, where
+
+
+ORDERS = ("from_set", "shuffled", "from_threads", "frames")
 STAGES = ("each", "named")
 FIRST = itertools.count(1)  # hundred units, which no other test has had computed
-
-
-@pytest.fixture(scope="module")
-def project() -> Iterator[OrderProject]:
-    with served(OrderProject) as made:
-        yield made
+project = fixture_of(OrderProject)
 
 
 def asked(
     *sources: str, stages: tuple[str, ...] = STAGES, **options: Any
 ) -> list[tuple[str, dict[str, Any]]]:
-    return [(stage, {"source": source, **options}) for stage in stages for source in sources or SOURCES]
+    return [(stage, {"source": source, **options}) for stage in stages for source in sources or ORDERS]
 
 
 def test_workers_compute_the_units_that_they_are_asked_for(project: OrderProject) -> None:
     """Polars gives groups in another order in each process, as a set of texts does; also for the jobs whose
     units are computed before they begin."""
-    jobs = asked(*SOURCES, "polars", count=12)
+    jobs = asked(*ORDERS, "polars", count=12)
     project.ask(*jobs)
     project.go("joblib")
     project.check(len(jobs), 12)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import sqlite3
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
-from live_project import AX, EmptyProject
+from live_project import EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -72,9 +69,7 @@ READERS: dict[str, tuple[str, str, str]] = {
     "glob": ("", "len(load('glob').glob(D + '/many/*.parquet'))", "many/"),
     "walked": ("", "len(list(os.walk(D + '/many')))", "many/"),
 }
-METHOD = '''\
-"""Reads what nobody has declared."""
-
+METHOD = """\
 from importlib import import_module as load
 
 from shortloop import stage
@@ -95,10 +90,8 @@ def {name}():
     frame = pd.DataFrame({{"x": [1]}})
     {how}
     return {{"v": 1}}
-'''
-DECLARED = '''\
-"""Reads what it was given, files of its own, and variables."""
-
+"""
+DECLARED = """\
 from shortloop import File, stage
 
 
@@ -140,10 +133,8 @@ def declared(table: File, rows: File):
     matplotlib.font_manager.findfont("DejaVu Sans")
     pd.Timestamp("2024-01-01", tz="Europe/Stockholm")
     return {name: str(each) for name, each in found.items()}
-'''
-SCRIPT = '''\
-"""A job for each."""
-
+"""
+SCRIPT = """\
 from shortloop import pipeline
 
 
@@ -152,10 +143,8 @@ def main(run):
     for name in {names}:
         run.build(name)
     return run.build("declared", table=run.file("data/a.parquet"), rows=run.file("data/a.txt"))
-'''
-IMPORTED = '''\
-"""Reads as it is imported."""
-
+"""
+IMPORTED = """\
 {statement}
 
 from shortloop import stage
@@ -164,11 +153,11 @@ from shortloop import stage
 @stage
 def imported():
     return {{"v": VALUE}}
-'''
+"""
 AT_IMPORT = {
-    "the method": "VALUE = open(__file__.replace('a_imported.py', 'cfg.json')).read()",
-    "a helper": "from helper import VALUE",
-    "a library": "import polars as pl\n\nVALUE = pl.read_csv('data/a.csv').height",
+    "the method": ("VALUE = open(__file__.replace('a_imported.py', 'cfg.json')).read()", "methods/cfg.json"),
+    "a helper": ("from helper import VALUE", "data/a.txt"),
+    "a library": ("import polars as pl\n\nVALUE = pl.read_csv('data/a.csv').height", "data/a.csv"),
 }
 
 
@@ -179,23 +168,25 @@ def is_there(library: str) -> bool:
 class Unseen(EmptyProject):
     """A folder of data in every format, and methods that read it."""
 
+    sources: ClassVar = {
+        "data/a.txt": "1\n",
+        "data/a.sh": "echo 1\n",
+        "data/a.py": "print(1)\n",
+        "methods/a_declared.py": DECLARED,
+        "methods/cfg.json": "1",
+        "helper.py": "VALUE = open('data/a.txt').read()\n",
+        "build_scripts/build_imported.py": SCRIPT.format(names=["imported"]),
+    }
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.data = folder / "data"
-        for file in self.data.iterdir():
-            file.unlink()
         self._write_data()
         self.names = [name for name, (library, _, _) in READERS.items() if is_there(library)]
         for name in self.names:
             text = METHOD.format(name=name, folder=str(self.data), how=READERS[name][1])
-            (folder / f"methods/a_{name}.py").write_text(text, encoding="utf-8")
-        (folder / "methods/a_declared.py").write_text(DECLARED, encoding="utf-8")
-        (folder / "methods/cfg.json").write_text("1", encoding="utf-8")
-        (folder / "helper.py").write_text("VALUE = open('data/a.txt').read()\n", encoding="utf-8")
-        script = SCRIPT.format(names=self.names)
-        (folder / "build_scripts/build_all.py").write_text(script, encoding="utf-8")
-        only = SCRIPT.format(names=["imported"])
-        (folder / "build_scripts/build_imported.py").write_text(only, encoding="utf-8")
+            self.write(f"methods/a_{name}.py", text)
+        self.write("build_scripts/build_all.py", SCRIPT.format(names=self.names))
 
     def _write_data(self) -> None:
         data, frame = self.data, pd.DataFrame({"x": [1]})
@@ -206,9 +197,6 @@ class Unseen(EmptyProject):
         frame.to_feather(data / "a.feather")
         frame.to_pickle(data / "a.pickle")
         np.save(data / "a.npy", np.arange(3))
-        texts = {"a.txt": "1\n", "a.sh": "echo 1\n", "a.py": "print(1)\n"}
-        for name, text in texts.items():
-            (data / name).write_text(text, encoding="utf-8")
         with sqlite3.connect(data / "a.db") as connection:
             connection.execute("create table t (x)")
         connection.close()
@@ -233,31 +221,21 @@ class Unseen(EmptyProject):
         (data / "a.so").write_bytes(library.read_bytes())
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[Unseen]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        yield Unseen(Path(folder))
-
-
-def run(project: Unseen, script: str) -> subprocess.CompletedProcess[str]:
-    return project.shell(str(AX.with_name("shortloop")), "run", script)
+project = fixture_of(Unseen)
 
 
 @pytest.fixture(scope="module")
 def warned(project: Unseen) -> dict[str, str]:
     """What a run said of each job."""
-    done = run(project, "all")
-    assert done.returncode == 0, done.stdout + done.stderr
-    facts = json.loads((project.folder / "results/all/summary.json").read_text(encoding="utf-8"))["facts"]
+    said = project.works("run", "all")
+    facts = project.read_json("results/all/summary.json")["facts"]
     assert [facts[name][2] for name in ("variable", "of a connection", "of a cursor")] == ["3", "3", "3"]
-    return dict(re.findall(r"warning: main-\d+ \((\w+)\) has read (.*), which its key", done.stdout))
+    return dict(re.findall(r"warning: main-\d+ \((\w+)\) has read (.*), which its key", said))
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_what_is_read_unseen_is_named(warned: dict[str, str], project: Unseen, name: str) -> None:
-    if name not in project.names:
-        pytest.skip(f"without {READERS[name][0]}")
-    assert f"data/{READERS[name][2]}" in re.split(r", | and ", warned.get(name, ""))
+def test_what_is_read_unseen_is_named(warned: dict[str, str], project: Unseen) -> None:
+    named = {name: re.split(r", | and ", warned.get(name, "")) for name in project.names}
+    assert [name for name in project.names if f"data/{READERS[name][2]}" not in named[name]] == []
 
 
 def test_what_is_declared_or_brought_along_is_not(warned: dict[str, str]) -> None:
@@ -266,13 +244,9 @@ def test_what_is_declared_or_brought_along_is_not(warned: dict[str, str]) -> Non
 
 @pytest.mark.parametrize("where", AT_IMPORT)
 def test_a_file_that_is_read_at_import_is_refused(project: Unseen, where: str) -> None:
-    text = IMPORTED.format(statement=AT_IMPORT[where])
-    (project.folder / "methods/a_imported.py").write_text(text, encoding="utf-8")
-    done = run(project, "imported")
-    assert done.returncode == 1, done.stdout
-    said = done.stdout + done.stderr
+    statement, file = AT_IMPORT[where]
+    project.write("methods/a_imported.py", IMPORTED.format(statement=statement))
+    said = project.shortloop("run", "imported").fails()
     assert "a file was read while the method was imported" in said
-    assert {"the method": "methods/cfg.json", "a helper": "data/a.txt", "a library": "data/a.csv"}[
-        where
-    ] in said
+    assert file in said
     assert "run.file" in said

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import SHORTLOOP, EmptyProject, served
+from live_project import SHORTLOOP, EmptyProject, fixture_of
 
 pytestmark = pytest.mark.live
 
@@ -72,51 +70,34 @@ ASK = (
 class Powers(EmptyProject):
     """Two stages, of which one has a helper beside the packages; and a folder with a module of that name."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        (folder / "notes").mkdir()
-        for name, text in (
-            ("helper.py", HELPER),
-            ("notes/helper.py", "raise SystemExit('of another folder')\n"),
-            ("methods/a_first.py", FIRST),
-            ("methods/a_second.py", SECOND),
-            ("build_scripts/build_powers.py", SCRIPT),
-            ("powers.toml", "seed = 2\n"),
-        ):
-            (folder / name).write_text(text, encoding="utf-8")
+    forks = False
+    sources: ClassVar = {
+        "helper.py": HELPER,
+        "notes/helper.py": "raise SystemExit('of another folder')\n",
+        "methods/a_first.py": FIRST,
+        "methods/a_second.py": SECOND,
+        "build_scripts/build_powers.py": SCRIPT,
+        "powers.toml": "seed = 2\n",
+    }
+
+    def prepare(self) -> None:
+        self.ax("run", "powers").ok()
+        self.edit("powers.toml", "2", "3")
+        self.said("installed", "run powers")
 
     def environment(self, **more: str) -> dict[str, str]:
         return {name: value for name, value in super().environment(**more).items() if name != "STUDY"}
 
-    def edit(self, file: str, old: str, new: str) -> None:
-        text = (self.folder / file).read_text(encoding="utf-8")
-        assert old in text
-        (self.folder / file).write_text(text.replace(old, new), encoding="utf-8")
-
     def said(self, way: str, command: str, status: int = 0) -> str:
         folder, start = WAYS[way]
-        done = subprocess.run(
-            [*start, *command.split()],
-            cwd=self.folder / folder,
-            env=self.environment(COLUMNS="300"),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = self.shell(*start, *command.split(), below=folder, COLUMNS="300")
         said = done.stdout + done.stderr
         assert done.returncode == status, said
         assert "of another folder" not in said
         return said
 
 
-@pytest.fixture(scope="module")
-def project() -> Iterator[Powers]:
-    with served(Powers) as made:
-        assert made.ax("run", "powers").returncode == 0
-        made.edit("powers.toml", "2", "3")
-        made.said("installed", "run powers")
-        yield made
+project = fixture_of(Powers)
 
 
 @pytest.mark.parametrize("command", ASK)

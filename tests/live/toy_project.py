@@ -11,10 +11,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject, wait_for
+from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject, processes, wait_for
 from toy_sources import FAULTS, FIRST, JOIN, MORE, SCALE, SCRIPT, STEPS, UNITS
 
 
@@ -78,26 +78,31 @@ class Ran:
         return {job for job, fresh in zip(self.jobs, self.fresh) if not fresh}
 
 
+RUN = (AX, "run", "dag")
+
+
 class DagProject(EmptyProject):
     """Toy jobs, as `dag.json` lists them."""
+
+    sources: ClassVar = {
+        "methods/a_first.py": FIRST,
+        "methods/a_scale.py": SCALE,
+        "methods/a_join.py": JOIN,
+        "methods/faults.py": FAULTS,
+        **{f"methods/step_{method}.py": text for method, text in STEPS.items()},
+        **{f"methods/{name}": text for name, text in MORE.items()},
+        "build_scripts/build_dag.py": SCRIPT,
+    }
 
     def __init__(self, folder: Path, pause: float = 0.0) -> None:
         super().__init__(folder)
         self.pause = pause
-        sources = {"a_first": FIRST, "a_scale": SCALE, "a_join": JOIN, "faults": FAULTS}
-        steps = {f"step_{method}": text for method, text in STEPS.items()}
-        files = {f"{name}.py": text for name, text in {**sources, **steps}.items()} | MORE
-        (folder / "methods" / "stars").mkdir()
-        for name, text in files.items():
-            (folder / "methods" / name).write_text(text, encoding="utf-8")
-        (folder / "build_scripts" / "build_dag.py").write_text(SCRIPT, encoding="utf-8")
 
     def environment(self, **more: str) -> dict[str, str]:
         return super().environment(TOY_FOLDER=str(self.folder), TOY_PAUSE=str(self.pause), **more)
 
     def write_dag(self, nodes: Sequence[Node]) -> None:
-        text = json.dumps([vars(node) for node in nodes])
-        (self.folder / "dag.json").write_text(text, encoding="utf-8")
+        self.write("dag.json", json.dumps([vars(node) for node in nodes]))
 
     def new_chains(self) -> list[Node]:
         """Jobs that were never built."""
@@ -105,32 +110,32 @@ class DagProject(EmptyProject):
         self.write_dag(nodes)
         return nodes
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
+    def start(self, *command: str | Path) -> subprocess.Popen[str]:
         """Begin to run it, in a session of its own, as a terminal would."""
-        (self.folder / "last.json").unlink(missing_ok=True)
-        (self.folder / "reached").unlink(missing_ok=True)
-        return subprocess.Popen(
-            command or (str(AX), "run", "dag"),
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        self._forget()
+        return self.popen(*(command or RUN), session=True)
+
+    def _forget(self) -> None:
+        for name in ("last.json", "reached"):
+            (self.folder / name).unlink(missing_ok=True)
 
     def end(self, running: subprocess.Popen[str]) -> Ran:
         """Wait until it has ended."""
         said, _ = running.communicate(timeout=PATIENCE)
+        return self._ran(running.returncode, said)
+
+    def _ran(self, status: int, said: str) -> Ran:
         try:
-            jobs = json.loads((self.folder / "last.json").read_text(encoding="utf-8"))
+            jobs = self.read_json("last.json")
         except (OSError, ValueError):  # it did not get there
             jobs = []
-        return Ran(running.returncode, said, [job for job, _ in jobs], [fresh for _, fresh in jobs])
+        return Ran(status, said, [job for job, _ in jobs], [fresh for _, fresh in jobs])
 
-    def go(self, *command: str) -> Ran:
+    def go(self, *command: str | Path) -> Ran:
         """Run it, which must work."""
-        ran = self.end(self.start(*command))
+        self._forget()
+        done = self.shell(*(command or RUN))
+        ran = self._ran(done.returncode, done.stdout + done.stderr)
         assert ran.status == 0, ran.said
         return ran
 
@@ -140,8 +145,7 @@ class DagProject(EmptyProject):
 
     def break_at(self, where: str, number: int, what: str) -> None:
         """From now on, a job fails: it raises, exits, or hangs (`hold`) until it is mended."""
-        text = json.dumps({"where": where, "number": number, "what": what})
-        (self.folder / ".fault.json").write_text(text, encoding="utf-8")
+        self.write(".fault.json", json.dumps({"where": where, "number": number, "what": what}))
 
     def mend(self) -> None:
         (self.folder / ".fault.json").unlink(missing_ok=True)
@@ -149,9 +153,6 @@ class DagProject(EmptyProject):
     def wait_until_reached(self) -> None:
         """Wait until a job is where it was told to fail."""
         wait_for((self.folder / "reached").exists)
-
-    def job_folder(self, job: str) -> Path:
-        return self.folder / "workdirs" / "main" / job
 
     def finished(self) -> set[str]:
         """Jobs that exax finished, but for those of build scripts."""
@@ -177,8 +178,7 @@ class DagProject(EmptyProject):
 
     def alive(self) -> list[str]:
         """Command lines of all processes that work in the project."""
-        here = str(self.folder.resolve())
-        return [each.command for each in _process_tree().values() if each.cwd.startswith(here)]
+        return [each.command for each in processes(self.folder).values()]
 
     def kill_server(self) -> None:
         assert self.server is not None
@@ -194,8 +194,7 @@ class DagProject(EmptyProject):
 
 def server_processes(folder: Path) -> dict[str, list[int]]:
     """The server of a project and the processes below it, by what they are."""
-    tree = _process_tree()
-    here = str(folder.resolve())
+    tree, here = processes(), folder.resolve()
     called = [
         p for p, each in tree.items() if f" {each.command}".rstrip().endswith(("/ax server", " ax server"))
     ]
@@ -235,22 +234,3 @@ def before_the_cut(job: Path) -> None:
         post = json.loads((job / "post.json").read_text(encoding="utf-8"))
         post["starttime"] = time.time() - uptime - 60
         (job / "post.json").write_text(json.dumps(post), encoding="utf-8")
-
-
-class _Process(NamedTuple):
-    parent: int
-    group: int
-    command: str
-    cwd: str
-
-
-def _process_tree() -> dict[int, _Process]:
-    found = {}
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
-            command = Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-            found[int(name)] = _Process(
-                int(fields[1]), int(fields[2]), command, os.readlink(f"/proc/{name}/cwd")
-            )
-    return found

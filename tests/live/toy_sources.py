@@ -2,9 +2,7 @@
 
 UNITS = 4  # of the first method
 
-FIRST = '''\
-"""Numbers from an option and perhaps a file; a job that was cut off goes on where it was."""
-
+FIRST = """\
 from __future__ import annotations
 
 from methods.faults import fault
@@ -15,8 +13,6 @@ from shortloop.stages.stage import File, Out, Stage
 
 
 class First(Stage):
-    """Numbers."""
-
     number: int
     length: int
     file: File | None = None
@@ -44,10 +40,8 @@ class First(Stage):
 
 
 globals().update(exax_method(First, __file__))
-'''
-SCALE = '''\
-"""Changes each value of one job."""
-
+"""
+SCALE = """\
 from __future__ import annotations
 
 from methods.faults import fault
@@ -58,8 +52,6 @@ from shortloop.stages.stage import Job, Out, Stage
 
 
 class Scale(Stage):
-    """Scaled numbers."""
-
     siblings = ("number",)
     number: int
     of: list[Job]
@@ -85,10 +77,8 @@ class Scale(Stage):
 
 
 globals().update(exax_method(Scale, __file__))
-'''
-JOIN = '''\
-"""Adds up several jobs; a plain method of exax."""
-
+"""
+JOIN = """\
 from methods.faults import fault
 from methods.step_join import join
 from shortloop.keys.code import code_of
@@ -108,7 +98,7 @@ def synthesis():
     more = import_module(options["model"]).extra()
     save_array("x", join([open_result(job.path).arrays["x"] for job in jobs.of], options["number"]) + more)
     write_record("join", None, {"x": Array("units × values", "x")})
-'''
+"""
 STEPS = {
     "first": "def first(x, number):\n    return x * 7 + number\n",
     "scale": "def scale(x, number):\n    return x * 3 + number\n",
@@ -123,9 +113,7 @@ MORE = {
     "model.py": "from methods.model_helper import K\n\n\ndef extra():\n    return K\n",
     **dict.fromkeys(CONSTANTS.values(), "K = 0\n"),
 }
-FAULTS = '''\
-"""Waits a moment, and fails where it was told to: in one file, so that the code of jobs stays the same."""
-
+FAULTS = """\
 import json
 import os
 import time
@@ -149,7 +137,7 @@ def fault(where, number):
         os._exit(0)
     while (FOLDER / ".fault.json").exists():
         time.sleep(0.01)
-'''
+"""
 SCRIPT = """\
 import json
 from pathlib import Path

@@ -26,6 +26,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, printable
 from shortloop.engines.running import running_engine
 from shortloop.exax import client
+from shortloop.exax.client import Exax
 from shortloop.exax.cost import Meter
 from shortloop.exax.listener import answers, slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
@@ -33,7 +34,6 @@ from shortloop.exax.notebook_methods import announced, are_loaded, find_cells, w
 from shortloop.exax.patches import preload
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.server import running_server
-from shortloop.exax.submission import Exax
 from shortloop.keys.methods import find_method, packages
 from shortloop.notebook.client import GivenFile, GivenJob, Reply, Request
 from shortloop.plan.pipeline import REUSE, Built, Call, Run
@@ -46,7 +46,7 @@ from shortloop.run.executor import begin_run
 from shortloop.run.progress import Progress
 from shortloop.run.termination import check_disk_space
 from shortloop.settings.engine import engine_settings
-from shortloop.store.lookup import open_any
+from shortloop.store.loaded import open_any
 from shortloop.store.store import Store
 from shortloop.store.workdir import HELD, only_run
 from shortloop.units.process_ends import ends_with_this

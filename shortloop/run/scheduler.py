@@ -13,8 +13,8 @@ from typing import NamedTuple, cast
 
 from shortloop.base.errors import JobFailed
 from shortloop.exax import client
+from shortloop.exax.client import Exax
 from shortloop.exax.cost import progress_of
-from shortloop.exax.submission import Exax
 from shortloop.keys.key import Parts
 from shortloop.plan.pipeline import Built
 from shortloop.plan.request import Request

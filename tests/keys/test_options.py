@@ -25,8 +25,8 @@ from typing_extensions import TypedDict
 from shortloop.base.errors import InputError
 from shortloop.keys.hashing import canonical
 from shortloop.keys.options import annotations_of, check_options, plain_of
-from shortloop.stages.task import typed_options
 from shortloop.stages.stage import Stage
+from shortloop.stages.task import typed_options
 
 
 class Kind(Enum):

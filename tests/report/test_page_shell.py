@@ -38,7 +38,7 @@ from shortloop.report.page import (
 )
 from shortloop.report.style import new_figure, save, styled
 from shortloop.stages.results import upstream
-from shortloop.store.lookup import load
+from shortloop.store.loaded import load
 
 ROW = ProvenanceRow("fit", [("a", "main-1"), ("b", "main-2")], [("C", "0.1, 1")], [("numpy", "2.0")])
 

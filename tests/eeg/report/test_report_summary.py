@@ -18,7 +18,7 @@ from report_synthetic import CHANCE, kind_result, report_content, statistics
 from scipy import stats as scipy_stats
 from scipy.ndimage import gaussian_filter1d
 
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.page import findings, limits, overview
 from shortloop.eeg.report.panels import colour_limits, outline_segments

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
-from shortloop.eeg.group.result import MapStatistics
+from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.group.settings import TOO_SMALL
 from shortloop.eeg.report.content import Confusion, KindResult
 from shortloop.eeg.report.labels import SCORES, chance_text, letter_of, p_text, score_label, score_text

@@ -220,7 +220,7 @@ def build(
     method: str,
     *,
     force: bool = False,
-    number: Callable[[], int | None] | None = None,
+    choose_number: Callable[[], int | None] | None = None,
     reload: Callable[[], None] | None = None,
     **request: Unpack[Request],
 ) -> Path:
@@ -233,8 +233,8 @@ def build(
     request["force_build"] = force
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if number is not None:
-            request["number"] = number()
+        if choose_number is not None:
+            request["number"] = choose_number()
         try:
             return Path(urd.build(method, **request).path)
         except JobError as error:

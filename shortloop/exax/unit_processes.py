@@ -136,7 +136,7 @@ class UnitForks:
 
 
 def computed_in_processes(
-    work: JobWork, costs: Mapping[bytes, float], count: int, lost: Callable[[bytes, str], object]
+    work: JobWork, costs: Mapping[bytes, float], count: int, lost: Callable[[bytes, str], Any]
 ) -> Iterator[bytes]:
     batches = Batches(costs, [*costs], count)
     sent = pickle.dumps(work)

@@ -211,7 +211,7 @@ def _build(request: Request) -> Built:
             running_engine(engine_settings(None), slices_now()) as engine,
             Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress,
             LiveOutput(progress.say, VERBOSE in os.environ) as output,
-            Executor(lookup, _exax(folder), progress.on, meter, engine=engine, output=output) as run,
+            Executor(lookup, _exax(folder), progress, meter, engine=engine, output=output) as run,
         ):
             record.jobs = run.done
             try:

@@ -100,9 +100,7 @@ def _names_jobs(annotation: object) -> bool:
     return annotation in (Job, Dataset) or any(map(_names_jobs, said))
 
 
-def typed_options(
-    stage: type[Stage], options: Mapping[str, Plain], files: Mapping[str, Path]
-) -> dict[str, object]:
+def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str, Path]) -> dict[str, object]:
     """Convert the options of a job from plain data to the types of their annotations."""
     from pydantic import ValidationError
 
@@ -178,7 +176,7 @@ def hints_of(stage: type[Stage]) -> dict[str, object]:
 
 
 @functools.cache
-def validators_of(stage: type) -> dict[str, TypeAdapter[object]]:
+def validators_of(stage: type[Any]) -> dict[str, TypeAdapter[object]]:
     """Validators of a stage's options, by name; processes forked later share them."""
     from pydantic import PydanticUserError, TypeAdapter
 

@@ -230,10 +230,10 @@ class LiveProject:
         """What code prints in a Python of its own; it must work."""
         return self.shell(sys.executable, "-c", code, **environment).ok().stdout
 
-    def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def ax(self, *arguments: str, **environment: str) -> Done:
         return self.shell(AX, *arguments, **environment)
 
-    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def shortloop(self, *arguments: str, **environment: str) -> Done:
         return self.shell(SHORTLOOP, *arguments, **environment)
 
     def works(self, *arguments: str, **environment: str) -> str:
@@ -317,7 +317,7 @@ class EditedProject(LiveProject):
 
     edits_package = True
 
-    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def shortloop(self, *arguments: str, **environment: str) -> Done:
         # As a module, the command is that of the copy.
         return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
 

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from shortloop.base.plain import Plain
 from shortloop.exax.patches.loading import Loaded, loaded_modules
@@ -166,7 +166,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
         module, _, last = name.rpartition(".")
         stage = getattr(sys.modules.get(module), last, None)
         if isinstance(stage, type) and issubclass(stage, Stage):
-            validators_of(stage)
+            validators_of(cast("Any", stage))
 
 
 def _import(name: str) -> None:

@@ -90,7 +90,7 @@ def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArra
                 continue
             pairs = drawn[:, member].sum(axis=1) * drawn[:, ~member].sum(axis=1)
             # Wins are halves of whole numbers, which single precision holds exactly up to this.
-            counts = drawn.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
+            counts: FloatArray = drawn.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
             wins = [_wins(each, member, counts) for each in ranks[:, trials, column]]
             areas.append(np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis])
         if areas:

@@ -142,7 +142,7 @@ def test_no_list_leads_out(node: Node, part: str, tmp_path: Path) -> None:
 
 
 def test_paths_are_those_of_the_project() -> None:
-    empty = {"inputs": {}, "whole": [], "absent": []}
+    empty: Any = {"inputs": {}, "whole": [], "absent": []}
     where: Any = {"project": "/p r", "code": "/c/1", "data": "/c/2", **empty}
     loaded = {"a": ["/c/1/in/a.py", "hash"], "b": ["/lib/b.py", "hash"], "c": ["/c/22/in/a", "hash"]}
     opened = [{"opened": name} for name in ("/c/2/in/x", "/c/2/out/data/x", "/c/2/in")]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
-from typing import Any, NotRequired, Protocol, TypedDict, Unpack, cast
+from typing import Any, Protocol, TypedDict, Unpack, cast
 from urllib.parse import urlencode
 
 from shortloop.base.errors import InputError
@@ -53,8 +53,13 @@ class Request(TypedDict):
     jobs: Mapping[str, JobIds]
     datasets: Mapping[str, JobIds]
     caption: str
-    force_build: NotRequired[bool]
-    number: NotRequired[int | None]  # which the job gets if no other job has it
+
+
+class Submission(Request, total=False):
+    """Arguments of a job's build, as it is submitted."""
+
+    force_build: bool
+    number: int | None  # which the job gets if no other job has it
 
 
 class ExaxJob(Protocol):
@@ -66,7 +71,7 @@ class ExaxJob(Protocol):
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
-    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Submission]) -> ExaxJob:
         """Build or find a job."""
 
 
@@ -114,7 +119,7 @@ class Exax:
     def _reservation(self, count: int) -> str:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
-    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Submission]) -> ExaxJob:
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job
@@ -220,7 +225,7 @@ def build(
     method: str,
     *,
     force: bool = False,
-    choose_number: Callable[[], int | None] | None = None,
+    number: Callable[[], int | None] | None = None,
     reload: Callable[[], None] | None = None,
     **request: Unpack[Request],
 ) -> Path:
@@ -230,13 +235,13 @@ def build(
     """
     from accelerator.error import BuildError, JobError, ServerError
 
-    request["force_build"] = force
+    submission: Submission = {**request, "force_build": force}
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if choose_number is not None:
-            request["number"] = choose_number()
+        if number is not None:
+            submission["number"] = number()
         try:
-            return Path(urd.build(method, **request).path)
+            return Path(urd.build(method, **submission).path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
                 for fault in filter(None, map(system_error_in, error.status.values())):

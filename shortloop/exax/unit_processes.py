@@ -167,7 +167,7 @@ def computed_in_processes(
                 except (EOFError, OSError):
                     with _ask(numbers[process]) as answer:
                         how = how_ended(int(answer.recv(64)))
-                    given = lost(batch[0], how) if len(batch) == 1 else None
+                    given: Any = lost(batch[0], how) if len(batch) == 1 else None
                     if given is None:
                         batches.put_back(batch)  # each alone, so that it is known which one it was
                     else:

@@ -138,7 +138,7 @@ def make(
                 datasets=order.datasets,
                 caption=order.caption,
                 force=force,
-                choose_number=number,
+                number=number,
                 reload=reload,
             )
         (folder / PROGRESS).unlink(missing_ok=True)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from shortloop.panel.diagnostics.page import Head
-    from shortloop.panel.diagnostics.residuals import FittedGroups
     from shortloop.panel.models.base import ModelSettings
+    from shortloop.panel.stages.fitted_groups import FittedGroups
     from shortloop.report.pdf import Sheet
 
 
@@ -106,7 +106,7 @@ class Diagnostics(CollectingStage):
 
     def _find_groups(self) -> None:
         """Find the block of each group, and its number there."""
-        from shortloop.panel.diagnostics.residuals import FittedGroups
+        from shortloop.panel.stages.fitted_groups import FittedGroups
 
         wanted = {key for key, _ in self._pages}
         self._found: dict[tuple[str, ...], tuple[FittedGroups, int]] = {}

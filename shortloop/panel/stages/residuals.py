@@ -32,7 +32,7 @@ class Residuals(Stage):
         import numpy as np
 
         from shortloop.panel.data import split_groups
-        from shortloop.panel.diagnostics.residuals import FittedGroups
+        from shortloop.panel.stages.fitted_groups import FittedGroups
 
         self._starts = np.asarray(self.block.arrays["starts"])
         self._keys: list[list[str]] = self.block.facts["keys"]

@@ -157,7 +157,7 @@ def _text(unit: bytes) -> str:
 
 def _volts(unit: bytes) -> float | None:
     """Return the factor of a unit; None if it is no voltage."""
-    (volts,) = voltages([_text(unit)]) or (None,)
+    volts = next(iter(voltages([_text(unit)])), None)
     return None if volts is None else VOLTS[volts]
 
 

@@ -115,7 +115,7 @@ def apply_reference(signal: Any, settings: Preprocessing) -> None:
             )
         signal.load_data().interpolate_bads(reset_bads=True)
     if settings.reference is not None:
-        names = () if settings.reference == "average" else settings.reference
+        names = settings.reference if isinstance(settings.reference, tuple) else ()
         unknown = [name for name in names if name not in signal.ch_names or name in signal.info["bads"]]
         if unknown or not settings.reference:
             raise InputError(

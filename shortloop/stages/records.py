@@ -75,7 +75,7 @@ class Described(TypedDict):
     unit: str
     shape: list[int]
     dtype: str
-    outside: NotRequired[dict[str, object]]  # the fields of `Outside`
+    outside: NotRequired[dict[str, Any]]  # the fields of `Outside`
 
 
 class DescribedObject(TypedDict):

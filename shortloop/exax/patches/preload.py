@@ -170,7 +170,7 @@ def _make_ready(method: str, modules: tuple[str, ...]) -> None:
         module, _, last = name.rpartition(".")
         stage = getattr(sys.modules.get(module), last, None)
         if isinstance(stage, type) and issubclass(stage, Stage):
-            validators_of(stage)
+            validators_of(stage)  # type: ignore[arg-type]  # mypy finds no hash of a class
 
 
 def _import(name: str) -> None:

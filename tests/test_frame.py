@@ -50,6 +50,7 @@ MAY_SAY_ANY = {
     "shortloop/stages/failures.py: tried",
     "shortloop/stages/needs.py: Hidden.__get__",  # which never gives anything
     "shortloop/stages/output.py: computed",
+    "shortloop/stages/records.py: Described.outside",  # JSON of a place in a file
     "shortloop/stages/records.py: OptionalEntries.attempts",
     "shortloop/stages/records.py: OptionalEntries.errors",
     "shortloop/stages/results.py: Result.errors",

@@ -57,7 +57,7 @@ def arrange(
     for index, axes in enumerate(panels):
         inside, outside = axes.bbox, axes.get_tightbbox()
         assert outside is not None  # panels are visible
-        reach = [*(inside.min - outside.min), *(outside.max - inside.max)]
+        reach = [*np.subtract(inside.min, outside.min), *np.subtract(outside.max, inside.max)]
         beyond[divmod(index, columns)] = np.maximum(reach, 0) / figure.dpi
     before, after = beyond[..., 0].max(axis=0), beyond[..., 2].max(axis=0)  # of each column
     under, over = beyond[..., 1].max(axis=1), beyond[..., 3].max(axis=1)  # of each row

@@ -163,9 +163,9 @@ def only(record: object, names: Iterable[str]) -> SimpleNamespace:
         first, _, rest = name.partition(".")
         inner.setdefault(first, []).extend([rest] if rest else [])
     known = {name: getattr(record, name) for name in inner}
-    for name, rest in inner.items():
-        if rest and known[name] is not None:
-            known[name] = only(known[name], rest)
+    for name, fields in inner.items():
+        if fields and known[name] is not None:
+            known[name] = only(known[name], fields)
     return SimpleNamespace(**known)
 
 
@@ -195,7 +195,8 @@ def files_beside(page: Page) -> dict[str, bytes]:
     """Return the tables and texts that a page brings along, by path."""
     found: list[tuple[str, str]] = []
     for section in page.sections:
-        found += [(each.file, each.content) for each in (*section.figures, *section.tables)]
+        found += [(figure.file, figure.content) for figure in section.figures]
+        found += [(table.file, table.content) for table in section.tables]
         found += [(link.path, link.content) for link in section.links]
     return {path: content.encode() for path, content in found if path and content}
 

@@ -107,8 +107,8 @@ def _curves(page: Axes, grid: Multiples, result: KindResult) -> None:
     stats, x, y = result.curve, grid.x, grid.y
     times = result.train_times * time_scale(result).factor
     flat = stats.expected is None
-    chance = ([x.low, x.high], [stats.chance] * 2) if flat else (times, stats.expected)
-    _in_all(page, grid, *chance, BLACK, 0.9, "--")
+    ends: Any = ([x.low, x.high], [stats.chance] * 2) if flat else (times, stats.expected)
+    _in_all(page, grid, ends[0], ends[1], BLACK, 0.9, "--")
     if time_scale(result).has_event(np.array([x.low, x.high])):
         _in_all(page, grid, [0, 0], [y.low, y.high], GREY, 0.9, ":")
     _in_all(page, grid, [x.low, x.low, x.high], [y.high, y.low, y.low], BLACK, 0.8)

@@ -174,7 +174,9 @@ def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
 
 
 def test_what_was_not_done_is_not_said() -> None:
-    nothing = {"input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}}
+    nothing: dict[str, Any] = {
+        "input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}
+    }
 
     def caption(settings: dict[str, Any]) -> str:
         content = report_content(kind_result(), recordings=(FEATURES,), settings=settings)

@@ -83,14 +83,15 @@ def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArra
     apart, columns = np.zeros_like(labels) if groups is None else np.asarray(groups), ranks.shape[2]
     found = []
     for group in np.unique(apart):
-        trials, areas = np.flatnonzero(apart == group), []
+        trials = np.flatnonzero(apart == group)
+        areas: list[FloatArray] = []
         for column, label in enumerate(range(columns) if columns > 1 else [1]):
             member, drawn = labels[trials] == label, times[:, trials]
             if member.all() or not member.any():
                 continue
             pairs = drawn[:, member].sum(axis=1) * drawn[:, ~member].sum(axis=1)
             # Wins are halves of whole numbers, which single precision holds exactly up to this.
-            counts = drawn.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
+            counts: FloatArray = drawn.T.astype(np.float32 if pairs.max() < 2**22 else np.float64, order="C")
             wins = [_wins(each, member, counts) for each in ranks[:, trials, column]]
             areas.append(np.array(wins, dtype=np.float64).T / pairs[:, np.newaxis])
         if areas:

@@ -83,7 +83,8 @@ def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArra
     apart, columns = np.zeros_like(labels) if groups is None else np.asarray(groups), ranks.shape[2]
     found = []
     for group in np.unique(apart):
-        trials, areas = np.flatnonzero(apart == group), []
+        trials = np.flatnonzero(apart == group)
+        areas: list[FloatArray] = []
         for column, label in enumerate(range(columns) if columns > 1 else [1]):
             member, drawn = labels[trials] == label, times[:, trials]
             if member.all() or not member.any():

@@ -230,10 +230,10 @@ class LiveProject:
         """What code prints in a Python of its own; it must work."""
         return self.shell(sys.executable, "-c", code, **environment).ok().stdout
 
-    def ax(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def ax(self, *arguments: str, **environment: str) -> Done:
         return self.shell(AX, *arguments, **environment)
 
-    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def shortloop(self, *arguments: str, **environment: str) -> Done:
         return self.shell(SHORTLOOP, *arguments, **environment)
 
     def works(self, *arguments: str, **environment: str) -> str:
@@ -305,7 +305,8 @@ class LiveProject:
     def job(self, stage: str, participant: str | None = None) -> str:
         """Id of a job of the last run."""
         jobs = self.summary()["jobs"]
-        (found,) = [j["job"] for j in jobs if (j["stage"], j["participant"]) == (stage, participant)]
+        of = "participant" if "participant" in jobs[0] else "partition"
+        (found,) = [j["job"] for j in jobs if (j["stage"], j[of]) == (stage, participant)]
         return str(found)
 
     def result(self, stage: str, participant: str | None = None) -> Path:
@@ -317,7 +318,7 @@ class EditedProject(LiveProject):
 
     edits_package = True
 
-    def shortloop(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def shortloop(self, *arguments: str, **environment: str) -> Done:
         # As a module, the command is that of the copy.
         return self.shell(sys.executable, "-m", "shortloop", *arguments, **environment)
 

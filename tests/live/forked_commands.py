@@ -130,4 +130,4 @@ if __name__ == "__main__":
         sys.exit(ax())
     from shortloop.__main__ import main as shortloop
 
-    sys.exit(shortloop())
+    shortloop()

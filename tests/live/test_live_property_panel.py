@@ -105,11 +105,11 @@ class PanelProject(RandomProject):
         self.models: dict[str, dict[str, Any]] = {"plain": PLAIN}
         self.blocks, self.level, self.correction, self.worst, self.by = 2, 0.95, "fdr_bh", 1, "outliers"
         self.groups: list[str] = []
-        self.write()
+        self.write_all()
 
     # The file and the settings.
 
-    def write(self) -> None:
+    def write_all(self) -> None:
         """Often so that the times of the files stay the same."""
         file = self.folder / ("firms.parquet" if self.form == "parquet" else "firms.csv")
         before = file.stat() if file.exists() else None
@@ -331,7 +331,7 @@ def test_random_edits_of_a_panel() -> None:
             edits = rng.choices([*WEIGHTS], [*WEIGHTS.values()], k=rng.choice([1, 1, 1, 2, 4]))
             for name in edits:
                 getattr(project, name)()
-            project.write()
+            project.write_all()
             print(*edits, flush=True)
             if rng.random() < 0.15:
                 print("ended on the way by", project.kill(), flush=True)

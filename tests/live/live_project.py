@@ -305,7 +305,8 @@ class LiveProject:
     def job(self, stage: str, participant: str | None = None) -> str:
         """Id of a job of the last run."""
         jobs = self.summary()["jobs"]
-        (found,) = [j["job"] for j in jobs if (j["stage"], j["participant"]) == (stage, participant)]
+        of = "participant" if "participant" in jobs[0] else "partition"
+        (found,) = [j["job"] for j in jobs if (j["stage"], j[of]) == (stage, participant)]
         return str(found)
 
     def result(self, stage: str, participant: str | None = None) -> Path:

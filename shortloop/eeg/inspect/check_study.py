@@ -101,13 +101,13 @@ class _Recorder(Run):
 
     def __init__(self) -> None:
         super().__init__("")
-        self.jobs: list[_Job] = []
+        self.asked: list[_Job] = []
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
-        self.jobs.append(_Job(stage, partition or "", call.arguments))
+        self.asked.append(_Job(stage, partition or "", call.arguments))
         return Built("", stage, partition)
 
 
@@ -130,7 +130,7 @@ def _import_jobs(study: Study, file: Path) -> list[_Job] | InputError:
             pipeline.import_epochs(run)
     except InputError as error:
         return error
-    return recorder.jobs
+    return recorder.asked
 
 
 def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:
@@ -271,7 +271,7 @@ def _compare(
         return []
     recorder = _Recorder()
     pipeline.check_recordings(StudyRun(recorder, study, file), [])
-    (job,) = recorder.jobs
+    (job,) = recorder.asked
     jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
     stage = cast("CheckRecordings", _with_fields(CheckRecordings(), {**job.fields, "imported": jobs}))
     return cast("list[str]", stage.compare(problems.append)["notes"])

@@ -59,7 +59,7 @@ class Submission(Request, total=False):
     """Arguments of a job's build, as it is submitted."""
 
     force_build: bool
-    number: int | None  # which the job gets if no other job has it
+    number: int | None
 
 
 class ExaxJob(Protocol):
@@ -235,10 +235,10 @@ def build(
     """
     from accelerator.error import BuildError, JobError, ServerError
 
-    submission: Submission = {**request, "force_build": force}
+    submission = Submission(**request, force_build=force)
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if number is not None:
+        if number is not None:  # which the job gets if no other job has it
             submission["number"] = number()
         try:
             return Path(urd.build(method, **submission).path)

@@ -116,7 +116,7 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
     if all(_is_plain(stage, name, value) for name, value in options.items()):
         return dict(options)
     typed = dict[str, object]()
-    validators = validators_of(stage)  # type: ignore[arg-type]  # mypy finds no hash of a class
+    validators = validators_of(stage)
     for name, value in options.items():
         try:
             typed[name] = _validated(validators[name], value, files)

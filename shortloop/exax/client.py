@@ -235,7 +235,7 @@ def build(
     """
     from accelerator.error import BuildError, JobError, ServerError
 
-    submission = Submission(**request, force_build=force)
+    submission: Submission = {**request, "force_build": force}  # type: ignore[typeddict-item]
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
         if number is not None:  # which the job gets if no other job has it

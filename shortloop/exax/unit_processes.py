@@ -136,7 +136,10 @@ class UnitForks:
 
 
 def computed_in_processes(
-    work: JobWork, costs: Mapping[bytes, float], count: int, lost: Callable[[bytes, str], Any]
+    work: JobWork,
+    costs: Mapping[bytes, float],
+    count: int,
+    lost: Callable[[bytes, str], Mapping[str, object] | bytes | None],
 ) -> Iterator[bytes]:
     batches = Batches(costs, [*costs], count)
     sent = pickle.dumps(work)
@@ -167,7 +170,7 @@ def computed_in_processes(
                 except (EOFError, OSError):
                     with _ask(numbers[process]) as answer:
                         how = how_ended(int(answer.recv(64)))
-                    given: Any = lost(batch[0], how) if len(batch) == 1 else None
+                    given = lost(batch[0], how) if len(batch) == 1 else None
                     if given is None:
                         batches.put_back(batch)  # each alone, so that it is known which one it was
                     else:

@@ -177,7 +177,7 @@ def hints_of(stage: type[Stage]) -> dict[str, object]:
 
 
 @functools.cache
-def validators_of(stage: type[Any]) -> dict[str, TypeAdapter[object]]:
+def validators_of(stage: type) -> dict[str, TypeAdapter[object]]:
     """Validators of a stage's options, by name; processes forked later share them."""
     from pydantic import PydanticUserError, TypeAdapter
 

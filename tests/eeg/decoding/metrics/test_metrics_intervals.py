@@ -111,3 +111,15 @@ def test_the_interval_is_that_of_scipy() -> None:
     ).confidence_interval  # fmt: skip
     assert low[0] == pytest.approx(100 * of_scipy.low, abs=1.7)  # trials are whole: a step is 1.7
     assert high[0] == pytest.approx(100 * of_scipy.high, abs=1.7)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(5)
+    labels, inside = np.repeat([0, 1], 40), 0
+    for _ in range(400):
+        right = rng.random((1, 80)) < np.where(labels == 0, 0.8, 0.6)
+        predicted = np.where(right, labels, 1 - labels)
+        votes = cross_validated_votes(predicted, 2)
+        low, high = bootstrap_interval("balanced-accuracy", votes, labels, draws=400, level=0.95, rng=rng)
+        inside += int(low[0] <= 70 <= high[0])
+    assert 0.91 <= inside / 400 <= 0.98

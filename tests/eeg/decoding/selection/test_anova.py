@@ -131,6 +131,38 @@ def test_classes_far_apart(distance: float) -> None:
         np.testing.assert_allclose(f[fold], expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("offset", "scale"), [(1e6, 1.0), (5e-12, 1e-12), (-1e9, 1.0), (0.0, 1e-150), (0.0, 1e150)]
+)
+def test_offsets_and_scales(offset: float, scale: float) -> None:
+    labels, folds = balanced()
+    x = offset + scale * (np.random.default_rng(3).standard_normal((30, 20)) + 0.7 * labels[:, np.newaxis])
+    f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
+    for fold in range(5):
+        train = folds != fold
+        expected = [exact_f(x[train, j], labels[train]) for j in range(20)]
+        np.testing.assert_allclose(f[fold], expected, rtol=1e-6)
+
+
+def test_single_precision_with_offset() -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(4).standard_normal((30, 20)) + 0.8 * labels[:, np.newaxis] + 1000
+    check(x.astype(np.float32), labels, folds, 5, rtol=1e-7)
+
+
+def test_values_that_repeat() -> None:
+    # Counts: few distinct values, so that features tie with each other exactly.
+    labels, folds = balanced()
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 3, (30, 20)).astype(float)
+    x = np.hstack([x, x, 7 * x + 3])
+    check(x, labels, folds, 5)
+    kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=0.2)
+    assert kept.any()
+    assert not kept.all()
+    np.testing.assert_array_equal(kept[:, :20], kept[:, 20:40])
+
+
 def test_class_missing_from_a_training_set() -> None:
     labels = np.array([0] * 10 + [1] * 10 + [2] * 3)
     folds = np.r_[np.arange(10) % 4, np.arange(10) % 4, 1, 1, 1]  # fold 1 holds out all of class 2
@@ -176,3 +208,10 @@ def test_smallest_alpha(alpha: float) -> None:
     kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=alpha)
     np.testing.assert_array_equal(kept, p < alpha)
     assert kept.any()
+
+
+def test_pure_noise_is_kept_as_often_as_alpha_says() -> None:
+    labels, folds = balanced()
+    x = np.random.default_rng(10).standard_normal((30, 4000))
+    kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=0.05)
+    assert stats.binomtest(int(kept[0].sum()), 4000, 0.05).pvalue > 1e-4

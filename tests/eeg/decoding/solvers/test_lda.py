@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
+from shortloop.eeg.decoding.solvers.common import decompose
 from shortloop.eeg.decoding.solvers.lda import lda_weights
 from shortloop.eeg.decoding.train import warm_up
 
@@ -68,6 +70,19 @@ def test_decisions(n_classes: int, n_trials: int, n_features: int, shrinkage: fl
     labels = labellings(rng, n_trials, n_classes, 4)
     x += (rng.standard_normal((n_classes, n_features)) / 2)[labels[0]]
     check(x, labels, rng.standard_normal((17, n_features)), n_classes, shrinkage)
+
+
+@pytest.mark.parametrize(("n_trials", "n_features"), [(150, 10), (24, 40)])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_within_1e_10_at_the_default(n_classes: int, n_trials: int, n_features: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((n_trials, n_features))
+    labels = labellings(rng, n_trials, n_classes, 20)
+    test = rng.standard_normal((30, n_features))
+    found = decisions(x, labels, test, n_classes, 0.1)
+    for each, own in zip(labels, found):
+        theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1).fit(x, each)
+        np.testing.assert_allclose(own, theirs.decision_function(test).T, rtol=EXACT, atol=EXACT)
 
 
 @pytest.mark.parametrize("shrinkage", [1e-3, 0.1, 1.0])
@@ -148,6 +163,19 @@ def test_nothing_varies_within_classes(n_classes: int, n_features: int) -> None:
     np.testing.assert_allclose(found, 0 if n_classes == 2 else np.log(1 / n_classes), atol=1e-12)
 
 
+def test_coordinates_diagonalise_the_covariance() -> None:
+    rng = np.random.default_rng(1)
+    for n_features in (6, 40):
+        x = rng.standard_normal((20, n_features))
+        x -= x.mean(axis=0)
+        basis = decompose(x)
+        along = basis.project(x)
+        scatter = along.T @ along / 20
+        np.testing.assert_allclose(scatter, np.diag(np.diag(scatter)), atol=1e-10)
+        np.testing.assert_allclose(basis.values.sum(), (x * x).sum() / 20)
+        np.testing.assert_allclose(x @ basis.directions(), along, atol=1e-12)
+
+
 def test_one_labelling_among_many_is_as_alone() -> None:
     rng = np.random.default_rng(2)
     x, labels = rng.standard_normal((50, 9)), labellings(rng, 50, 3, 200)
@@ -171,6 +199,12 @@ def test_through_the_estimators_door(n_classes: int) -> None:
     assert fitted.weights.shape == (n_classes, 12)
     assert LdaSettings().is_linear
     warm_up(LdaSettings())
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, -0.1, 1.5, float("nan")])
+def test_shrinkage_out_of_range(shrinkage: float) -> None:
+    with pytest.raises(ValidationError, match="shrinkage"):
+        LdaSettings(shrinkage=shrinkage)
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3], [-1, 0, 1, 2]])

@@ -98,9 +98,8 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
         each.reshape(shape) if each.ndim < 2 and 1 in shape and each.size == max(shape) else each
         for each in cells
     ]
-    return Found(trials, tuple(features), cells), np.ravel(
-        struct["category"]
-    ).tolist() if "category" in struct else None
+    category = np.ravel(struct["category"]).tolist() if "category" in struct else None
+    return Found(trials, tuple(features), cells), category
 
 
 def _check_shapes(cells: Sequence[np.ndarray] | np.ndarray, trials: int, features: int) -> None:

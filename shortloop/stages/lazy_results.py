@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.text import one_line
@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # build scripts look jobs up; most need no array
 
 
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
+MASKED = ("Int", "UInt", "Float", "boolean")
+Seen = list[tuple[Callable[[], object], object]]
 
 Value = TypeVar("Value")
 
@@ -120,32 +122,70 @@ def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path
 class KeptFrames:
     """Frames by the version of their file; each unit is given a frame that no other unit can change.
 
-    Clones of Polars share their data until somebody writes. A frame of pandas is unpickled for each unit:
-    these share the large buffers alone, which are read-only.
+    Copies of pandas and of Polars share their data until somebody writes. What could be written past that, as
+    by ``frame["x"].array[0] = 1``, is read-only here, or is noticed before the frame is given again.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[Callable[[], Table], int]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, _KeptFrame] = OrderedDict()
 
     def get(self, key: Hashable, library: str, read: Callable[[], Table]) -> Table:
         """Copy a frame, which is read if it is not kept."""
-        if key not in self._kept:
-            self._kept[key] = _copies_of(read(), library)
-        self._kept.move_to_end(key)
-        copy, size = self._kept[key]
-        while len(self._kept) > 1 and sum(each[1] for each in self._kept.values()) - size > KEPT:
+        kept = self._kept.pop(key, None)
+        if kept is None or any(now() is not held for now, held in kept.seen):
+            kept = _kept_frame(read(), library)
+        self._kept[key] = kept
+        while len(self._kept) > 1 and sum(each.size for each in self._kept.values()) - kept.size > KEPT:
             self._kept.popitem(last=False)
-        return copy()
+        return kept.copy()
 
 
-def _copies_of(frame: Any, library: str) -> tuple[Callable[[], Table], int]:
-    """A function that copies a frame, and the size of the frame in bytes."""
+class _KeptFrame(NamedTuple):
+    copy: Callable[[], Table]
+    size: int  # bytes
+    seen: Seen  # what copies share and somebody could replace, and what it was
+
+
+def _kept_frame(frame: Any, library: str) -> _KeptFrame:
     if library == POLARS:
-        return frame.clone, frame.estimated_size()
+        return _KeptFrame(frame.clone, frame.estimated_size(), [])
     buffers: list[pickle.PickleBuffer] = []
-    # Before pandas 3, nothing is copied on write, and all would be read-only.
-    share = buffers.append if int(load(PANDAS).__version__.partition(".")[0]) >= 3 else None
-    data = pickle.dumps(frame, protocol=5, buffer_callback=share)
+    copies_on_write = int(load(PANDAS).__version__.partition(".")[0]) >= 3
+    data = pickle.dumps(frame, protocol=5, buffer_callback=buffers.append if copies_on_write else None)
     shared = [memoryview(each).toreadonly() for each in buffers]
     size = len(data) + sum(each.nbytes for each in shared)
-    return partial(pickle.loads, data, buffers=shared), size
+    again = partial(pickle.loads, data, buffers=shared)
+    levels = [frame.index.get_level_values(level).dtype for level in range(frame.index.nlevels)]
+    if not copies_on_write or not all(map(_can_be_read_only, [*frame.dtypes, *levels])):
+        return _KeptFrame(again, size, [])  # objects of its own for each unit, which takes longer
+    made = again()
+    return _KeptFrame(partial(made.copy, deep=False), size, _replaceable_parts(made))
+
+
+def _can_be_read_only(kind: Any) -> bool:
+    if hasattr(kind, "categories"):
+        return _can_be_read_only(kind.categories.dtype)
+    if hasattr(kind, "hasobject"):  # of NumPy
+        return not kind.hasobject
+    name = str(kind)
+    return (
+        getattr(kind, "storage", None) == "pyarrow"
+        or name.startswith((*MASKED, "datetime64["))
+        or name.endswith("[pyarrow]")
+    )
+
+
+def _replaceable_parts(frame: Any) -> Seen:
+    """Parts that copies share and that can be replaced, with their values now; times become read-only."""
+    seen: Seen = []
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place].array
+        if hasattr(column, "categories"):
+            seen.append((partial(getattr, column.categories, "name"), column.categories.name))
+        elif hasattr(column, "__arrow_array__") and "Arrow" in type(column).__name__:
+            seen.append((column.__arrow_array__, column.__arrow_array__()))
+        held: Any = getattr(column, "asi8", None)  # of times; they have been copied on the way
+        while hasattr(held, "flags"):
+            held.flags.writeable = False
+            held = held.base
+    return seen

@@ -89,7 +89,7 @@ class RunningEngine:
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with (cache / "engine.log").open("wb") as stream:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "shortloop.engines.host"],
+                [sys.executable, "-P", "-m", "shortloop.engines.engine_process"],
                 cwd=project_directory(),
                 env=os.environ | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path, "TMPDIR": self._folder},
                 stdin=subprocess.PIPE,

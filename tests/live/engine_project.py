@@ -288,7 +288,7 @@ class EngineProject(EmptyProject):
                 session = os.getsid(number)
             except OSError:
                 continue
-            if marker in environ and "engines.host" in process.command:
+            if marker in environ and "engines.engine_process" in process.command:
                 self._sessions.add(session)
             started = marker in environ and "SHORTLOOP_ENGINE=" in environ
             if process.command and (started or session in self._sessions):

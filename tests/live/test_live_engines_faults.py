@@ -136,7 +136,7 @@ def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str
     project.fault("factors", 11, "hold")
     running = project.start(engine)
     wait_for(lambda: "factors 11" in project.computed())
-    (host,) = [pid for pid, command in project.processes().items() if "engines.host" in command]
+    (host,) = [pid for pid, command in project.processes().items() if "engines.engine_process" in command]
     os.kill(host, signal.SIGKILL)
     said = "".join(running.communicate(timeout=PATIENCE))
     assert running.returncode == 1

@@ -112,7 +112,7 @@ class Attack:
             return sorted(self.project.workers())
         found = self.project.processes()
         if victim == "host":
-            return [process for process, command in found.items() if "engines.host" in command]
+            return [process for process, command in found.items() if "engines.engine_process" in command]
         all_of_them = {process for process, command in found.items() if "engines.forkserver" in command}
         units = {number for number, each in processes().items() if {number, each.parent} <= all_of_them}
         return sorted(units if victim == "unit" else all_of_them - units)

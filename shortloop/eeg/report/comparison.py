@@ -11,8 +11,8 @@ import numpy as np
 from shortloop.analyses import Compared, Comparison
 from shortloop.base.text import one_line
 from shortloop.base.types import FloatArray
+from shortloop.eeg.report.figure_parts import colour_limits, draw_map
 from shortloop.eeg.report.labels import SCORES
-from shortloop.eeg.report.panels import colour_limits, draw_map
 from shortloop.eeg.report.times import TimeScale, bin_edges, scale_of
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, styled
 from shortloop.stages.results import Result

@@ -20,8 +20,8 @@ from scipy.ndimage import gaussian_filter1d
 
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.figure_parts import colour_limits, outline_segments
 from shortloop.eeg.report.page import findings, limits, overview
-from shortloop.eeg.report.panels import colour_limits, outline_segments
 from shortloop.eeg.report.sections.decoding import decoding_over_time, generalization_map
 from shortloop.eeg.report.sections.null_distribution import critical_value, observed_maxima
 from shortloop.eeg.report.sections.participants import participant_maps

@@ -12,8 +12,8 @@ from shortloop.base.types import FloatArray
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.group.settings import TOO_SMALL
 from shortloop.eeg.report.content import Confusion, KindResult
+from shortloop.eeg.report.figure_parts import colour_bar_below, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.labels import SCORES, chance_text, letter_of, p_text, score_label, score_text
-from shortloop.eeg.report.panels import colour_bar_below, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, null_word, title_of, transfer
 from shortloop.eeg.report.summary import confidence_half_width, effect_text, group_findings, statistics_csv
 from shortloop.eeg.report.times import edges_of, plane_of, time_scale

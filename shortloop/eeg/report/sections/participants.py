@@ -10,8 +10,8 @@ import numpy as np
 from shortloop.base.text import counted, one_line
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.figure_parts import Limits, colour_bar, colour_limits, draw_cells
 from shortloop.eeg.report.labels import SCORES, score_label
-from shortloop.eeg.report.panels import Limits, colour_bar, colour_limits, draw_cells
 from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, transfer
 from shortloop.eeg.report.summary import participants_csv
 from shortloop.eeg.report.times import TimeScale, edges_of, plane_of, time_scale

@@ -10,8 +10,8 @@ import numpy as np
 from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import KindResult, Patterns
+from shortloop.eeg.report.figure_parts import Limits, colour_bar, colour_bar_below, colour_limits, scaled_to
 from shortloop.eeg.report.labels import readable
-from shortloop.eeg.report.panels import Limits, colour_bar, colour_bar_below, colour_limits, scaled_to
 from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, title_of
 from shortloop.eeg.report.sensors import Topography, topography_of
 from shortloop.eeg.report.times import bin_edges, edges_of, time_scale

@@ -81,7 +81,8 @@ def _signature_now(method: str) -> Signature:
         frame = error.__traceback__
         while frame is not None and frame.tb_frame.f_code.co_filename != str(file):
             frame = frame.tb_next
-        found, frames = f"{type(error).__name__}: {error}", user_traceback(error.with_traceback(frame))
+        found = f"{type(error).__name__}: {error}"
+        frames = user_traceback(error.with_traceback(frame or error.__traceback__))
         if frames.count("\n  File ") > 1:  # it came from a helper, a library, or has a cause
             found = frames.replace("\n", "\n    ")
         is_missing = isinstance(error, ModuleNotFoundError)

@@ -175,7 +175,7 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
         asked = (("show", "main-0"), ("why", "main-0"), ("compare", "main-0", "main-1"), ("gc", "--delete"))
         for done in commands(folder, *asked):
             assert done.status == 1
-            assert "cannot read these jobs" in done.err or "cannot be read (Permission denied)" in done.err
+            assert "some jobs cannot be read" in done.err or "cannot be read (Permission denied)" in done.err
             assert "Traceback" not in done.err
         loaded = shortloop(folder, "-c", "import shortloop; shortloop.load('main-0')")
         assert "InputError: the folder of the job cannot be read" in loaded.stderr

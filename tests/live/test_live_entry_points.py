@@ -213,7 +213,7 @@ def test_they_pass_the_common_tests(project: WithPackages) -> None:
 
 # Each of another length, as bytecode goes by whole seconds and the length.
 BROKEN = (
-    ("described", "explains", "expected:     a class with the methods described"),
+    ("described", "explains", "with the methods described"),
     ('"Doe, 2020": "D', '"Roe et al., 2020": "R', "papers lacks what described cites: Doe, 2020"),
     ("\nfrom pydantic", "\nimport numpy\nfrom pydantic", "imports numpy"),
     ("shrink_threshold=self.shrink", "shrink_threshold=1e9", "of trials right that are told"),

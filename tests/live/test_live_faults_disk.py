@@ -95,7 +95,7 @@ def test_a_disk_with_too_many_files(toy: DagProject, left: int) -> None:
     finally:
         shutil.rmtree(many)
     assert failed.status == 1
-    assert "no inodes are left, as there are too many files" in failed.said
+    assert "no inodes are left, because there are too many files" in failed.said
     assert "delete files" in failed.said
     assert failed.said.count("shortloop: ") == 1
     kept = toy.finished() - before

@@ -65,7 +65,8 @@ class Reusing(EmptyProject):
     def go(self, *arguments: str) -> str:
         """What a run says, which must work."""
         done = self.shortloop("run", *(arguments or ("one",))).ok()
-        assert done.stderr == ""
+        # A busy machine's server may be slow to answer, which is told.
+        assert [line for line in done.stderr.splitlines() if "waiting for the exax server" not in line] == []
         return done.stdout
 
     def value(self) -> float:

@@ -117,6 +117,9 @@ class Fitter:
             left |= self._lacks_values[first:last]
         status = np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8)
         whole = Fits(self.names, found, status, left.astype(np.int8), {})
+        lacking = np.isfinite(found["params"]) & np.isnan(found["bse"])
+        for g in map(int, np.flatnonzero(lacking.any(axis=1) & ~left)):
+            status[g], whole.said[first + g] = Status.FAILED, ["there are too few rows for standard errors"]
         for g in map(int, np.flatnonzero(left)):
             self._fit_by_statsmodels(whole, g, first + g, why[g])
         return whole

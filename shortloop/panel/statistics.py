@@ -84,7 +84,7 @@ class Reason(IntEnum):
     BAD_WEIGHTS = 14, "weights that are not positive"
     OUTSIDE = 15, "outcomes, or means on the way, beyond or next to the bounds of the family"
     UNCLEAR_WEIGHT = 16, "rounding decides how much a residual counts"
-    UNSTABLE = 17, "rounding grows too much in the iterations"
+    UNSTABLE = 17, "rounding may change the coefficients"
 
 
 EDGE = 1e-6

@@ -15,7 +15,6 @@ Case = tuple[dict[str, Any], FloatArray, FloatArray, set[Reason]]
 """Settings of a model, regressors as statsmodels has them, outcomes, and possible reasons."""
 DEPENDENT = {Reason.SINGULAR, Reason.ILL_CONDITIONED}  # rounding decides which
 NO_MAXIMUM = {Reason.NEAR_BOUND, *DEPENDENT, Reason.NOT_CONVERGED}
-NO_SPARSITY = {Reason.NO_VARIANCE, Reason.UNCLEAR_WEIGHT}
 
 
 def cases() -> dict[str, Case]:
@@ -57,10 +56,9 @@ def cases() -> dict[str, Case]:
             {Reason.UNCLEAR_WEIGHT},
         ),
         "rlm, tiny": (rlm, x, 1e-9 * y, {Reason.NOT_CONVERGED}),
-        "quantreg, of other size": (quantile, x * [1.0, 1.0, 1e5], y, {Reason.ILL_CONDITIONED}),
-        "quantreg, no error": (quantile, *exact, NO_SPARSITY),
-        "quantreg, all alike": (quantile, x, ones, NO_SPARSITY),
-        "quantreg, too far": ({**quantile, "quantile": 0.999}, x, y, NO_SPARSITY),
+        "quantreg, of other size": (quantile, x * [1.0, 1.0, 1e8], y, {Reason.ILL_CONDITIONED}),
+        "quantreg, no error": (quantile, *exact, {Reason.NO_VARIANCE}),
+        "quantreg, all alike": (quantile, x, ones, {Reason.NO_VARIANCE}),
         "quantreg, most alike": (
             quantile,
             x[:, :1],

@@ -293,7 +293,7 @@ def test_separation_is_told_in_any_unit(unit: float) -> None:
 def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> None:
     frame = panel(groups=2, rows=80)
     frame["b"] = (frame["x"] > 0.2).astype(float)
-    frame["far"] = 1e7 + frame["x"]  # so that it is handed over
+    frame["far"] = 2e9 + frame["x"]  # so that it is handed over
     fits, _ = fitted(frame, formula="b ~ far", **model)
     assert (fits.path == 1).all()
     assert Status.SEPARATED not in fits.status

@@ -15,6 +15,8 @@ from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.statistics import Reason
 
 CONDITION = 1e6  # up to this condition number of its columns, a basis is orthonormal to rounding
+NEARLY_SINGULAR = 1e9
+"""Condition at unit length from which regressors may count as singular, with room."""
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Constants that are no column: there is none; a sum of columns is constant; rounding decides."""
@@ -160,6 +162,49 @@ def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, flo
     if reason == Reason.VOUCHED:
         reason, q, largest, smallest = basis_by_factor(q, largest, smallest, room)
     return reason, q, largest, smallest, squares
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def scaled_basis_of_group(rows: Rows, g: int, room: Room) -> tuple[bool, FloatArray, float]:
+    """Make an orthonormal basis of the columns of a group at unit length, and of deviations from their means.
+
+    Years are nearly the constant, and their deviations are not. Deviations are taken if the first column is
+    the constant. Returns False if these are nearly sums of each other; and their condition. `lower` of the
+    room leads from the basis to the columns, as of `basis_of_group`.
+    """
+    begin, end = rows.starts[g], rows.starts[g + 1]
+    x = columns_of_group(rows, g)
+    size, number = rows.size, end - begin
+    q, root = room.store[: size * number].reshape(size, number), room.vectors[0, :number]
+    means, lengths, lower = room.right, room.step, room.lower
+    first = 1 if constant_of(x) == 0 else size  # of those that have a mean taken off
+    weighted, total = rows.weights.shape[0] > 0, 0.0
+    for i in range(number):
+        weight = rows.weights[begin + i] if weighted else 1.0
+        root[i] = math.sqrt(weight)
+        total += weight
+    farthest = 0.0
+    for j in range(size):
+        means[j] = 0.0
+        for i in range(number if j >= first else 0):
+            means[j] += root[i] ** 2 * x[j, i] / total
+        for i in range(number):
+            q[j, i] = root[i] * (x[j, i] - means[j])
+        lengths[j] = math.sqrt(dot(q[j], q[j]))
+        farthest = max(farthest, abs(means[j]) * math.sqrt(total) / lengths[j])
+        for i in range(number):
+            q[j, i] /= lengths[j]
+    gram_of(q, None, room.gram)
+    if not (np.isfinite(farthest) and cholesky(room.gram, room.first)):
+        return False, q, np.inf
+    largest, smallest = singular_values_of(room.gram, room.first, room.second)
+    largest, smallest = _basis_of(q, largest, smallest, room.gram, room.first, room.second, lower)
+    condition = largest / smallest
+    for j in range(size):  # the first column, of which the others have their means, has but one number there
+        for k in range(j + 1):
+            lower[j, k] *= lengths[j]
+        lower[j, 0] += means[j] / x[0, 0] * lower[0, 0] if j >= first else 0.0
+    return condition < CONDITION and farthest * condition < NEARLY_SINGULAR, q, condition
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -19,6 +19,7 @@ from shortloop.panel.kernels.covariance import (
     wald,
 )
 from shortloop.panel.kernels.groups import Found, Rows
+from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
 
 EXACT = 1e-12  # share of the squares that residuals must have, not to be rounding
@@ -33,41 +34,49 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
     beta, covariance, numbers, reasons = found.beta, found.covariance, found.numbers, found.reasons
     constants = found.constants
     for g in range(reasons.shape[0]):
-        reasons[g], q, largest, smallest, squares = groups.factor_of_group(rows, g, room)
-        if reasons[g] != Reason.VOUCHED:
-            continue
         begin, end = rows.starts[g], rows.starts[g + 1]
-        x = groups.columns_of_group(rows, g) if weighted else q
-        y = rows.outcome[begin:end]
+        x, y = groups.columns_of_group(rows, g), rows.outcome[begin:end]
         weights = rows.weights[begin:end] if weighted else rows.weights
-        size, number = q.shape
+        size, number, has_basis = rows.size, end - begin, True
         root, left = room.vectors[0, :number], room.vectors[1, :number]
-        left[:] = y
-        if weighted:
-            left *= root
-        constants[g] = groups.constant_of(x)
-        has_basis = (
-            kind != NONROBUST or constants[g] == groups.NO_CONSTANT or largest >= groups.ONCE * smallest
-        )
-        if has_basis:
-            reasons[g], q, largest, smallest = groups.basis_by_factor(q, largest, smallest, room)
-            if reasons[g] != Reason.VOUCHED:
-                continue
-            matrices.inverse_of(room.lower, inverse)
-            matrices.products_of(q, left, gamma)
-            matrices.sum_of(q, gamma, -1.0, left)
-            matrices.coefficients_of(inverse, gamma, beta[g])
-        else:
-            matrices.inverse_of(room.first, inverse)
-            _solve_refined(q, inverse, left, room.right, room.step, beta[g])
-        numbers[g, 3] = largest / smallest
-        _sums_of_squares(y, weights, numbers[g])
-        numbers[g, 0] = matrices.dot(left, left)
-        if not numbers[g, 0] > EXACT * numbers[g, 2]:
-            reasons[g] = Reason.EXACT_FIT
-            continue
-        if not numbers[g, 3] * math.sqrt(numbers[g, 2] / numbers[g, 0]) < groups.CONDITION:
-            reasons[g] = Reason.ILL_CONDITIONED
+        reason, q, largest, smallest, squares = groups.factor_of_group(rows, g, room)
+        if reason == Reason.VOUCHED:
+            constants[g] = groups.constant_of(x)
+            has_basis = (
+                kind != NONROBUST or constants[g] == groups.NO_CONSTANT or largest >= groups.ONCE * smallest
+            )
+            if has_basis:
+                reason, q, largest, smallest = groups.basis_by_factor(q, largest, smallest, room)
+        condition = largest / smallest
+        for scaled in (False, True):  # the second time, if the first is not good enough
+            if scaled:
+                is_there, q, condition = groups.scaled_basis_of_group(rows, g, room)
+                if not is_there:
+                    break
+                largest, smallest = singular_values(room.lower, gram)
+                reason, has_basis, constants[g] = Reason.VOUCHED, True, groups.constant_of(x)
+            if reason == Reason.VOUCHED:
+                left[:] = y
+                if weighted:
+                    left *= root
+                if has_basis:
+                    matrices.inverse_of(room.lower, inverse)
+                    matrices.products_of(q, left, gamma)
+                    matrices.sum_of(q, gamma, -1.0, left)
+                    matrices.coefficients_of(inverse, gamma, beta[g])
+                else:
+                    matrices.inverse_of(room.first, inverse)
+                    _solve_refined(q, inverse, left, room.right, room.step, beta[g])
+                _sums_of_squares(y, weights, numbers[g])
+                numbers[g, 0], numbers[g, 3] = matrices.dot(left, left), largest / smallest
+                if not numbers[g, 0] > EXACT * numbers[g, 2]:
+                    reason = Reason.EXACT_FIT
+                elif not condition * math.sqrt(numbers[g, 2] / numbers[g, 0]) < groups.CONDITION:
+                    reason = Reason.ILL_CONDITIONED
+            if reason not in (Reason.SINGULAR, Reason.ILL_CONDITIONED):
+                break
+        reasons[g] = reason
+        if reason != Reason.VOUCHED:
             continue
         if constants[g] == groups.NO_CONSTANT:
             if not weighted:
@@ -84,7 +93,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             if numbers[g, 6] <= size + 1:
                 reasons[g] = Reason.FEW_CLUSTERS
                 continue
-        elif not middle_of_rows(kind, q, left, numbers[g, 3], gram):
+        elif not middle_of_rows(kind, q, left, condition, gram):
             reasons[g] = Reason.LEVERAGE
             continue
         matrices.sandwich_of(inverse, gram, first, covariance[g])

@@ -19,6 +19,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels import groups, matrices
 from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
 
 NUMBERS = ("prsquared", "condition_number", "iterations", "converged", "sparsity", "bandwidth")
@@ -43,6 +44,11 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
     covariance, numbers, reasons, constants = found.covariance, found.numbers, found.reasons, found.constants
     for g in range(reasons.shape[0]):
         reasons[g], q, largest, smallest, squares = groups.basis_of_group(rows, g, room)
+        if reasons[g] in (Reason.SINGULAR, Reason.ILL_CONDITIONED):
+            is_there, q, _ = groups.scaled_basis_of_group(rows, g, room)
+            if is_there:
+                largest, smallest = singular_values(room.lower, gram)
+                reasons[g] = Reason.VOUCHED
         if reasons[g] != Reason.VOUCHED:
             continue
         numbers[g, 1] = largest / smallest

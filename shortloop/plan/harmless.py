@@ -10,8 +10,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
 from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
-from shortloop.plan.explain.differences import Difference, differences
-from shortloop.plan.explain.reasons import reason_to_build
+from shortloop.plan.explain.reasons import Difference, differences, reason_to_build
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request, named_files

@@ -9,8 +9,7 @@ from typing import Self
 
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
-from shortloop.plan.explain.differences import is_open
-from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
+from shortloop.plan.explain.reasons import is_open, reason_to_build, reason_to_wait
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
 from shortloop.plan.request import Request, named_files, request
 from shortloop.project.project import project_directory

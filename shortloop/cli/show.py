@@ -10,7 +10,7 @@ from typing import Any
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.cli.output import amount, moment, print_document, print_facts, print_lines, print_table
-from shortloop.plan.explain.differences import option_rows
+from shortloop.plan.explain.reasons import option_rows
 from shortloop.project.project import job_directory
 from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import renamed

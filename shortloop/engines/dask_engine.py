@@ -101,7 +101,9 @@ class DaskEngine(Engine):
                     continue
                 seconds = patience.pop(future, PATIENCE)
                 reply = self._reply(future, seconds)
-                if reply is None:  # perhaps it is large, perhaps its worker is gone, and another computes it
+                # Perhaps it is large, perhaps its worker is gone: the scheduler would go on asking that for
+                # minutes. Asked again, it asks another one.
+                if reply is None:
                     patience[future] = 2 * seconds
                     done.add(future)
                     continue
@@ -173,11 +175,7 @@ class DaskEngine(Engine):
             self._cluster.close(timeout=10)
 
     def _reply(self, future: Any, seconds: float) -> Reply | None:
-        """Return the reply to a batch; None if it does not come in time.
-
-        A scheduler goes on asking the worker that had it first, for minutes, even if that is gone. Asked
-        again, it asks another.
-        """
+        """Return the reply to a batch; None if it does not come in time."""
         error = self._answered(future.exception) if future.status == "error" else None
         if error is not None and not isinstance(error, distributed.KilledWorker):
             raise RuntimeError(f"a worker of Dask has failed: {error!r}") from error

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from shortloop.exax.libraries import are_as_loaded, watch_imports
-from shortloop.exax.patches.loading import load_from_source, loaded_modules
+from shortloop.exax.patches.loading import is_as_loaded, load_from_source, loaded_modules
 from shortloop.stages.threads import set_single_thread
 
 load_from_source(anew=True)
@@ -29,8 +29,6 @@ set_single_thread()  # before NumPy is loaded
 
 from shortloop.exax.job_process import serve  # noqa: E402
 from shortloop.exax.patches.preload import import_all  # noqa: E402
-from shortloop.keys.file_state import State, states_of_files  # noqa: E402
-from shortloop.keys.hashing import hash_file  # noqa: E402
 from shortloop.units.messages import STALE, JobWork  # noqa: E402
 from shortloop.units.process_ends import ends_with_this, forked, how_ended  # noqa: E402
 from shortloop.units.sandbox import sandboxed  # noqa: E402
@@ -42,7 +40,6 @@ BACKLOG = 128  # threads of a worker that ask at a time
 
 def serve_worker(address: str) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends what it started
-    loaded: dict[str, State] = {}
     forks: dict[int, int | None] = {}  # processes, with a status where they ended with another than 0
     folder = Path(address).parent  # of this process alone, with all that its forks put there
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
@@ -58,7 +55,7 @@ def serve_worker(address: str) -> int:
                 request = pickle.loads(asking.recv_bytes())
                 if isinstance(request, int):
                     asking.send_bytes(how_ended(_status(request, forks)).encode())
-                elif not _fork(asking, request, loaded, forks):
+                elif not _fork(asking, request, forks):
                     return 0
 
 
@@ -79,12 +76,13 @@ def _reap(forks: dict[int, int | None]) -> None:
             del forks[process]
 
 
-def _fork(asking: Connection, work: JobWork, loaded: dict[str, State], forks: dict[int, int | None]) -> bool:
+def _fork(asking: Connection, work: JobWork, forks: dict[int, int | None]) -> bool:
     """Fork a process for a job; False if another forkserver must do that."""
     if not _path:  # the first job sets the module path
         _path[:] = path = work["path"]
         sys.path[:] = [*path, *(each for each in sys.path if each not in path)]
-    if _path != work["path"] or not _is_as_loaded(loaded) or not are_as_loaded():
+    is_current = all(map(is_as_loaded, loaded_modules().values())) and are_as_loaded()
+    if _path != work["path"] or not is_current:
         asking.send_bytes(STALE)
         return False
     with sandboxed(work.get("mirrored")):
@@ -101,16 +99,6 @@ def _fork(asking: Connection, work: JobWork, loaded: dict[str, State], forks: di
         serve(asking, work)
 
     forks[forked(serve_job, (OSError, EOFError))] = None  # as the worker has ended
-    return True
-
-
-def _is_as_loaded(states: dict[str, State]) -> bool:
-    for name, module in loaded_modules().items():
-        state = next(iter(states_of_files([module.file])), None)
-        if state is None or states.get(name) != state:
-            if state is None or hash_file(Path(module.file)) != module.content:
-                return False
-            states[name] = state
     return True
 
 

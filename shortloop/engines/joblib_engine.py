@@ -72,8 +72,8 @@ def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -
     out = _HandedOut(batches)
 
     def tasks() -> Iterator[Any]:  # joblib asks for them in several threads
-        for number, units in iter(out.next, None):
-            yield joblib.delayed(_compute)(work, number, units)
+        for units in iter(out.next, []):
+            yield joblib.delayed(_compute)(work, units)
 
     parallel = joblib.Parallel(
         workers, backend=backend, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
@@ -81,8 +81,8 @@ def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -
     with _starting:
         computed = parallel(tasks())
     try:
-        for number, reply in computed:
-            yield Computed(out.done(number), reply)
+        for first, reply in computed:
+            yield Computed(out.done(first), reply)
     except RuntimeError as error:
         if not any(isinstance(each, ENDED) for each in (error, error.__context__)):
             raise
@@ -102,22 +102,19 @@ class _HandedOut:
     def __init__(self, batches: Batches[bytes]) -> None:
         self._batches = batches
         self._lock = threading.Lock()
-        self._out: dict[int, list[bytes]] = {}
-        self._number = 0
+        self._out: dict[bytes, list[bytes]] = {}  # by their first units
         self._has_ended = False
 
-    def next(self) -> tuple[int, list[bytes]] | None:
+    def next(self) -> list[bytes]:
         with self._lock:
             units = [] if self._has_ended else self._batches.next()
-            if not units:
-                return None
-            self._number += 1
-            self._out[self._number] = units
-            return self._number, units
+            if units:
+                self._out[units[0]] = units
+            return units
 
-    def done(self, number: int) -> list[bytes]:
+    def done(self, first: bytes) -> list[bytes]:
         with self._lock:
-            return self._out.pop(number)
+            return self._out.pop(first)
 
     def end(self) -> list[list[bytes]]:
         with self._lock:
@@ -125,5 +122,5 @@ class _HandedOut:
             return [*self._out.values()]
 
 
-def _compute(work: Work, number: int, units: Sequence[bytes]) -> tuple[int, Reply]:
-    return number, compute_batch(work, units)
+def _compute(work: Work, units: Sequence[bytes]) -> tuple[bytes, Reply]:
+    return units[0], compute_batch(work, units)

@@ -47,8 +47,6 @@ class RunningEngine:
         self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
     ) -> None:
         """Announce a job with units; the engine is started if it is not running."""
-        if not self.is_apart:
-            return
         self.start()
         entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
         if (file := note_file()).is_file() and self._note["jobs"].get(job) == entry:

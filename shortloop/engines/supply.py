@@ -72,12 +72,10 @@ class _Node:
 
 
 class Supplies:
-    """The files that one job sends, from one thread.
-
-    `ask` has the job list its needs, `say` prints a line to the user of the run.
-    """
+    """The files that one job sends, from one thread."""
 
     def __init__(self, work: Work, sent: Sent, ask: Callable[[], Needs], say: Callable[[str], None]) -> None:
+        # `ask` has the job list its needs, `say` prints a line to the user of the run.
         self.work = work  # with the name of its listing as soon as a node has asked for that
         self.bytes = 0  # that it has sent, and that came
         self._sent, self._ask, self._say = sent, ask, say

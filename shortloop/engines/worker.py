@@ -66,15 +66,15 @@ class _Processes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[str, list[tuple[float, Connection]]] = {}  # since when
+        self._idle: list[tuple[float, str, Connection]] = []  # since when, and of which job
         self._forkservers: dict[tuple[str, ...], _Forkserver] = {}
         self._is_looking = False
 
     def take(self, work: Work) -> Connection:
         with self._lock:
-            idle = self._idle.get(work.key, [])
-            while idle:
-                connection = idle.pop()[1]
+            for idle in [each for each in reversed(self._idle) if each[1] == work.key]:
+                self._idle.remove(idle)
+                connection: Connection = idle[2]
                 if not connection.poll():  # nobody has asked it, so it can only say that it has ended
                     return connection
                 connection.close()
@@ -113,13 +113,15 @@ class _Processes:
 
     def give_back(self, work: Work, connection: Connection) -> None:
         with self._lock:
-            idle = self._idle.pop(work.key, [])
-            # The one that was used last comes last.
-            self._idle[work.key] = [*idle, (time.monotonic(), connection)]
-            while len(self._idle) > JOBS:
-                for _, each in self._idle.pop(next(iter(self._idle))):
-                    each.close()
+            self._idle.append((time.monotonic(), work.key, connection))
+            jobs = [*dict.fromkeys(job for _, job, _ in reversed(self._idle))]
+            self._close([each for each in self._idle if each[1] in jobs[JOBS:]])
             self._look_later()
+
+    def _close(self, idle: Sequence[tuple[float, str, Connection]]) -> None:
+        for each in idle:
+            self._idle.remove(each)
+            each[2].close()
 
     def _forkserver(self, place: Placed) -> _Forkserver:
         with self._lock:
@@ -150,11 +152,7 @@ class _Processes:
                     forkserver.used = now
                 elif forkserver.used < now - KEPT:
                     self._forkservers.pop(where).end()
-            for key, idle in [*self._idle.items()]:
-                while idle and idle[0][0] < now - KEPT:
-                    idle.pop(0)[1].close()
-                if not idle:
-                    del self._idle[key]
+            self._close([each for each in self._idle if each[0] < now - KEPT])
             self._is_looking = False
             if self._idle or self._forkservers:
                 self._look_later()

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections import OrderedDict
@@ -25,22 +24,22 @@ from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.base.text import printable
 from shortloop.exax.cost import TICKS, runner
-from shortloop.exax.listener import ask, socket_file
+from shortloop.exax.listener import ask, is_idle, socket_file
 from shortloop.exax.patches.method_loading import forget_what_is_read
 from shortloop.exax.patches.parallel_jobs import CLIENT, FOLLOWED, NUMBER, RESERVE
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import code_file, code_state, code_text, declares_code
-from shortloop.keys.file_state import CHANGED, State, states_of_files
+from shortloop.keys.file_state import CHANGED, State, unless_changed
 from shortloop.keys.installed import environment
 from shortloop.keys.methods import find_method
-from shortloop.project.project import configuration, project_directory
+from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error_in
 
 ABORTS, ABORT_EVERY = 50, 0.02  # s
 SUBMIT = b"POST /submit HTTP/1.0\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "
 # States of libraries and declared files that are older than the methods that exax has loaded.
 _older: list[list[tuple[str, State]]] = []
-_same: dict[Path, tuple[list[State], str]] = {}  # what is in a file that exax has written
+_loaded: dict[Path, tuple[list[int], bytes]] = {}  # files that exax has written
 RETRIES = 5
 
 JobIds = str | list[str]  # of a job or dataset, or of each of some
@@ -76,28 +75,17 @@ class Urd(Protocol):
 
 
 class Exax:
-    """Has the server build jobs, several at a time.
+    """Has the server build jobs, several at a time."""
 
-    `load` is called with each method before a job of it is submitted; `lists`, exax's lists of the jobs of a
-    build script, are kept up to date.
-    """
-
-    def __init__(
-        self,
-        load: Callable[[str], None] = lambda method: None,
-        says_failures: bool = True,
-        lists: object = None,
-        workdir: str = "",
-    ) -> None:
+    def __init__(self, lists: object = None, workdir: str = "") -> None:
         self.workdir = workdir or str(configuration().target_workdir)
+        # Context in which other threads of the run go on while this one waits for a job.
         self.released: Callable[[], ContextManager[None]] = contextlib.nullcontext
-        """Context in which other threads of the run go on while this one waits for a job."""
+        # True if another job of a method follows, for which to prepare while this one runs.
         self.is_followed: Callable[[str], bool] = lambda method: False
-        """True if another job of a method follows, for which to prepare while this one runs."""
-        self._lists: Any = lists
-        self.says_failures = says_failures
+        self._lists: Any = lists  # exax's lists of the jobs of a build script, kept up to date
+        self.says_failures = lists is not None  # to whoever runs the script; a notebook shows the error
         self._has_ended = False
-        self._load = load
         self._lanes: list[str] = []
         self._made = 0
         self._methods: set[str] = set()
@@ -126,7 +114,6 @@ class Exax:
 
         if self._has_ended:
             raise InterruptedError("the run has ended")
-        self._load(method)
         if method not in self._methods:
             WORKDIRS.update(call_server("list_workdirs"))
             self._methods = {*call_server("methods")}
@@ -148,8 +135,7 @@ class Exax:
                 if "error" in reply:
                     raise ServerError(f"Submit failed: {reply['error']}")
                 if not reply["done"]:
-                    while not call_server(f"status?subjob_cookie={lane}&timeout=60")["idle"]:
-                        pass
+                    _wait_until_idle(f"&subjob_cookie={lane}")
                     errors = call_server(f"last_error?subjob_cookie={lane}").get("last_error", ())
                     for job, failed, status in errors:
                         raise JobError(Job(job, failed), failed, status)
@@ -177,8 +163,7 @@ def abort() -> None:
     """End the running job; ask again, because the server does not know a job that has just been forked."""
     with contextlib.suppress(Exception):
         for _ in range(ABORTS):
-            ended = json.loads(ask("abort") or b"{}").get("killed")
-            if ended or json.loads(ask("status") or b'{"idle": true}')["idle"]:
+            if json.loads(ask("abort") or b"{}").get("killed") or is_idle() is not False:
                 return
             time.sleep(ABORT_EVERY)
 
@@ -229,10 +214,7 @@ def build(
     reload: Callable[[], None] | None = None,
     **request: Unpack[Request],
 ) -> Path:
-    """Build a job, or find one that exax takes for the same; return its folder.
-
-    Another client that has exax reload the methods kills the running job, which is then started again.
-    """
+    """Build a job, or find one that exax takes for the same; return its folder."""
     from accelerator.error import BuildError, JobError, ServerError
 
     submission: Submission = {**request, "force_build": force}  # type: ignore[typeddict-item]
@@ -281,11 +263,6 @@ def _say_failure(urd: Urd, caption: str, error: Any) -> None:
         print(f"{caption} failed:\n{text}\n{logs}", file=sys.stderr, flush=True)
 
 
-def is_idle() -> bool:
-    """True if the server builds no job now; False while it is starting."""
-    return bool(json.loads(ask("status") or b'{"idle": false}')["idle"])
-
-
 def is_loaded_as_now(method: str) -> bool:
     """True if exax has loaded the method's code, and the libraries, as they are now."""
     file = find_method(method)[1]
@@ -305,11 +282,8 @@ def is_loaded_as_now(method: str) -> bool:
 
 def _is_as_loaded(loaded: Path, text: str) -> bool:
     """True if a file that exax wrote when it loaded a method holds a text, or is missing."""
-    state = states_of_files([str(loaded)])
-    if state and _same.get(loaded) != (state, text):
-        if loaded.read_text(encoding="utf-8") != text:
-            return False
-        _same[loaded] = state, text
+    with contextlib.suppress(FileNotFoundError):
+        return unless_changed(_loaded, loaded, Path.read_bytes) == text.encode()
     return True
 
 
@@ -336,27 +310,16 @@ def _was_cut_off(error: Any, since: float) -> bool:
     return found is None or found[1] / TICKS > since
 
 
-def _wait_until_idle() -> None:
-    while not call_server("status?timeout=60")["idle"]:
+def _wait_until_idle(of: str = "") -> None:
+    while not call_server(f"status?timeout=60{of}")["idle"]:
         pass
 
 
 def _broken(method: str) -> InputError:
-    """Say why exax's server cannot import a method, which is only in its log."""
-    package, file = find_method(method)
-    done = subprocess.run(
-        [sys.executable, "-c", f"import {package}.a_{method}"],
-        cwd=project_directory(),
-        env={**os.environ, "PYTHONPATH": str(project_directory())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    text = of_user(done.stderr).strip() or "the exax server cannot import it; its log says why"
+    """Refuse a method that exax's server cannot import, although this process has imported it."""
     return InputError(
-        f"the method {method} cannot be imported",
-        file=file,
-        found="".join(f"\n    {line}" for line in text.splitlines()),
+        f"the method {method} cannot be imported by the exax server, whose log says why",
+        file=find_method(method)[1],
         hint="correct it and run again; if it can be imported here, start the server again",
     )
 

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from shortloop.exax.listener import server_process
 from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
+from shortloop.stages.records import RECORD
+from shortloop.store.setup import json_object
 from shortloop.units.process_ends import process_of
 from shortloop.units.queue import PROGRESS
 
@@ -62,7 +64,6 @@ class Meter:
         self._peaks: dict[str, int] = {}  # bytes, by the folder of the job
         self._unrelated: set[int] = set()
         self._processes: dict[int, int] = {}  # of jobs: the first process of each
-        self._folders: dict[int, str] = {}
 
     @contextmanager
     def measure(self) -> Iterator[None]:
@@ -79,28 +80,20 @@ class Meter:
                 self._running -= 1
 
     def cost(self, folder: Path, seconds: float, cores: int) -> dict[str, float]:
-        """Return the cost of a job that has ended, as far as it could be measured.
-
-        ``cpu_seconds`` of all its processes; ``utilisation``, that over its seconds and the cores that it may
-        use, if it was long enough; ``peak_bytes``, the most memory seen in use, shared memory counted once;
-        bytes read and written by calls, and those of the disk, by calls and memory maps.
-        """
+        """Return the cost of a job that has ended, as far as it could be measured, with `COUNTED` bytes."""
         cost: dict[str, float] = {}
         with contextlib.suppress(OSError, ValueError):
             cost = json.loads((folder / COSTS).read_text(encoding="ascii"))
             (folder / COSTS).unlink()
         if "cpu_seconds" in cost:
-            cost["cpu_seconds"] = round(cost["cpu_seconds"], 2)
-            if seconds >= 20 / TICKS:
-                cost["utilisation"] = round(cost["cpu_seconds"] / (seconds * cores), 3)
+            engine: Any = json_object(folder / RECORD).get("engine") or {}
+            workers = "cpu_seconds" in engine  # whose time no look at the job's own processes shows
+            cost["cpu_seconds"] = cpu = round(cost["cpu_seconds"] + engine.get("cpu_seconds", 0), 2)
+            if seconds >= 20 / TICKS:  # it was long enough
+                cost["utilisation"] = round(cpu / (seconds * (engine["workers"] if workers else cores)), 3)
         if peak := self._peaks.pop(str(folder), 0):
-            cost["peak_bytes"] = peak
+            cost["peak_bytes"] = peak  # shared memory counted once
         return cost
-
-    def fraction(self, folder: Path) -> float | None:
-        """Return the finished share of a running job's units, from 0 to 1; None if it is not known."""
-        progress = progress_of(folder)
-        return None if progress is None else progress.share
 
     def _watch(self) -> None:
         pause, look, since, long, due = FIRST_LOOK, 1, time.monotonic(), 0.0, 0.0
@@ -132,9 +125,7 @@ class Meter:
                 return
             self._runner = found[0]
         self._unrelated &= present  # most processes are known from the last look, and need none again
-        for process in [each for each in self._processes if each not in present]:
-            del self._processes[process]
-            self._folders.pop(process, None)
+        self._processes = {each: first for each, first in self._processes.items() if each in present}
         for process in sorted(present - self._unrelated - self._processes.keys()):
             stat = process_of(process)
             if stat.parent == self._runner and stat.group == process:
@@ -146,8 +137,6 @@ class Meter:
         totals: dict[int, int] = {}
         for process, first in [*self._processes.items()]:
             with contextlib.suppress(OSError, KeyError):
-                if process == first:
-                    self._folders[first] = os.readlink(f"/proc/{process}/cwd")
                 now = _fields(f"/proc/{process}/smaps_rollup")
                 proportional = now["Pss"] + now.get("SwapPss", 0)
                 totals[first] = totals.get(first, 0) + proportional
@@ -158,7 +147,8 @@ class Meter:
             self._keep(first, total)
 
     def _keep(self, first: int, kilobytes: int) -> None:
-        if folder := self._folders.get(first):
+        with contextlib.suppress(OSError):  # it has ended
+            folder = os.readlink(f"/proc/{first}/cwd")
             self._peaks[folder] = max(self._peaks.get(folder, 0), 1024 * kilobytes)
 
 
@@ -214,6 +204,11 @@ def progress_of(folder: Path) -> JobProgress | None:
         return JobProgress(float(share), int(busy), int(left))
     except (OSError, ValueError):
         return None
+
+
+def finished_share(folder: Path) -> float | None:
+    progress = progress_of(folder)
+    return None if progress is None else progress.share
 
 
 def runner() -> tuple[int, int] | None:

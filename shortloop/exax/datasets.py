@@ -64,10 +64,7 @@ def open_dataset(name: str) -> Dataset:
 
 
 def refuse_other_slices() -> None:
-    """Refuse to read other numbers of slices in this process and its forks, from now on.
-
-    Datasets can be opened: exax does so whenever somebody asks for an option of their job.
-    """
+    """Refuse to read, not to open, other numbers of slices in this process and its forks."""
     from accelerator.dataset import Dataset
     from accelerator.job import Job
 

@@ -10,11 +10,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import ModuleType
 from typing import NoReturn
 
+from shortloop.exax.patches.loading import forget_modules
 from shortloop.exax.tracebacks import user_traceback
-from shortloop.project.project import configuration
+from shortloop.project.project import import_from_project
 from shortloop.project.system_errors import FULL
 from shortloop.units.process_ends import ends_with_this
 
@@ -22,16 +22,11 @@ PACKAGE = __name__.partition(".")[0]
 LOOK_EVERY = 0.005  # s
 ENDING = {signal.SIGINT, signal.SIGTERM}
 
-_forgotten: list[ModuleType] = []  # kept, as to take them apart costs more than all else here
-
 
 class Forked:
-    """A fork of this process that does some work, and is asked to end when this one has ended.
+    """A fork of this process that does some work, and is asked to end when this one has ended."""
 
-    It keeps standard files and those in `keep` open, but no locks of this process.
-    """
-
-    def __init__(self, work: Callable[[], None], keep: Sequence[int] = ()) -> None:
+    def __init__(self, work: Callable[[], None], keep: Sequence[int] = ()) -> None:  # files that stay open
         self._status: int | None = None
         sys.stdout.flush()
         sys.stderr.flush()
@@ -61,11 +56,8 @@ class Forked:
 
     @contextlib.contextmanager
     def passing_signals_on(self) -> Iterator[None]:
-        """Pass signals that end this process on to the fork within the block, and wait for its end.
-
-        SIGINT only ends the fork: a terminal sends it to both, others to this process alone.
-        """
-        before = signal.getsignal(signal.SIGINT)
+        """Pass signals that end this process on to the fork within the block, and wait for its end."""
+        before = signal.getsignal(signal.SIGINT)  # a terminal sends it to both, others to this process alone
 
         def interrupt(number: int, frame: object) -> None:
             with contextlib.suppress(ProcessLookupError):
@@ -107,15 +99,12 @@ def fork_ax(
     import accelerator.shell  # here, and not in each fork
     from accelerator.compat import setproctitle
 
-    project = configuration().project_directory
-
     def work() -> None:
         setproctitle(" ".join(["ax", *arguments]))
         os.environ.update(environ or {})
-        sys.path[:] = [project, *(each for each in sys.path if each != project)]
+        import_from_project()
         # The project may have another one of this package, or newer sources.
-        names = [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]
-        _forgotten.extend(map(sys.modules.pop, names))
+        forget_modules({name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")})
         before()
         sys.argv[:] = ["ax", *arguments]
         sys.exit(accelerator.shell.main())

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
@@ -59,13 +59,8 @@ def serve(connection: Connection, work: JobWork) -> None:
             except EOFError:
                 return
             done, seconds = process.compute(units)
-            try:
-                data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
-            except Exception:
-                done = process.unsendable(done)
-                data = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
             connection.send_bytes(pickle.dumps((seconds, done.get("failure") is not None)))
-            connection.send_bytes(data)
+            connection.send_bytes(pickle.dumps(done, pickle.HIGHEST_PROTOCOL))
 
 
 class _JobProcess:
@@ -88,7 +83,7 @@ class _JobProcess:
 
     def compute(self, units: Sequence[bytes]) -> tuple[UnitsDone, float]:
         done: list[bytes] = []
-        values: list[Mapping[str, object] | bytes] = []
+        values: list[bytes] = []
         failure: Failure | None = None
         unit = None
         started = time.perf_counter()
@@ -104,7 +99,7 @@ class _JobProcess:
                     failure = {"unit": unit, "traceback": ""}
                     break
                 try:
-                    value = computed(stage, number)
+                    value = _pickled(stage, computed(stage, number))
                 finally:
                     self._keep_printed(unit)
                 check_refused()  # it may have gone on without
@@ -117,21 +112,6 @@ class _JobProcess:
         note_units((), str)
         return self._said(done, values, failure), seconds
 
-    def unsendable(self, done: UnitsDone) -> UnitsDone:
-        """Replace results that cannot be sent by the failure of the first unit whose values have no bytes."""
-        values: list[Any] = done["values"]
-        for number, unit in enumerate(done["units"]):
-            try:
-                pickle.dumps(values[number])
-            except Exception as error:
-                if isinstance(self._stage, Stage) and needs_of(type(self._stage)).on_error == KEEP:
-                    values[number] = Tried(None, [text_of(error)], traceback.format_exc())
-                    continue
-                failure: Failure = {"unit": unit, "traceback": traceback.format_exc()}
-                units = done["units"][:number]
-                return {**done, "units": units, "values": values[:number], "failure": failure}
-        return done
-
     def _opened(self) -> Stage:
         if self._stage is None:
             where = where_of(self._work)
@@ -141,9 +121,7 @@ class _JobProcess:
             self._stage = stage
         return self._stage
 
-    def _said(
-        self, units: list[bytes], values: list[Mapping[str, object] | bytes], failure: Failure | None
-    ) -> UnitsDone:
+    def _said(self, units: list[bytes], values: list[bytes], failure: Failure | None) -> UnitsDone:
         said: UnitsDone = {
             "process": self._name,
             "number": self._said_before,
@@ -166,6 +144,16 @@ class _JobProcess:
         flush_output()
         if os.fstat(self._printed.fileno()).st_size > self._printed.tell():
             self._kept.append((unit, self._printed.read().decode("utf-8", "replace")))
+
+
+def _pickled(stage: Stage, value: object) -> bytes:
+    """Return the values of a unit as they are sent; of one that cannot be sent, its error."""
+    try:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        if needs_of(type(stage)).on_error != KEEP:
+            raise
+        return pickle.dumps(Tried(None, [text_of(error)], traceback.format_exc()))
 
 
 def _join_job(work: JobWork, folder: Path) -> None:

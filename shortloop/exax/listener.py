@@ -55,11 +55,11 @@ _is_alone = False
 def nobody_answers() -> Iterator[None]:
     """Ask no server within the block, because it is only starting."""
     global _is_alone
-    before, _is_alone = _is_alone, True
+    _is_alone = True
     try:
         yield
     finally:
-        _is_alone = before
+        _is_alone = False
 
 
 def socket_file() -> Path:
@@ -88,6 +88,12 @@ def ask(what: str) -> bytes | None:
     except OSError:  # there is none, or it ended
         return None
     return reply.partition(b"\r\n\r\n")[2] if reply else None
+
+
+def is_idle() -> bool | None:
+    """True if the server builds no job now; None if there is no server, or it is only starting."""
+    reply = ask("status")
+    return None if reply is None else bool(json.loads(reply)["idle"])
 
 
 @contextmanager
@@ -137,8 +143,7 @@ def watched() -> Iterator[None]:
 def _received(probe: socket.socket, process: int) -> bytes:
     """Receive the reply of a server, whose socket is there before it is ready."""
     reply = b""
-    started = time.monotonic()
-    told = False
+    started, told = time.monotonic(), False
     while True:
         if process_of(process).state == "T":
             raise InputError("the exax server is stopped", found=_named(process), hint=_way_out(process))

@@ -50,12 +50,10 @@ def parts_of_output(folder: Path) -> list[Path]:
 
 
 class LiveOutput:
-    """Shows the output of running jobs; a context manager, with one thread for all jobs.
-
-    `show` takes each line, from any thread; `most` lines are shown in a second, or all.
-    """
+    """Shows the output of running jobs; a context manager, with one thread for all jobs."""
 
     def __init__(self, show: Callable[[str], None], verbose: bool = False, most: int | None = LINES) -> None:
+        # What takes each line, from any thread; and lines that are shown in a second, or all.
         self._show, self._verbose, self._most = show, verbose, most
         self._jobs: dict[Path, _Job] = {}
         self._lock = threading.Lock()

@@ -26,7 +26,6 @@ from shortloop.exax.unit_processes import (
     computed_in_processes,
     folders_of,
     jobs_above,
-    name_of_stage,
     names_of,
     states_of_jobs,
     threads_lost_by_fork,
@@ -60,10 +59,7 @@ Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 
 def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
-    """Make the variables and functions that exax looks for in a method from a stage.
-
-    >>> globals().update(exax_method(Fit, __file__))
-    """
+    """Make the variables and functions that exax looks for in the module of a method from a stage."""
     taken = fields_of(stage)
     # Without defaults: exax would make values of the types of these.
     frame = ["partition", "modules", *([EARLIER] if issubclass(stage, CollectingStage) else [])]
@@ -108,7 +104,7 @@ class _Work:
         self.method = f"{package}.{stem.removeprefix('a_')}"
         jobs = {name: folders_of(each) for name, each in g.jobs.items()}
         self.task = Task(
-            name_of_stage(method),
+            self.method.rpartition(".")[2],
             kind.__module__,
             kind.__name__,
             options.pop("partition"),
@@ -284,15 +280,13 @@ class _Work:
 def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
     def prepare(job: Any) -> Any:
         work = _Work(kind, file)
-        engine = None if work.at_once else engine_of_run()
-        guards = work.needs.guards and not work.refused  # a process that ends must not end the job
-        if engine is None and (guards or not work.at_once):
-            threads = threads_lost_by_fork()
-            if not threads and not guards:
+        if not work.refused:
+            engine, guards = None if work.at_once else engine_of_run(), work.needs.guards
+            is_alone = work.at_once and not guards  # else a process that ends must not end the job
+            threads = [] if engine or is_alone else threads_lost_by_fork()
+            if not (engine or is_alone or guards or threads):
                 return work
-            _register(job, work.finish([work.compute_elsewhere(None, threads)]))
-        elif not work.refused:
-            pools = work.compute() if engine is None else work.compute_elsewhere(engine, [])
+            pools = work.compute() if is_alone else work.compute_elsewhere(engine, threads)
             _register(job, work.finish([pools]))
         return job.finish_early()
 

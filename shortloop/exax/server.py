@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.forked import Forked, fork_ax
-from shortloop.exax.listener import PATIENCE, answers, ask, socket_file
+from shortloop.exax.listener import PATIENCE, answers, is_idle, socket_file
 from shortloop.exax.patches.processes import (
     SOCKET_PATH_LIMIT,
     board_later,
@@ -53,7 +52,10 @@ class Server:
         """End the server with its children, which are in its session, if it was started for this run."""
         if self._started is None:
             return
-        if not self.is_needed or (self._answers and _is_idle()):  # it has none that are worth waiting for
+        idle = False
+        with contextlib.suppress(InputError, ValueError):
+            idle = not self.is_needed or (self._answers and is_idle() is True)
+        if idle:  # it has no children that are worth waiting for
             with contextlib.suppress(ProcessLookupError):  # it is only beginning, and has no group yet
                 self._started.signal(signal.SIGKILL, group=True)
             self._started.signal(signal.SIGKILL)
@@ -66,10 +68,7 @@ class Server:
 
 @contextlib.contextmanager
 def running_server() -> Iterator[Server]:
-    """Give the exax server that answers, else one that is started, and ended with the block.
-
-    No other run of the project may be in progress.
-    """
+    """Give the exax server that answers, else one that is started for the only run, and ended with it."""
     # A plain kill would leave the server behind; as an exception it passes through here.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     refuse_unknown_version()
@@ -107,13 +106,6 @@ def _start() -> Forked:
     with log.open("wb") as stream:
         log.chmod(0o600)
         return fork_ax(["server"], before=begin, keep=(stream.fileno(),))
-
-
-def _is_idle() -> bool:
-    try:
-        return bool(json.loads(ask("status") or b"{}").get("idle"))
-    except (InputError, ValueError):
-        return False
 
 
 def _log() -> Path:

@@ -52,10 +52,6 @@ _asked: Any = None  # in a job: the connection to the process that has forked it
 _numbers = itertools.count()
 
 
-def name_of_stage(method: Path) -> str:
-    return method.stem.removeprefix("a_")
-
-
 def code_digest(code: Code) -> str:
     """Hash all code that a job runs, with the libraries as they are installed."""
     files: list[Plain] = [[file, *state] for file, state in (*code.watched, *environment())]
@@ -176,7 +172,8 @@ def computed_in_processes(
                     else:
                         batches.done(batch, 0.0)
                         name = secrets.token_hex(8)
-                        done: UnitsDone = {"process": name, "number": 0, "units": batch, "values": [given]}
+                        values = [pickle.dumps(given)]
+                        done: UnitsDone = {"process": name, "number": 0, "units": batch, "values": values}
                         yield pickle.dumps(done)
                     if batches.has_next():
                         hand_out(start())

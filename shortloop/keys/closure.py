@@ -16,7 +16,7 @@ from shortloop.base.errors import InputError
 from shortloop.keys.file_state import State, file_state, once_per_moment, states_of_files
 from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
-from shortloop.keys.source import Source, read_source
+from shortloop.keys.source import read_source
 from shortloop.project.project import CELLS, project_directory
 
 # Methods and their packages import these to say what they import, and to prepare processes: nothing that a
@@ -36,8 +36,7 @@ Step = tuple[Modules | None, list[str]]
 
 
 class _Folder(NamedTuple):
-    state: list[State]
-    settled: bool
+    state: list[State]  # empty if it may change and look the same
     names: dict[str, str]  # kinds of the entries
     asked: set[str]  # modules looked for there
 
@@ -52,8 +51,6 @@ _folders: dict[str, _Folder] = {}
 _modules: dict[tuple[str, str], tuple[Modules, bool]] = {}
 _libraries: dict[str, tuple[str, ...]] = {}
 _steps: dict[tuple[str, str], Step] = {}
-# What a module imports is kept with what was read of it.
-_imports: dict[str, tuple[Source, list[tuple[str, bool]]]] = {}
 _generation = 0
 
 
@@ -115,10 +112,8 @@ def _project_or_here() -> Path:
 def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
     """Names that a file imports, each with True if only for types; the types of options in `stages` count."""
     source = read_source(file, module)
-    if module not in _imports or _imports[module][0] is not source:
-        for_types = source.for_types if module.startswith(f"{PACKAGE}.stages.") else []
-        _imports[module] = source, [(name, name in for_types) for name in source.names]
-    return _imports[module][1]
+    for_types = source.for_types if module.startswith(f"{PACKAGE}.stages.") else []
+    return [(name, name in for_types) for name in source.names]
 
 
 def _step(name: str, project: Path) -> Step:
@@ -189,13 +184,18 @@ def _names_in(folder: str, asked: str) -> Mapping[str, str]:
 
 
 def _listed(folder: str, asked: set[str]) -> _Folder:
-    state, settled, names = list[State](), True, dict[str, str]()
+    state, names = _state_of(folder), dict[str, str]()  # before it is read, so that a change meanwhile shows
     with suppress(OSError):  # it is missing or unreadable
-        state = states_of_files([folder])  # before it is read, so that a change meanwhile shows
-        settled = file_state(folder)[1]
+        state = state if file_state(folder)[1] else []
         with os.scandir(folder) as entries:
             names = {each.name: _kind_of(each) for each in entries}
-    return _Folder(state, settled, names, asked)
+    return _Folder(state, names, asked)
+
+
+def _state_of(folder: str) -> list[State]:
+    with suppress(OSError):
+        return states_of_files([folder])
+    return []
 
 
 def _kind_of(entry: os.DirEntry[str]) -> str:
@@ -205,34 +205,22 @@ def _kind_of(entry: os.DirEntry[str]) -> str:
 
 
 def refresh_closures() -> int:
-    """Clear the caches if a module came or went; return how often.
-
-    While that number is the same, so are all closures of unchanged modules.
-    """
+    """Clear the caches if a module came or went; return how often: else closures are as they were."""
     once_per_moment(refresh_closures, _refresh)
     return _generation
 
 
 def _refresh() -> None:
     global _generation
-    for folder in _perhaps_changed():
-        before = _folders[folder]
+    for folder, before in [*_folders.items()]:
+        if before.state and _state_of(folder) == before.state:
+            continue
         _folders[folder] = _listed(folder, before.asked)
         if _folders[folder].found() != before.found():
             _generation += 1
             for kept in (_folders, _modules, _libraries, _steps):
                 kept.clear()
             break
-
-
-def _perhaps_changed() -> list[str]:
-    """Folders that changed, or whose state would not show a change."""
-    there = [folder for folder, each in _folders.items() if each.state and each.settled]
-    with suppress(OSError):
-        if states_of_files(there) == [_folders[folder].state[0] for folder in there]:
-            settled = {*there}
-            return [folder for folder in _folders if folder not in settled]
-    return [*_folders]
 
 
 def _behind_library(name: str, project: Path) -> set[str]:

@@ -105,10 +105,14 @@ def code_text(method: Path) -> str:
 
 def extra_code(method: Path, more: Sequence[str], code: Mapping[str, str]) -> str:
     """Code of modules of a job that exax keeps no copy of."""
-    modules = _look(method, tuple(more)).code.modules
-    said = _look(method, ()).code.modules if declares_code(method) else {}
-    texts = {name: read_source(modules[name], name).text for name in sorted(modules.keys() - said.keys())}
+    said = code_texts(method) if declares_code(method) else {}
+    texts = {name: text for name, text in code_texts(method, more).items() if name not in said}
     return _texts({name: text for name, text in texts.items() if hash_of(text) == code.get(name)})
+
+
+def code_texts(method: Path, more: Sequence[str] = ()) -> dict[str, str]:
+    """Return the normalised code of a method as it is now, by module."""
+    return _look(method, tuple(more)).texts
 
 
 def modules_when_loaded(method: Path) -> set[str]:

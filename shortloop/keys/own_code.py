@@ -38,10 +38,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 def whole_package(name: str) -> dict[str, Path] | None:
-    """Every module of an own package outside the project: on PYTHONPATH, or installed in place.
-
-    It counts as a whole, because nobody can say from outside what it imports of itself.
-    """
+    """Every module of an own package outside the project: on PYTHONPATH, or installed in place."""
     spec = _spec(name)
     if spec is None:
         return None
@@ -50,6 +47,7 @@ def whole_package(name: str) -> dict[str, Path] | None:
     places = [*([origin] if origin else []), *map(str, folders)]
     if not places or not (all(map(is_own, places)) or version_of(name) is None):
         return None
+    # It counts as a whole, because nobody can say from outside what it imports of itself.
     found = {name: Path(origin)} if origin and os.path.isfile(origin) else {}  # it may be in an archive
     for folder in folders:
         for file in sorted(folder.rglob("*")):

@@ -27,7 +27,6 @@ from shortloop.base.text import one_line, printable
 from shortloop.engines.running import running_engine
 from shortloop.exax import client
 from shortloop.exax.client import Exax
-from shortloop.exax.cost import Meter
 from shortloop.exax.listener import answers, slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.notebook_methods import announced, are_loaded, find_cells, write_cells
@@ -204,14 +203,13 @@ def _look(request: Request) -> Built | None:
 def _build(request: Request) -> Built:
     folder = _find(request, _fit(request))
     with begin_run(request.notebook) as (store, record), announced(folder):
-        lookup, meter = _Cell(store, request), Meter()
-        plan = Planner(_Cell(store, request))
+        lookup, plan = _Cell(store, request), Planner(_Cell(store, request))
         _ask(plan, store, request)
         with (
             running_engine(engine_settings(None), slices_now()) as engine,
-            Progress(plan.jobs, store.index.seconds(), meter.fraction) as progress,
+            Progress(plan.jobs, store.index.seconds()) as progress,
             LiveOutput(progress.say, VERBOSE in os.environ) as output,
-            Executor(lookup, _exax(folder), progress, meter, engine=engine, output=output) as run,
+            Executor(lookup, _exax(folder, request.stage), progress, engine=engine, output=output) as run,
         ):
             record.jobs = run.done
             try:
@@ -236,17 +234,14 @@ class _Cell(Lookup):
         return replace(wanted, place=wanted.place._replace(sibling=sibling))
 
 
-def _exax(folder: Path) -> Exax:
-    """Submission of jobs whose method exax may not have loaded yet."""
+def _exax(folder: Path, stage: str) -> Exax:
+    """Submission of jobs of a stage whose method exax may not have loaded yet."""
     from accelerator import g
 
     g.job = None  # no build script requests the job
-
-    def load(method: str) -> None:
-        if find_method(method)[0] == CELLS and not are_loaded(folder):
-            client.reload_methods()
-
-    return Exax(load=load, says_failures=False)  # the error does
+    if find_method(stage)[0] == CELLS and not are_loaded(folder):
+        client.reload_methods()
+    return Exax()
 
 
 def _find(request: Request, modules: Mapping[str, str]) -> Path:

@@ -37,15 +37,15 @@ class DryRun:
 
     goes_on = False  # True if the run follows its plan
 
-    def __init__(self, planner: type[Planner] = Planner) -> None:
-        self._planner = planner
+    def __init__(self, reads: bool = False) -> None:
+        self._reads = reads  # input files
         self.plans: list[Planner] = []
         self.settings: list[SettingsFile | None] = []  # of each plan
         self.seconds: dict[str, float] = {}  # mean duration of a job, by method
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
         with in_project(), Store(slices_now) as store:
-            plan = self._planner.of(pipeline, store, name)
+            plan = Planner.of(pipeline, store, name, self._reads)
             plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
             if settings is not None:
                 try:
@@ -91,12 +91,10 @@ def run_without_server(script: str) -> int | None:
     if Selection.given().words:
         return None
     try:
-        with nobody_answers(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            main = _script(script).main
-        if not _only_runs_pipelines(main):
-            return None
         with nobody_answers():
-            return int(main(Reusing()))
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                main = _script(script).main
+            return int(main(Reusing())) if _only_runs_pipelines(main) else None
     except (Exception, ServerNeeded):  # the run itself says what is wrong
         return None
 
@@ -118,7 +116,7 @@ def _only_runs_pipelines(main: Callable[..., object]) -> bool:
     return is_ours and all(isinstance(each, ast.Name | ast.Constant) for each in given)
 
 
-def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
+def dry_run(script: str, reads: bool = False) -> DryRun:
     from accelerator.error import BuildError
 
     try:
@@ -139,7 +137,7 @@ def dry_run(script: str, planner: type[Planner] = Planner) -> DryRun:
             file=module.__file__,
             expected="a function `main(urd)`, or @pipeline",
         )
-    dry_run = DryRun(planner)
+    dry_run = DryRun(reads)
     status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
     if status:
         raise SystemExit(status)

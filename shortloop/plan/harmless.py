@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
 from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
-from shortloop.plan.explain.differences import Difference, differences
-from shortloop.plan.explain.reasons import reason_to_build
+from shortloop.plan.explain.reasons import Difference, differences, reason_to_build
 from shortloop.plan.pipeline import REUSE, Built
 from shortloop.plan.planner import Planner
-from shortloop.plan.request import Request, named_files
-from shortloop.stages.inputs import File
-from shortloop.store.inputs import register
+from shortloop.plan.request import Request
 from shortloop.store.manifest import Harmless, StoredJob
 from shortloop.store.store import Store, declare
 from shortloop.store.workdir import only_run
@@ -31,13 +27,6 @@ class Declared:
     left: list[str] = field(default_factory=list)  # jobs that still need a rebuild, and why
 
 
-class _Reader(Planner):
-    """A plan that reads input files, so that their content is known."""
-
-    def files(self, paths: Sequence[Path]) -> list[File]:
-        return named_files(register(paths), paths)
-
-
 def declare_harmless(script: str, stage: str, why: str) -> Declared:
     """Declare a change of code or versions harmless for the jobs of a stage, which then stay current."""
     if not why.strip():
@@ -45,7 +34,7 @@ def declare_harmless(script: str, stage: str, why: str) -> Declared:
             "a declaration needs a reason", found=repr(why), hint="add a few words after the stage"
         )
     with only_run("declaring a change harmless", wait=False):
-        asked = _of_stage(stage, dry_run(script, _Reader).plans)
+        asked = _of_stage(stage, dry_run(script, reads=True).plans)
         with Store(slices_now) as store:
             if not store.index.kept:
                 raise InputError(

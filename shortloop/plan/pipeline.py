@@ -32,10 +32,7 @@ BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # plan of a job
 
 
 class NotThereYet(BaseException):
-    """Results of a job are missing.
-
-    Not an `Exception`, so that no pipeline takes it for an error of that job.
-    """
+    """Results of a job are missing. No `Exception`, so that no pipeline takes it for an error of that job."""
 
     def __init__(self, job: Built) -> None:
         self.job = job

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
 
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
-from shortloop.plan.explain.differences import is_open
-from shortloop.plan.explain.reasons import reason_to_build, reason_to_wait
+from shortloop.plan.explain.reasons import is_open, reason_to_build, reason_to_wait
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
 from shortloop.plan.request import Request, named_files, request
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.store.index import Place
-from shortloop.store.inputs import known_content
+from shortloop.store.inputs import known_content, register
 from shortloop.store.manifest import Manifest, StoredJob, modules_of_objects
 from shortloop.store.store import Store
 
 
 class Planner(Run):
-    """Lists the jobs that a pipeline requests, without building any or reading input files."""
+    """Lists the jobs that a pipeline requests, without building any or, unless it `reads`, reading input."""
 
-    def __init__(self, lookup: Lookup) -> None:
+    def __init__(self, lookup: Lookup, reads: bool = False) -> None:
         super().__init__(lookup.pipeline)
-        self.lookup = lookup
+        self.lookup, self._reads = lookup, reads
         self.last: Built | None = None  # the pipeline's result, if it was planned to its end
         self.given: dict[Path, str] = {}  # content of input files; empty: unknown
         self.requests: list[Request] = []  # request for each job
@@ -41,9 +39,9 @@ class Planner(Run):
         return self.last is not None and not self.unread and not any(wanting)
 
     @classmethod
-    def of(cls, pipeline: Pipeline, store: Store, name: str) -> Self:
+    def of(cls, pipeline: Pipeline, store: Store, name: str, reads: bool = False) -> Planner:
         """Plan a pipeline that is run under a name."""
-        plan = cls(Lookup(store, name))
+        plan = cls(Lookup(store, name), reads)
         plan.follow(pipeline)
         return plan
 
@@ -64,7 +62,7 @@ class Planner(Run):
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Register input files, with their content as far as known."""
         paths = [project_directory() / path for path in paths]
-        found = known_content(paths)
+        found = register(paths) if self._reads else known_content(paths)
         self.given |= zip(paths, found, strict=True)
         self.unread += found.count("")
         return named_files(found, paths)

@@ -16,7 +16,7 @@ from shortloop.keys.hashing import canonical
 from shortloop.keys.key import Parts, parts_of
 from shortloop.keys.options import check_options, plain_of
 from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made, flat
-from shortloop.plan.signature import Given, Inputs, Signature, options_given, signature_of
+from shortloop.plan.signature import Given, Input, Signature, options_given, signature_of
 from shortloop.project.project import configuration, project_directory
 from shortloop.stages.inputs import File, renamed
 from shortloop.stages.tables import libraries_of_tables
@@ -98,12 +98,12 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     """Sort the arguments of a pipeline into options and jobs, check them, and give the job its place."""
     signature, arguments, datasets = signature_of(stage), call.arguments, call.datasets
     # A dataset may have the name of an option. Unknown arguments count as options, and are refused below.
-    inputs = signature.jobs.names | (signature.datasets.names - signature.options.keys())
+    inputs = signature.jobs.keys() | (signature.datasets.keys() - signature.options.keys())
     given = {name: each for name, each in arguments.items() if name not in inputs}
     jobs = _made_from(stage, signature.jobs, arguments, lambda of: of if isinstance(of, Built) else None)
-    named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs.names}}
+    named = {name: each for name, each in arguments.items() if name not in {*given, *signature.jobs}}
     rows = _made_from(stage, signature.datasets, {**named, **datasets}, _dataset)
-    unknown = given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.names
+    unknown = given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.keys()
     _check_names(stage, signature, unknown, {*given, *jobs, *rows}, named.keys() & datasets.keys())
     if partition is not None and (not isinstance(partition, str) or not partition):
         raise InputError(
@@ -171,11 +171,11 @@ def _check_names(
 ) -> None:
     inputs = (signature.jobs, signature.datasets)
     required = {name for name, default in signature.options.items() if default is REQUIRED}
-    required = required.union(*(each.names - each.optional for each in inputs))
+    required |= {name for each in inputs for name, of in each.items() if not of.is_optional}
     problems = [*sorted(unknown), *(f"no {name}" for name in sorted(required - given))]
     problems += [f"{name} twice, also in datasets" for name in sorted(twice)]
     if problems:
-        names = [*signature.options, *(name for each in inputs for name in sorted(each.names))]
+        names = [*signature.options, *(name for each in inputs for name in sorted(each))]
         raise InputError(
             f"wrong arguments for the stage {stage}",
             found=", ".join(problems),
@@ -185,13 +185,13 @@ def _check_names(
 
 
 def _made_from(
-    stage: str, inputs: Inputs, given: Mapping[str, object], one: Callable[[object], Made | None]
+    stage: str, inputs: Mapping[str, Input], given: Mapping[str, object], one: Callable[[object], Made | None]
 ) -> dict[str, Made | list[Made]]:
     """Input jobs, or datasets, among the arguments."""
     found: dict[str, Made | list[Made]] = {}
-    for name in given.keys() & inputs.names:
+    for name in given.keys() & inputs.keys():
         of: Any = given[name]
-        is_list = name in inputs.lists
+        is_list = inputs[name].is_list
         if of is None:
             continue
         each = list(of) if is_list and isinstance(of, list | tuple) else [of]
@@ -278,7 +278,8 @@ def problem_of(rejected: Built, above: Iterable[Built], files: Mapping[str, Path
     for job in above:
         named = open_any(job.path).record["facts"].get("files", {})  # of a method of others, none
         lists = named.values() if isinstance(named, dict) else ()
-        known += [(each["content"], each["name"]) for each in _entries(lists)]
+        entries = [each for of in lists if isinstance(of, list) for each in of if isinstance(each, dict)]
+        known += [(each["content"], each["name"]) for each in entries if {"name", "content"} <= each.keys()]
     now: dict[str, str] = {}
     for content, old in known:
         if content in files:
@@ -297,10 +298,3 @@ def _files(value: object) -> Iterator[File]:
             waiting += reversed(each.values() if isinstance(each, dict) else each)
         elif type(each) not in PLAIN and isinstance(each, Mapping):
             waiting += reversed(list(each.values()))
-
-
-def _entries(lists: Iterable[object]) -> Iterator[Mapping[str, str]]:
-    for each in lists:
-        for entry in each if isinstance(each, list) else ():
-            if isinstance(entry, dict) and {"name", "content"} <= entry.keys():
-                yield entry

@@ -39,18 +39,16 @@ from shortloop.stages.stage import CollectingStage, Stage
 from shortloop.stages.task import BEFORE, MANY, OPTIONAL, fields_of
 
 
-@dataclass(frozen=True)
-class Inputs:
-    names: frozenset[str]  # all names
-    lists: frozenset[str]  # names of lists
-    optional: frozenset[str]  # names of optional ones
+class Input(NamedTuple):
+    is_list: bool
+    is_optional: bool
 
 
 @dataclass(frozen=True)
 class Signature:
     options: dict[str, object]  # defaults, or `REQUIRED`; of a plain exax method as declared
-    jobs: Inputs
-    datasets: Inputs
+    jobs: dict[str, Input]
+    datasets: dict[str, Input]
     siblings: tuple[str, ...]  # options that tell its jobs of one partition apart
     grows: str  # option in which its jobs grow; empty: none
     stage: type[Stage] | None  # None for a plain exax method
@@ -141,19 +139,18 @@ def _check_does_something(module: ModuleType) -> None:
         )
 
 
-def _of_fields(stage: type[Stage], numbers: Mapping[str, str]) -> Inputs:
-    lists = {name for name, number in numbers.items() if number == MANY}
-    # A list that has a default need not be given.
-    optional = {name for name, number in numbers.items() if number == OPTIONAL}
-    optional |= {name for name in lists if hasattr(stage, name)}
-    return Inputs(frozenset(numbers), frozenset(lists), frozenset(optional))
+def _of_fields(stage: type[Stage], numbers: Mapping[str, str]) -> dict[str, Input]:
+    """Inputs of a stage; a list that has a default need not be given."""
+    return {
+        name: Input(number == MANY, number == OPTIONAL or (number == MANY and hasattr(stage, name)))
+        for name, number in numbers.items()
+    }
 
 
-def _declared(said: Iterable[str | list[str]], but: str = "") -> Inputs:
+def _declared(said: Iterable[str | list[str]], but: str = "") -> dict[str, Input]:
     """Inputs as exax reads them; all are optional."""
-    lists = frozenset(each[0] for each in said if isinstance(each, list))
-    names = lists | {each for each in said if isinstance(each, str) and each != but}
-    return Inputs(names, lists, names)
+    named = {each[0] if isinstance(each, list) else each: isinstance(each, list) for each in said}
+    return {name: Input(is_list, True) for name, is_list in named.items() if name != but}
 
 
 PLANNED = "planned-0"  # in place of the id of a job that is not built yet

@@ -7,11 +7,10 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
@@ -27,7 +26,7 @@ from shortloop.plan.part import ASKED
 from shortloop.plan.planner import Lookup
 from shortloop.plan.request import Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
-from shortloop.stages.records import EARLIER, FAILED_UNITS, RECORD, RETRIED
+from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED
 from shortloop.stages.results import Setup
 from shortloop.stages.task import BEFORE
 from shortloop.store.integrity import LOGS, content_of_job, hash_outputs, output_files
@@ -42,31 +41,25 @@ EARLIER_JOBS = 20  # that are asked for rows of units
 
 @dataclass(frozen=True)
 class Order:
-    method: str  # name of the exax method
+    wanted: Request
+    parts: Parts  # of its key
     options: Mapping[str, Plain]  # as exax is given them
     jobs: Mapping[str, JobIds]  # upstream jobs, by the names that the method gives them
-    caption: str
-    parts: Parts  # of its key
-    base: str = ""
-    units: list[str] = field(default_factory=list)
-    partition: str | None = None
-    pipeline: str = ""  # the build script and the name of its settings
-    reason: str = ""  # why it is built
-    previous: str = ""  # the job in its place before
-    modules: tuple[str, ...] = ()  # imported by names that its code does not contain
-    anew: bool = False  # build it even if it is cached
-    datasets: Mapping[str, JobIds] = field(default_factory=dict)
-    paths: Mapping[str, str] = field(default_factory=dict)  # content of each file given as a path
-    libraries: Mapping[str, str] = field(default_factory=dict)  # of jobs whose units it takes over
-    retried: StoredJob | None = None  # the job of its key whose failed units are computed again
+    base: str
+    pipeline: str  # the build script and the name of its settings
+    reason: str  # why it is built
+    previous: str  # the job in its place before
+    anew: bool  # build it even if it is cached
+    retried: StoredJob | None  # the job of its key whose failed units are computed again
+    libraries: Mapping[str, str]  # of jobs whose units it takes over
     attempts: int = 1  # this one included
-    key: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", self.parts.key())
+    @cached_property
+    def key(self) -> str:
+        return self.parts.key()
 
     def code(self) -> Code:
-        return code_state(find_method(self.method)[1], self.modules)
+        return code_state(find_method(self.wanted.stage)[1], self.wanted.modules)
 
 
 def order_for(lookup: Lookup, wanted: Request, parts: Parts, anew: bool, retried: bool) -> Order:
@@ -87,25 +80,10 @@ def order_for(lookup: Lookup, wanted: Request, parts: Parts, anew: bool, retried
     failed = store.find(parts.key()) if retried else None
     if failed is not None:
         options, alike = {**options, RETRIED: failed.job}, {**alike, failed.job: failed.libraries}
-    return Order(
-        method=wanted.stage,
-        options=options,
-        jobs=ids,
-        datasets=wanted.dataset_ids(),
-        paths=wanted.paths,
-        caption=wanted.caption,
-        parts=parts,
-        base=base,
-        units=wanted.of_units,
-        partition=wanted.partition,
-        pipeline=lookup.pipeline,
-        reason=ASKED if anew else FAILED if failed else lookup.reason(wanted, parts),
-        previous=previous,
-        modules=wanted.modules,
-        anew=anew,
-        retried=failed,
-        libraries={name: each for of in alike.values() for name, each in json.loads(of).items()},
-    )
+    reason = ASKED if anew else FAILED if failed else lookup.reason(wanted, parts)
+    libraries = {name: each for of in alike.values() for name, each in json.loads(of).items()}
+    how = lookup.pipeline, reason, previous, anew, failed, libraries
+    return Order(wanted, parts, options, ids, base, *how)
 
 
 def _amount(store: Store, job: str, grows: str) -> float:
@@ -122,21 +100,18 @@ def make(
     number: Callable[[], int | None],
     reload: Callable[[], None],
 ) -> tuple[StoredJob, bool] | str:
-    """Build a job, or take over one that was finished but not recorded because a run was cut off.
-
-    Return the job and whether it is new, or what changed meanwhile, so that it must be built again.
-    """
+    """Build a job: return it, and True if it is new; or what changed meanwhile, so that it is built again."""
 
     def build(force: bool) -> tuple[Path, bool]:
         began = time.time()
         with meter.measure():
             folder = client.build(
                 urd,
-                order.method,
+                order.wanted.stage,
                 options=order.options,
                 jobs=order.jobs,
-                datasets=order.datasets,
-                caption=order.caption,
+                datasets=order.wanted.dataset_ids(),
+                caption=order.wanted.caption,
                 force=force,
                 number=number,
                 reload=reload,
@@ -146,23 +121,23 @@ def make(
         return folder, (folder / FINISHED).is_file() and _post(folder)["starttime"] >= began
 
     with at_one_moment():
-        is_as_now = client.is_loaded_as_now(order.method)
+        is_as_now = client.is_loaded_as_now(order.wanted.stage)
         before = order.code()
     if not is_as_now:
         reload()  # once others have ended, which takes its time
         before = order.code()
-    files = given_files(order.paths)
+    files = given_files(order.wanted.paths)
     is_gone = order.key in store.damaged or order.key in store.outdated
     folder, fresh = build(order.anew or order.retried is not None or is_gone)
     if not fresh:
-        found = _take_over(store, order, folder)
+        found = _take_over(store, order, folder)  # it was not recorded because a run was cut off
         if found is not None:
             return found, False
         folder, _ = build(True)
     evidence = evidence_of(folder, order.parts, before, files, order.libraries)
     if not evidence.changed and not evidence.unseen and not evidence.imported:
         if evidence.opened:
-            print(one_line(evidence.warning(folder.name, order.method)), flush=True)
+            print(one_line(evidence.warning(folder.name, order.wanted.stage)), flush=True)
         cost = meter.cost(folder, _seconds(folder), cores_of_jobs(store.slices.now))
         manifest = _manifest(store, order, folder, cost, evidence)
         if order.retried is not None and manifest.content == order.retried.content:  # it failed alike
@@ -172,7 +147,7 @@ def make(
     (folder / FINISHED).replace(folder / SET_ASIDE)
     clear_checkpoint(folder)  # what it computed is of no use either
     if not evidence.changed:
-        evidence.check(order.method)
+        evidence.check(order.wanted.stage)
     print(one_line(f"{evidence.changed} while {folder.name} ran, or before; it is built again"), flush=True)
     reload()
     return evidence.changed
@@ -203,7 +178,7 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
         or not (folder / FINISHED).is_file()
         or not client.made_since_boot(folder)
         or is_outdated(folder)
-        or order.paths  # nobody knows what was in these files when it ran
+        or order.wanted.paths  # nobody knows what was in these files when it ran
     ):
         return None
     now, started = order.code(), _post(folder)["starttime"]
@@ -217,22 +192,21 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
 
 def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Evidence) -> Manifest:
     clear_checkpoint(folder)
-    method = find_method(order.method)[1]
-    if order.modules or not declares_code(method):
-        write_atomically(folder / EXTRA_CODE, extra_code(method, order.modules, order.parts.code))
+    method = find_method(order.wanted.stage)[1]
+    if order.wanted.modules or not declares_code(method):
+        write_atomically(folder / EXTRA_CODE, extra_code(method, order.wanted.modules, order.parts.code))
     files = hash_outputs(folder, output_files(folder))
     rests_on = store.rests_on(folder, files)
     content, rejected = content_of_job(folder, files, rests_on)
-    seconds = _seconds(folder)
     return Manifest(
         job=folder.name,
         key=order.key,
         parts=replace(order.parts, versions={**order.parts.versions, **evidence.libraries}),
         content=content,
         files=files,
-        base=order.base if order.units or FAILED_UNITS not in files else "",  # none grows from it
-        units=order.units,
-        partition=order.partition,
+        base=order.base if order.wanted.of_units or FAILED_UNITS not in files else "",  # none grows from it
+        units=order.wanted.of_units,
+        partition=order.wanted.partition,
         rejected=rejected,
         pipeline=order.pipeline,
         reason=order.reason,
@@ -240,25 +214,12 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
         opened=evidence.opened,
         rests_on=rests_on,
         cost={
-            "seconds": seconds,
+            "seconds": _seconds(folder),
             "bytes": sum(size for size, _ in files.values()),
             **({"attempts": order.attempts} if order.attempts > 1 else {}),
-            **_with_workers(cost, seconds, folder),
+            **cost,
         },
     )
-
-
-def _with_workers(cost: Cost, seconds: float, folder: Path) -> Cost:
-    """Add the processor time of an engine's workers, which no look at the job's own processes shows."""
-    engine: Mapping[str, Any] = {}
-    with suppress(FileNotFoundError):  # of a method of others
-        engine = json.loads((folder / RECORD).read_text(encoding="utf-8")).get("engine") or {}
-    if "cpu_seconds" in engine and "cpu_seconds" in cost:
-        cpu = round(cost["cpu_seconds"] + engine["cpu_seconds"], 2)
-        cost = {**cost, "cpu_seconds": cpu}
-        if "utilisation" in cost:
-            cost["utilisation"] = round(cpu / (seconds * engine["workers"]), 3)
-    return cost
 
 
 def _seconds(folder: Path) -> float:

@@ -46,32 +46,26 @@ LISTED, NAMED = 12, 6  # jobs and files in a message
 
 
 class Executor(Run):
-    """Builds the jobs of a pipeline: those that it asks for, and meanwhile others of its plan.
-
-    Jobs outside of `part` are only looked up. By default, slices compute units, no job is built before the
-    pipeline asks for it, and jobs share one core.
-    """
+    """Builds the jobs of a pipeline: those that it asks for, and meanwhile others of its plan."""
 
     def __init__(
         self,
         lookup: Lookup,
         urd: Urd,
         progress: Progress,
-        meter: Meter | None = None,
-        part: Part | None = None,
-        engine: RunningEngine | None = None,
-        schedule: Schedule | None = None,
+        part: Part | None = None,  # other jobs are only looked up
+        engine: RunningEngine | None = None,  # None: slices
+        schedule: Schedule | None = None,  # None: no job is built before the pipeline asks for it
         machine: Machine | None = None,
         output: LiveOutput | None = None,
     ) -> None:
         super().__init__(lookup.pipeline)
-        self.done: list[Built] = []
-        """Its finished jobs, without those that are only looked up."""
+        self.done: list[Built] = []  # its finished jobs, without those that are only looked up
         self._lookup = lookup
         self._urd = urd
         self._exax = urd if isinstance(urd, Exax) else None
         self._progress = progress
-        self._meter = meter or Meter()
+        self._meter = Meter()
         self._part = part or Part()
         self._engine = engine
         self._output = output or LiveOutput(lambda line: None)
@@ -134,7 +128,7 @@ class Executor(Run):
             self._progress.reading(*how_far)
             self.scheduler.start_ready()
 
-        found = register(paths, tell, self._turn.others, self._schedule.files_read)
+        found = register(paths, tell, self._turn.released, self._schedule.files_read)
         self._seen = {}
         self._files |= dict(zip(found, paths, strict=True))
         return named_files(found, paths)
@@ -158,7 +152,7 @@ class Executor(Run):
         return found.incomplete and parts.key() not in self._made_here
 
     def _make(self, job: Job) -> None:
-        wanted, parts, found = job.wanted, job.parts, None
+        wanted, parts, outcome = job.wanted, job.parts, ""
         self._seen = {}
         for _ in range(ATTEMPTS):
             found = self._lookup.find(wanted, parts)
@@ -175,7 +169,7 @@ class Executor(Run):
             if isinstance(made, str):
                 changed = made
             elif now == parts:
-                self._made(job, *made, order, found if job.forced else None)
+                outcome = self._made(job, *made, order, found if job.forced else None)
                 break
             else:
                 changed = "the code changed"
@@ -193,7 +187,7 @@ class Executor(Run):
         self._seen = {}
         self._ended(job.built)
         notes = [f"note: {note}" for note in job.built.notes() if job.built.fresh]
-        for line in filter(None, [*notes, job.outcome]):
+        for line in filter(None, [*notes, outcome]):
             print(one_line(line), flush=True)
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
@@ -234,15 +228,15 @@ class Executor(Run):
             self._output.follow(job.folder, job.wanted.caption)
         return job.number
 
-    def _made(self, job: Job, made: StoredJob, fresh: bool, order: Order, found: Built | None) -> None:
+    def _made(self, job: Job, made: StoredJob, fresh: bool, order: Order, found: Built | None) -> str:
+        """Note a job that was built, or taken over; compare it with one that it replaces."""
         self._made_here.add(order.key)
         self._lookup.places[job.wanted.place] = made.job
         built = reused(made, job.wanted)
         job.built = replace(built, fresh=fresh, plan="", reason=order.reason if fresh else "")
         if order.options.keys() & {EARLIER, RETRIED}:
             job.built = job.built.with_units()
-        if found is not None:
-            job.outcome = self._outcome(found.job, made.job, order.key)
+        return "" if found is None else self._outcome(found.job, made.job, order.key)
 
     def _ended(self, built: Built) -> None:
         self._progress.ended(built)
@@ -303,16 +297,14 @@ def execute(
     """Build the missing jobs of a part of a pipeline; return the run and the last job."""
     from accelerator.error import JobError
 
-    name, meter = plan.name, Meter()
-    lookup = Lookup(store, name)
-
-    history = store.index.seconds()
+    name = plan.name
+    lookup, history = Lookup(store, name), store.index.seconds()
     schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
     with (
         running_engine(engine, slices_now()) as running,
-        Progress(part.plan, history, meter.fraction) as progress,
+        Progress(part.plan, history) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
-        Executor(lookup, urd, progress, meter, part, running, schedule, _machine(running), output) as run,
+        Executor(lookup, urd, progress, part, running, schedule, _machine(running), output) as run,
     ):
         record.jobs, record.utilisation = run.done, run.utilisation
         run.scheduler.keeps_going = not os.environ.get(FAIL_FAST)

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 import shortloop.run.progress  # noqa: F401  which keeps the terminal before exax puts another one in its place
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, one_line, substitute_unencodable
-from shortloop.exax import client
 from shortloop.exax.client import Urd, of_server
 from shortloop.exax.datasets import prepare_script
-from shortloop.exax.listener import answers, ask, slices_now, watched
+from shortloop.exax.listener import answers, is_idle, slices_now, watched
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.plan.dry_run import DryRun
@@ -173,8 +172,8 @@ def _tell_kept(store: Store) -> None:
     """Print how many units of the job that this run ended are kept."""
     with contextlib.suppress(Exception):  # the server may have been ended as well
         deadline = time.monotonic() + ENDING
-        while not json.loads(ask("status") or b"")["idle"]:  # of one that is stopped, it says so at once
-            if time.monotonic() > deadline:
+        while not (idle := is_idle()):  # of one that is stopped, it says so at once
+            if idle is None or time.monotonic() > deadline:
                 return
             time.sleep(LOOK_EVERY)
         for line in store.tidy():
@@ -200,7 +199,7 @@ def _begin(store: Store, settings: SettingsFile | None) -> None:
             hint="run as the owner of the project, or in a copy of it",
         )
     answers()  # exax itself would wait for ever for one that is stopped
-    if client.is_idle():  # else somebody's job, that is not ours, is not finished yet
+    if is_idle():  # else somebody's job, that is not ours, is not finished yet
         for line in store.tidy():
             print(one_line(line))
     if settings is not None and (taken := settings.take_over(store.index)):

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
-from shortloop.base.text import one_line
+from shortloop.base.text import duration, one_line
+from shortloop.exax.cost import finished_share
 from shortloop.plan.pipeline import PERHAPS, REUSE, Built
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.live import Live
     from rich.table import Table
     from rich.text import Text
@@ -46,21 +46,12 @@ _TERMINAL = os.dup(1) if os.isatty(1) else None
 
 
 class Progress:
-    """Progress of a run; a context manager.
+    """Progress of a run; a context manager. `history` gives the seconds of earlier jobs by stage."""
 
-    `history` gives the seconds of earlier jobs by stage, `fraction` the finished share of a job's units.
-    """
-
-    def __init__(
-        self,
-        jobs: Sequence[Built],
-        history: Mapping[str, float],
-        fraction: Callable[[Path], float | None] = lambda folder: None,
-    ) -> None:
-        self._estimate = Estimate(jobs, history, fraction)
+    def __init__(self, jobs: Sequence[Built], history: Mapping[str, float]) -> None:
+        self._estimate = Estimate(jobs, history)
         self._started = time.monotonic()
         self._reading = ""
-        self._console: Console | None = None
         self._bar: Live | None = None
         self._said = -LINE_EVERY
         self._stdout = sys.stdout  # which is put away while exax is asked for a job
@@ -129,23 +120,22 @@ class Progress:
         from rich.console import Console
         from rich.live import Live
 
-        self._console = Console(file=sys.stdout, force_terminal=True, width=width)
-        self._bar = Live(  # which draws its first line before there is a bar
-            get_renderable=self._line,
-            console=self._console,
-            transient=True,
-            refresh_per_second=REFRESH,
+        console = Console(file=sys.stdout, force_terminal=True, width=width)
+        self._bar = Live(
+            get_renderable=self._line, console=console, transient=True, refresh_per_second=REFRESH
         )
         self._bar.start()
 
-    def _fit(self) -> None:
-        """Windows are made wider and narrower while a run goes on."""
-        if self._console is not None:
-            self._console.width = terminal_width() or 80
+    def _fit(self) -> int:
+        """Return the width of the terminal, which changes while a run goes on."""
+        width = terminal_width() or 80
+        if self._bar is not None:
+            self._bar.console.width = width
+        return width
 
     def _what(self) -> str:
         """Return the first running job, and the number of others."""
-        running = self._estimate.running
+        running = [*self._estimate.running]
         first = one_line(" ".join(filter(None, running[0]))) if running else ""
         return f"{first} + {len(running) - 1}" if len(running) > 1 else first
 
@@ -154,10 +144,9 @@ class Progress:
         from rich.table import Table
         from rich.text import Text
 
-        self._fit()
+        terminal = self._fit()
         if self._reading:
             return Text(self._reading, no_wrap=True, overflow="ellipsis")
-        terminal = self._console.width if self._console is not None else 0
         done, total = self._estimate.done, self._estimate.total
         share = self._estimate.of_running()
         line = Table.grid(padding=(0, 2, 0, 0), expand=True)
@@ -195,12 +184,7 @@ def _line_of(built: Built) -> str | None:
 
 
 def _in_words(seconds: float) -> str:
-    if seconds < 1:
-        return ""
-    for unit, size in (("s", 1), ("min", 60)):
-        if seconds < 100 * size:
-            return f"{seconds / size:.0f} {unit} left"
-    return f"{seconds / 3600:.1f} h left"
+    return f"{duration(seconds)} left" if seconds >= 1 else ""
 
 
 @dataclass
@@ -231,24 +215,20 @@ class Estimate:
         self,
         jobs: Sequence[Built],
         history: Mapping[str, float],
-        fraction: Callable[[Path], float | None] = lambda folder: None,
+        fraction: Callable[[Path], float | None] = finished_share,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._left = list(jobs)
         self._history, self._fraction, self._clock = history, fraction, clock
         self._seen: dict[str, _Seen] = defaultdict(_Seen)
-        self._running: dict[Name, _Running] = {}
+        self.running: dict[Name, _Running] = {}
         self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
         self._took = 0.0
         self.done = 0  # finished jobs
 
     @property
     def total(self) -> int:
-        return self.done + len(self._left) + len(self._running)
-
-    @property
-    def running(self) -> list[Name]:
-        return [*self._running]
+        return self.done + len(self._left) + len(self.running)
 
     def begin(self, name: Name, folder: Callable[[], Path | None] = lambda: None) -> Built:
         """Note that a job starts, and return it as planned."""
@@ -258,14 +238,13 @@ class Estimate:
                 planned = self._left.pop(place)
                 break
         self._pass()
-        self._running[name] = _Running(planned, self._clock(), folder)
+        self.running[name] = _Running(planned, self._clock(), folder)
         return planned
 
     def end(self, name: Name, built: bool) -> None:
         """Note that a job is finished, and if it was built rather than reused."""
         self._pass()
-        running = self._running.pop(name, None)
-        if running is None:
+        if (running := self.running.pop(name, None)) is None:
             return
         job = running.planned
         self.done += 1
@@ -286,7 +265,7 @@ class Estimate:
     def left(self) -> tuple[float, bool]:
         """Expected seconds until all jobs are finished, and True if all could be estimated."""
         self._pass()
-        running = [self._left_of(each) for each in self._running.values()]
+        running = [self._left_of(each) for each in self.running.values()]
         total, all_known = sum(each or 0.0 for each in running), None not in running
         for job in self._left:
             if job.plan != REUSE:
@@ -296,13 +275,13 @@ class Estimate:
                 total += (seconds or 0.0) * chance
                 all_known &= seconds is not None
         now = self._clock()
-        so_far = self._took + sum(now - each.began for each in self._running.values())
+        so_far = self._took + sum(now - each.began for each in self.running.values())
         at_once = max(so_far / self._busy, 1.0) if self._busy else 1.0
         return max(total / at_once, *(each or 0.0 for each in running), 0.0), all_known
 
     def of_running(self) -> float | None:
         """Finished share of the running jobs, in time; None if one cannot be estimated."""
-        shares = [self._share(each) for each in self._running.values()]
+        shares = [self._share(each) for each in self.running.values()]
         return None if not shares or None in shares else sum(each or 0.0 for each in shares)
 
     def _share(self, running: _Running) -> float | None:
@@ -313,7 +292,7 @@ class Estimate:
 
     def _pass(self) -> None:
         now = self._clock()
-        if self._running:
+        if self.running:
             self._busy += now - self._since
         self._since = now
 

@@ -20,14 +20,14 @@ UNKNOWN = 1.0  # s that a job takes if nothing is known of it
 
 
 class Schedule:
-    """Planned jobs of a run, which may start before the pipeline asks for them.
-
-    If the pipeline takes another way than planned, such a job was built in vain, which does no harm.
-    `plan_again` plans when more is known than before; `history` gives seconds of earlier jobs by stage.
-    """
+    """Planned jobs of a run, which may start before the pipeline asks for them, some perhaps in vain."""
 
     def __init__(
-        self, plan: Planner, plan_again: Callable[[], Planner], part: Part, history: Mapping[str, float]
+        self,
+        plan: Planner,
+        plan_again: Callable[[], Planner],  # plans when more is known than before
+        part: Part,
+        history: Mapping[str, float],  # seconds of earlier jobs, by stage
     ) -> None:
         self._plan_again, self._part, self._history = plan_again, part, history
         self._finished: dict[Place, Built] = {}

@@ -33,12 +33,10 @@ MOST = 64  # jobs at a time
 
 
 class _Lock:
-    """A lock that knows which thread holds it. Any thread may release it: a pipeline may build from threads.
+    """A lock that knows which thread holds it. Any may release it: a pipeline may build from threads."""
 
-    An exception that a signal raises may keep the main thread from the lock at the end of a wait. A condition
-    takes any held lock for its own, and would release that of a job's thread.
-    """
-
+    # An exception that a signal raises may keep the main thread from the lock at the end of a wait. A
+    # condition takes any held lock for its own, and would release that of a job's thread.
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.holder = 0
@@ -72,25 +70,18 @@ class Turn:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Let others go on within the block, which waits for a job."""
+        """Let others go on within the block, which waits for a job, or a moment for files."""
         self.changed.wait_for(lambda: not self._is_alone)
         self._waiting += 1
         self.changed.release()
         try:
             yield
         finally:
-            self.changed.acquire()
-            self._waiting -= 1
+            try:
+                self.changed.acquire()
+            finally:  # a signal may keep the main thread from the lock
+                self._waiting -= 1
             self.changed.notify_all()
-
-    @contextmanager
-    def others(self) -> Iterator[None]:
-        """Let others go on within the block, which does not wait for a job."""
-        self.changed.release()
-        try:
-            yield
-        finally:
-            self.changed.acquire()
 
     @contextmanager
     def of_job(self) -> Iterator[None]:
@@ -110,6 +101,7 @@ class Turn:
         """Take the lock again if a signal kept the main thread from it at the end of a wait."""
         if not self._lock.holder or self._lock.holder in self._jobs:
             self._lock.acquire(timeout=seconds)
+            self.changed.notify_all()  # as the end of the wait would have done
 
     def reload(self) -> None:
         """Have exax reload the methods when no job of this run is running, and let none start meanwhile."""
@@ -148,15 +140,10 @@ class Job:
     is_done: bool = False
     is_requested: bool = False  # True if the pipeline has asked for it
     was_started: bool = False
-    outcome: str = ""  # comparison with the job that it replaces
 
 
 class Machine:
-    """Cores and memory that the jobs of a run share.
-
-    By default, processes of each job compute its units on all cores; else `workers` of an engine do, which
-    are on this machine if `is_here`.
-    """
+    """Cores and memory that the jobs of a run share, and `workers` of an engine, if units are its."""
 
     def __init__(self, cores: int, engine: str = SLICES, workers: int = 0, is_here: bool = True) -> None:
         self.cores, self._engine = cores, engine
@@ -200,22 +187,18 @@ class Machine:
 
 
 class Scheduler:
-    """Builds the jobs that a pipeline asks for, and meanwhile others of its plan.
-
-    `make` builds a job in a thread that holds the lock of the run, and sets `Job.built`. Without `exax`, jobs
-    get numbers when they start.
-    """
+    """Builds the jobs that a pipeline asks for, and meanwhile others of its plan."""
 
     def __init__(
         self,
-        make: Callable[[Job], None],
+        make: Callable[[Job], None],  # in a thread that holds the lock of the run; sets `Job.built`
         find: Callable[[Request, Parts], Built | None],
         begins: Callable[[Job], None],
         end_jobs: Callable[[], None],
         turn: Turn,
         machine: Machine,
         schedule: Schedule,
-        exax: Exax | None = None,
+        exax: Exax | None,  # None: jobs get numbers when they start
     ) -> None:
         self._make, self._find, self._begins, self._end_jobs = make, find, begins, end_jobs
         self._turn, self._machine, self._schedule, self._exax = turn, machine, schedule, exax
@@ -293,9 +276,8 @@ class Scheduler:
         return self._schedule.left()
 
     def _wait_for_room(self, needs: JobNeeds) -> None:
-        """Wait until a job can start that needs more than a core. Others begin at once, as the pipeline waits
-        for them."""
-        if needs.is_least:
+        """Wait until a job can start that needs more than a core."""
+        if needs.is_least:  # the pipeline waits for it
             return
         self._is_reserved = True  # else others would come before it again and again
         try:

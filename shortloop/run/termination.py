@@ -73,13 +73,10 @@ def print_error(error: InputError) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Turn signals into exceptions within the block, so that they end the job, too.
-
-    A second Ctrl-C is ignored: a terminal sends it to this process, and so does `shortloop run`.
-    """
+    """Turn signals into exceptions within the block, so that they end the job, too."""
 
     def interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends a second one, and `shortloop run`
         raise KeyboardInterrupt
 
     def leave(number: int, _: object) -> None:

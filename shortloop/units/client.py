@@ -82,8 +82,9 @@ class Computing:
         for data in batches:
             for done in self._received.add(pickle.loads(data)):
                 self._check(done)
-                for unit, given in zip(done["units"], done["values"], strict=True):
+                for unit, values in zip(done["units"], done["values"], strict=True):
                     if unit in self._left:  # the job may have others from elsewhere
+                        given = pickle.loads(values)
                         if not self._is_of(unit, given):
                             raise self._differs(unit, "reads something else")
                         del self._left[unit]

@@ -76,7 +76,7 @@ class UnitsDone(TypedDict):
     process: str  # tells the process that computed it from all others
     number: int  # of batches that it computed before; what it said with these holds for this one, too
     units: list[bytes]  # those that were computed, in their order
-    values: list[Mapping[str, object] | bytes]  # of each: outputs and files by name, or a row
+    values: list[bytes]  # of each, pickled: outputs and files by name, or a row
     cpu_seconds: NotRequired[float]
     facts: NotRequired[Facts]  # of this process, the first time
     threads: NotRequired[list[Pool]]  # its thread pools, each brought down to one thread

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.exax.client import is_idle
-from shortloop.exax.listener import answers
+from shortloop.exax.listener import is_idle
 from shortloop.project.project import DELETED, FINISHED, cache_directory, configuration
 from shortloop.store.crash_repair import CHECKPOINTS, foreign_server
 from shortloop.store.index import Purpose
@@ -109,7 +108,7 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
 def idle_project() -> Iterator[None]:
     """Lock the project and its workdirs, so that no run starts."""
     with only_run("deleting jobs", wait=False):
-        if answers() and not is_idle():
+        if is_idle() is False:
             raise InputError(
                 "the exax server is building a job", hint="wait until it has ended, or end it with `ax abort`"
             )

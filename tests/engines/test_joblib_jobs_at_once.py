@@ -22,8 +22,8 @@ class _Work:
         return self
 
 
-def answer(work: object, number: int, units: object) -> tuple[int, Reply]:
-    return number, Reply(0.0, b"", "")
+def answer(work: object, units: list[bytes]) -> tuple[bytes, Reply]:
+    return units[0], Reply(0.0, b"", "")
 
 
 def test_no_job_takes_workers_that_another_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def done(reply: Reply) -> UnitsDone:
 def values(reply: Reply) -> list[dict[str, float]]:
     found = done(reply)
     assert found["failure"] is None, found["failure"]
-    return [dict(each) for each in found["values"]]  # type: ignore[arg-type]
+    return [*map(pickle.loads, found["values"])]
 
 
 @pytest.mark.parametrize("units", [[1, 55], [44]])
@@ -185,7 +185,7 @@ def test_a_library_that_is_installed_anew_counts(project: Path) -> None:
     (site / "toylib-1.0.dist-info").rmdir()
     install(site, "2.0")
     third = asked("main-3")
-    parents = [dict(each["values"][0])["parent"] for each in (first, second, third)]  # type: ignore[arg-type]
+    parents = [pickle.loads(each["values"][0])["parent"] for each in (first, second, third)]
     assert parents[0] == parents[1] != parents[2]
     assert first["facts"]["versions"]["toylib"] == "1.0"
     assert third["facts"]["versions"]["toylib"] == "2.0"
@@ -265,7 +265,8 @@ def test_all_ends_with_the_worker(project: Path) -> None:
         "import pickle, sys, os\n"
         "from shortloop.engines.worker import compute_batch\n"
         "work = pickle.load(sys.stdin.buffer)\n"
-        "found = pickle.loads(compute_batch(work, [bytes.fromhex(sys.argv[1])]).data)['values'][0]\n"
+        "done = pickle.loads(compute_batch(work, [bytes.fromhex(sys.argv[1])]).data)\n"
+        "found = pickle.loads(done['values'][0])\n"
         "print(found['process'], found['parent'], flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
@@ -302,12 +303,10 @@ def _runs(process: int) -> bool:
 
 def test_a_process_that_has_ended_while_it_waited_costs_no_unit(project: Path) -> None:
     asked = work(project)
-    first = done(compute_batch(asked, named(1)))["values"][0]
-    assert isinstance(first, dict)
-    os.kill(first["process"], signal.SIGKILL)
-    _until_ended([first["process"]])
-    again = done(compute_batch(asked, named(2)))["values"][0]
-    assert isinstance(again, dict)
+    (first,) = values(compute_batch(asked, named(1)))
+    os.kill(int(first["process"]), signal.SIGKILL)
+    _until_ended([int(first["process"])])
+    (again,) = values(compute_batch(asked, named(2)))
     assert again["process"] != first["process"]
 
 

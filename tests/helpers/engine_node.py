@@ -197,7 +197,7 @@ def node_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def values(done: UnitsDone) -> list[Mapping[str, Any]]:
     assert done["failure"] is None, done["failure"]
-    return [dict(each) for each in done["values"]]  # type: ignore[arg-type]
+    return [*map(pickle.loads, done["values"])]
 
 
 def notes(done: UnitsDone) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ def test_a_module_that_comes_later_counts(
 
 def test_what_other_methods_import_changes_nothing() -> None:
     def looked_for_anew(method: Path) -> object:
-        for kept in (rooms._folders, rooms._modules, rooms._libraries, rooms._steps, rooms._imports):
+        for kept in (rooms._folders, rooms._modules, rooms._libraries, rooms._steps):
             kept.clear()
         return closure(method)
 

@@ -30,7 +30,7 @@ def settled_after(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 def forget() -> None:
-    for kept in (rooms._folders, rooms._modules, rooms._libraries, rooms._steps, rooms._imports):
+    for kept in (rooms._folders, rooms._modules, rooms._libraries, rooms._steps):
         kept.clear()
     for known in (code._known, source._memory):
         known.clear()

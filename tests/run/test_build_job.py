@@ -18,7 +18,8 @@ from toy_jobs import make_outdated
 
 from shortloop.base.errors import InputError
 from shortloop.exax import client
-from shortloop.plan.explain.reasons import code_now, stored_code
+from shortloop.keys.code import code_texts
+from shortloop.plan.explain.reasons import stored_code
 from shortloop.plan.pipeline import Built
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.project.project import FINISHED, SET_ASIDE
@@ -82,7 +83,7 @@ def test_code_that_exax_does_not_keep_is_kept_with_the_job(toy: Toy) -> None:
     assert with_them.content == without.content
     manifest = read_manifest(with_them.path)
     assert manifest is not None
-    assert code_now("toy", ["shortloop.named"]).keys() == manifest.parts.code.keys()
+    assert code_texts(Path("methods/a_toy.py"), ["shortloop.named"]).keys() == manifest.parts.code.keys()
 
 
 def test_a_recorded_job_that_the_index_lost_is_reused(toy: Toy) -> None:

@@ -21,7 +21,7 @@ TRAIN = Built("", "train", "S01", plan=BUILD)
     ("seconds", "text"),
     [
         (0.4, ""),
-        (1.4, "1 s left"),
+        (1.4, "1.4 s left"),
         (99, "99 s left"),
         (100, "2 min left"),
         (3600, "60 min left"),
@@ -70,16 +70,19 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
 
 
 RUN = """
-import time
+import tempfile, time
 from pathlib import Path
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run.progress import Progress, terminal_width
+from shortloop.units.queue import PROGRESS
 print("width", terminal_width())
 jobs = [Built("", "train", f"[S{number}]", plan=BUILD, seconds=70.0) for number in range(3)]
 jobs.append(Built("", "group", None, plan=BUILD, seconds=50.0))
-with Progress(jobs, {}, lambda folder: 0.25) as progress:
+folder = Path(tempfile.mkdtemp())
+(folder / PROGRESS).write_text("0.25 1 1")
+with Progress(jobs, {}) as progress:
     for number, job in enumerate(jobs):
-        progress.started((job.stage, job.partition, ""), Path)
+        progress.started((job.stage, job.partition, ""), lambda: folder)
         time.sleep(0.15)
         progress._bar.refresh()
         reason = f"because [no{number}]" + " of this" * 30
@@ -151,7 +154,7 @@ def test_reading_is_worth_a_word_after_a_while(capsys: pytest.CaptureFixture[str
     lines = [
         "reading 36 files, 0.7 of 9.0 GB, 23 s left",
         "reading 36 files, 4.3 of 9.0 GB, 13 s left",
-        "reading 36 files, 8.0 of 9.0 GB, 3 s left",
+        "reading 36 files, 8.0 of 9.0 GB, 3.0 s left",
     ]
     assert capsys.readouterr().out.splitlines() == lines * 2
 
@@ -159,4 +162,4 @@ def test_reading_is_worth_a_word_after_a_while(capsys: pytest.CaptureFixture[str
 def test_reading_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
     Progress([], {}).reading(2, 100_000_000, 300_000_000, 2.0)
     Progress([], {}).reading(2, 0, 300_000_000, 60.0)  # a disk that has not answered yet
-    assert capsys.readouterr().out == "reading 2 files, 100.0 of 300.0 MB, 4 s left\n"
+    assert capsys.readouterr().out == "reading 2 files, 100.0 of 300.0 MB, 4.0 s left\n"

@@ -261,7 +261,7 @@ def test_a_signal_takes_the_lock_from_no_other_thread() -> None:
         raise SystemExit(number)
 
     def wait() -> None:
-        with turn.others():
+        with turn.released():
             threading.Thread(target=job).start()
             has_it.wait()
             signal.setitimer(signal.ITIMER_REAL, 0.3)

@@ -178,7 +178,6 @@ def test_nothing_is_deleted_while_a_run_is_in_progress(jobs: ToyJobs) -> None:
 
 
 def test_nothing_is_deleted_while_the_server_builds(jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "answers", lambda: True)
     monkeypatch.setattr(deletion, "is_idle", lambda: False)
     with pytest.raises(InputError, match="building a job"), idle_project():
         pass

@@ -45,10 +45,7 @@ SLICE_ENDED = re.compile(r"analysis-(\d+) terminated with exitcode (-?\d+)")  # 
 
 
 def watch_job_ends(spares: Spares) -> None:
-    """Have the process that forks jobs see their ends, and those of spares, while it waits for the server.
-
-    It forks spares when there is nothing else to do.
-    """
+    """Have the process that forks jobs and spares see their ends while it waits for the server."""
     runner: Any = sys.modules["__main__"]
     awaited: list[_RunningJob] = []
     forks = UnitForks()
@@ -70,17 +67,6 @@ def watch_job_ends(spares: Spares) -> None:
         return awaited[-1]
 
     runner.SimplifiedProcess = wait_for_end
-
-
-def leave_pipe_of_job() -> None:
-    """Keep the pipe that shows a job's end out of the process that captures its output, which ends later."""
-    from accelerator import iowrapper, launch
-
-    @patch(iowrapper, "reader")
-    def reader(original: Any, *arguments: Any) -> None:
-        with contextlib.suppress(OSError):  # this process is of no job
-            os.close(launch._prof_fd)
-        original(*arguments)
 
 
 def look_often_for_end() -> None:

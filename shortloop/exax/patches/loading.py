@@ -21,6 +21,8 @@ from zipimport import zipimporter
 from blake3 import blake3
 
 from shortloop.exax.patches import patch
+from shortloop.keys.file_state import unless_changed
+from shortloop.keys.hashing import hash_file
 from shortloop.keys.own_code import is_own
 from shortloop.project.project import cache_directory, runs_jobs
 from shortloop.store.notes import note
@@ -28,6 +30,7 @@ from shortloop.store.notes import note
 AT_START = {"__main__", "sitecustomize", "usercustomize"}  # Python runs these once, before all else
 
 CHECK = blake3.digest_size  # bytes
+_hashes: dict[Path, tuple[list[int], str]] = {}
 _forgotten: list[ModuleType] = []  # kept, as to take them apart costs a fork more than all else here
 
 
@@ -40,7 +43,7 @@ def load_from_source(anew: bool = False) -> None:
     """Load own code from source in this process and its forks, and record loaded modules."""
     if _table() is not None:
         return
-    cache = None
+    cache = Path(os.devnull)  # without a project, nothing is kept
     with contextlib.suppress(OSError, ValueError):
         cache = cache_directory("bytecode")
     machinery.SourceFileLoader.get_code = _Table(cache)  # type: ignore[method-assign,assignment]
@@ -62,6 +65,14 @@ def is_noting() -> bool:
 def loaded_modules() -> dict[str, Loaded]:
     table = _table()
     return {} if table is None else table.loaded
+
+
+def is_as_loaded(module: Loaded) -> bool:
+    """True if the file of a module holds what was loaded from it."""
+    try:
+        return unless_changed(_hashes, Path(module.file), hash_file) == module.content
+    except OSError:
+        return False
 
 
 def own_modules() -> dict[str, str]:
@@ -86,7 +97,7 @@ def forget_modules(names: set[str]) -> None:
 class _Table:
     """Replaces ``SourceFileLoader.get_code``, where it is found again however often this is imported."""
 
-    def __init__(self, cache: Path | None) -> None:
+    def __init__(self, cache: Path) -> None:
         self.loaded: dict[str, Loaded] = {}
         self._cache = cache
         self._last: dict[str, tuple[bytes, CodeType]] = {}  # of each file; jobs are forks that import it anew
@@ -110,8 +121,6 @@ class _Table:
 
     def _compiled(self, source: bytes, file: str) -> CodeType:
         """Compile a source, or take it from the cache, which has one version of each file."""
-        if self._cache is None:
-            return compile(source, file, "exec", dont_inherit=True)
         path = os.fsencode(file)
         kept = self._cache / blake3(path).hexdigest()
         what = (importlib.util.MAGIC_NUMBER, bytes([sys.flags.optimize]), path, source)

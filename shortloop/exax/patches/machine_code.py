@@ -103,11 +103,8 @@ def _for_all_projects(module: str, file: str) -> str:
 
 
 def _save(self: Any, key: object, data: object) -> None:
-    """Save machine code in a file named by its content.
-
-    numba numbers files. Two processes that compile at the same time may choose the same number, and one then
-    finds the other's code under its own signature.
-    """
+    """Save machine code in a file named by its content, where numba numbers files."""
+    # Two processes that compile at the same time may choose one number, and find each other's code there.
     name = hashlib.sha256(self._dump((key, self._source_stamp))).digest()
     file = self._data_name(int.from_bytes(name[:8], "big"))
     with contextlib.suppress(OSError):  # it is compiled again

@@ -34,7 +34,7 @@ from typing import Any
 from shortloop.exax.patches import patch
 from shortloop.exax.patches.loading import own_modules
 from shortloop.keys.file_state import CHANGED, SETTLED_NS, states_of_files
-from shortloop.keys.own_code import PACKAGE, is_own
+from shortloop.keys.own_code import PACKAGE, is_own, is_own_module
 from shortloop.project.project import cache_directory, configuration, write_atomically
 
 # What exax looks for in a method when it loads it.
@@ -257,10 +257,7 @@ def _folder_of_package(package: str) -> str | None:
 @functools.cache
 def _is_of_user(name: str) -> bool:
     """True if a method or its package is neither part of this package nor of an installed library."""
-    top = name.partition(".")[0]
-    spec = None if top == PACKAGE else importlib.util.find_spec(top)
-    places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]
-    return any(is_own(f"{each}/__init__.py") for each in places if each)
+    return name.partition(".")[0] != PACKAGE and is_own_module(name)
 
 
 def _imported_in_fork(

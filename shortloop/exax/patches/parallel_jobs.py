@@ -54,11 +54,14 @@ def build_side_by_side() -> None:
     server.job_tracking = _Lanes(server.job_tracking)
     server.Thread = _JobThread
     reserved: dict[str, int] = {}  # the first number after those reserved, by workdir
+    followed: set[str] = set()  # jobs that are to start, and are followed by others of their method
 
     @patch(Main, "initialise_jobs")
     def initialise_jobs(original: Any, main: Any, setup: Any, workdir: Any = None) -> Any:
-        _chosen.number, _chosen.is_followed = setup.pop(NUMBER, None), setup.pop(FOLLOWED, False)
-        return original(main, setup, workdir)
+        _chosen.number, is_followed = setup.pop(NUMBER, None), setup.pop(FOLLOWED, False)
+        jobs, found = original(main, setup, workdir)
+        followed.update(jobs if is_followed else ())
+        return jobs, found
 
     @patch(WorkSpace, "allocate_jobs")
     def allocate_jobs(allocate: Any, workspace: Any, count: int) -> Any:
@@ -88,7 +91,7 @@ def build_side_by_side() -> None:
         reserved[workspace.name] = first + int(args["count"])
         handler.do_response(200, "text/json", {"first": first})
 
-    _send_lanes()
+    _send_lanes(followed)
 
 
 class _Lanes(dict[Any, Any]):
@@ -135,14 +138,6 @@ class _LaneLock:
 
 class _JobThread(Thread):
     """exax answers after two seconds that a job goes on, and then looks for its end ten times a second."""
-
-    def __init__(self, *arguments: Any, **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        self._is_followed = getattr(_chosen, "is_followed", False)
-
-    def run(self) -> None:
-        _chosen.is_followed = self._is_followed
-        super().run()
 
     def join(self, timeout: float | None = None) -> None:
         super().join(None if self.name == "job runner" else timeout)
@@ -257,7 +252,7 @@ def keep_spares() -> Spares:
     return spares
 
 
-def _send_lanes() -> None:
+def _send_lanes(followed: set[str]) -> None:
     """Let the server send the method of each job that starts, and whether more follow."""
     from accelerator import dispatch
     from accelerator.runner import Runner
@@ -268,11 +263,8 @@ def _send_lanes() -> None:
     def launched(launch: Any, workdir: str, setup: Any, *more: Any) -> Any:
         named = setup.options.get("modules") or ()
         named = [*named] if isinstance(named, Sequence) and not isinstance(named, str) else []
-        lanes[setup.jobid] = (
-            f"{setup.package}.a_{setup.method}",
-            named,
-            getattr(_chosen, "is_followed", False),
-        )
+        lanes[setup.jobid] = f"{setup.package}.a_{setup.method}", named, setup.jobid in followed
+        followed.discard(setup.jobid)
         try:
             return launch(workdir, setup, *more)
         finally:

@@ -22,10 +22,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from shortloop.base.plain import Plain
-from shortloop.exax.patches.loading import Loaded, loaded_modules
+from shortloop.exax.patches.loading import is_as_loaded, loaded_modules
 from shortloop.keys.code import MADE_OF_STAGE, code_state, declares_code
 from shortloop.keys.file_state import State, states_of_files
-from shortloop.keys.hashing import hash_file
 from shortloop.keys.methods import find_method
 from shortloop.keys.own_code import PACKAGE
 from shortloop.keys.source import read_source
@@ -56,14 +55,11 @@ _announced_here: dict[Lane, dict[str, Plain]] = {}  # by this process
 
 def announce(method: str, modules: Sequence[str] = ()) -> None:
     """Announce a job of a method to the process that forks it."""
-    if (method, tuple(modules)) in _announced_here:
-        return
-    _, file = find_method(method)
-    if declares_code(file):
-        known, own = code_state(file, modules).modules, code_state(file).modules
-        entry: dict[str, Plain] = {"method": method, "named": list(modules)}
-        entry |= {"modules": imports_of(method, modules), "beside": sorted(known.keys() - own.keys())}
-        _announced_here[method, tuple(modules)] = entry
+    file, lane = find_method(method)[1], (method, tuple(modules))
+    if lane not in _announced_here and declares_code(file):
+        beside = sorted(code_state(file, modules).modules.keys() - code_state(file).modules.keys())
+        entry: dict[str, Plain] = {"method": method, "named": list(modules), "beside": [*beside]}
+        _announced_here[lane] = entry | {"modules": imports_of(method, modules)}
         write_atomically(_note(), json.dumps({"pid": os.getpid(), "jobs": [*_announced_here.values()]}))
 
 
@@ -90,14 +86,7 @@ def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
     """Return modules of a job beside those that its method imports, if they are as they were loaded."""
     names = _beside.get((method, tuple(modules)), [])
     loaded = {name: found for name, found in loaded_modules().items() if name in names}
-    return {*loaded} if all(map(_is_as_loaded, loaded.values())) else set()
-
-
-def _is_as_loaded(module: Loaded) -> bool:
-    try:
-        return hash_file(Path(module.file)) == module.content
-    except OSError:
-        return False
+    return {*loaded} if all(map(is_as_loaded, loaded.values())) else set()
 
 
 def forget() -> None:
@@ -130,12 +119,8 @@ def import_before_forks() -> None:
 
 
 def load_client() -> None:
-    """Load the client of engines for all jobs that this process forks.
-
-    A job forgets modules that its method does not import, and would load it again. The client is in no key,
-    but is used only while the files of the package are as they were.
-    """
-    global _loaded
+    """Load the client of engines, which each job would load again, for all jobs that this process forks."""
+    global _loaded  # in no key, but used only while the files of the package are as they were
     import shortloop.units.client  # noqa: F401
 
     ours = {name: module for name, module in sys.modules.items() if name.startswith(f"{PACKAGE}.")}

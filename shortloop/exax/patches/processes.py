@@ -51,11 +51,7 @@ def prepare_any() -> None:
 
 
 def prepare_server() -> None:
-    """Patch the exax server, and complete its configuration; in other processes nothing.
-
-    Workdirs are made, and their note of the number of slices is brought up to date: what depends on it is
-    checked job by job. Jobs that a power cut broke are taken out of use because the server would not start.
-    """
+    """Patch the exax server, and complete its configuration; in other processes nothing."""
     cfg = running_configuration("server")
     if cfg is None:
         return
@@ -84,10 +80,10 @@ def prepare_server() -> None:
     leave_nothing_behind(private_folder() / "multiprocessing")
     listens = (cfg.listen, cfg.urd_listen if cfg.urd_local else None, cfg.board_listen)
     keep_private(project_directory() / each for each in listens if isinstance(each, str))
-    mend(workdirs)
+    mend(workdirs)  # of jobs that a power cut broke, with which it would not start
     for line in repair_lists(Path.cwd()):  # too late for this server, but not for the next
         print(one_line(f"{line}; start the server again"), flush=True)
-    for folder in workdirs.values():
+    for folder in workdirs.values():  # what depends on it is checked job by job
         (folder / ".slices").write_text(f"{cfg.slices}\n", encoding="utf-8")
 
 
@@ -112,7 +108,6 @@ def prepare_runner() -> None:
     job_monitor.name_lost_units()
     cost.note_costs()
     tracebacks.keep_causes()
-    job_monitor.leave_pipe_of_job()
     parallel_jobs.leave_early()
     preload.import_before_forks()
     method_loading.import_methods_apart(reading)
@@ -185,15 +180,13 @@ def read_few_jobs_itself() -> None:
 
 
 def one_at_a_time() -> None:
-    """Let the server, which answers many clients at once, do one after the other what needs that.
-
-    Two that have it load the methods would end each other's. A job that starts meanwhile would be forked by
-    a process without its method. A job's folder made while the workdir is listed would be forgotten, and its
-    id given once more.
-    """
+    """Let the server, which answers many clients at once, do one after the other what needs that."""
     from accelerator.control import Main
     from accelerator.workspace import WorkSpace
 
+    # Two that have it load the methods would end each other's, and a job that starts meanwhile would be
+    # forked by a process without its method. A job's folder made while the workdir is listed would be
+    # forgotten, and its id given once more.
     loading, listing = threading.Lock(), threading.Lock()
 
     def within(lock: threading.Lock, original: Any, *arguments: Any, **more: Any) -> Any:
@@ -212,10 +205,7 @@ def one_at_a_time() -> None:
 
 
 def leave_nothing_behind(folder: Path) -> None:
-    """Keep multiprocessing's socket in a folder of the project, emptied whenever a server starts.
-
-    exax ends by a signal that no clean-up survives, and each server would leave a folder in /tmp.
-    """
+    """Keep multiprocessing's socket, which no server cleans up, in a folder that each one empties."""
     shutil.rmtree(folder, ignore_errors=True)
     if len(os.fsencode(folder.resolve() / "listener-12345678")) <= SOCKET_PATH_LIMIT:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

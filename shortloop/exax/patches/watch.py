@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
+from traceback import walk_stack
 from types import FrameType, ModuleType
 from typing import Any
 from urllib.parse import unquote
@@ -97,12 +98,9 @@ def watch_jobs(spares: Spares) -> None:
 
 
 def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
-    """Watch this process, which runs the job in a folder from now on, and import its method.
-
-    `is_watched` decides by its path if an opened file is noted. A spare has done all that.
-    """
+    """Watch this process, which runs the job in a folder from now on, and import its method."""
     take_notes(folder)
-    if _is_prepared:
+    if _is_prepared:  # it was a spare
         set_log_folder(folder)
         return
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
@@ -113,13 +111,9 @@ def begin_job(folder: Path, is_watched: Callable[[str], bool]) -> None:
 def prepare_job(
     method: str, named: Sequence[str], is_watched: Callable[[str], bool], folder: Path | None = None
 ) -> None:
-    """Watch this process, and those that it starts, and import the module of a method for a job.
-
-    It forgets modules of this package that the method does not import, and gets them only by an import, which
-    is noted. Without a folder, the job is not known yet.
-    """
+    """Watch this process, and those that it starts, and import the module of a method for a job."""
     global _is_prepared
-    if folder is None:
+    if folder is None:  # the job is not known yet
         buffer_notes()
         _is_prepared = True
     package, _, stem = method.rpartition(".")
@@ -132,7 +126,7 @@ def prepare_job(
     imports = {method, *(modules_when_loaded(Path(file).resolve()) if file else ())}
     imports |= modules_beside(stem.removeprefix("a_"), named)
     above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
-    forget_modules(before - imports - above)
+    forget_modules(before - imports - above)  # it gets others only by an import, which is noted
     kept = before & imports
     note(loaded={each: found for each, found in loaded_modules().items() if each in kept})
     note(versions={"python": python_here()})
@@ -220,7 +214,8 @@ class _Heard:
         if name in self._seen or not self._is_watched(f"{name}/"):
             return
         if not os.path.isfile(name) and (os.path.isdir(name) or glob.has_magic(name)):
-            self._note_folder(name if os.path.isdir(name) else os.path.dirname(name))
+            folder = name if os.path.isdir(name) else os.path.dirname(name)
+            self._note(folder, f"{folder}/")
         for each in islice(matching(name), MANY):
             self._note_file(each)
 
@@ -238,7 +233,7 @@ class _Heard:
         if isinstance(path, str | bytes | os.PathLike):
             name = os.path.abspath(os.fsdecode(path))
             if name not in self._seen and self._is_watched(f"{name}/") and _is_asked_by_user():
-                self._note_folder(name)
+                self._note(name, f"{name}/")
 
     def _command(self, command: object, folder: object = None) -> None:
         """Note files in the arguments of a program that is started; what it reads is not seen."""
@@ -258,20 +253,12 @@ class _Heard:
             return
         self._seen.add(name)
         if not name.endswith(f"/{NOTED}") and os.path.isfile(name):
-            state, settled = file_state(Path(name))
-            note(opened=name, state=state, settled=settled, imported=_is_importing())
+            self._note(name, name)
 
-    def _note_folder(self, name: str) -> None:
+    def _note(self, name: str, opened: str) -> None:
         self._seen.add(name)
         state, settled = file_state(Path(name))
-        note(opened=f"{name}/", state=state, settled=settled, imported=_is_importing())
-
-
-def _frames() -> Iterator[FrameType]:
-    frame = sys._getframe(2)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back  # type: ignore[assignment]
+        note(opened=opened, state=state, settled=settled, imported=_is_importing())
 
 
 def _is_of_user(frame: FrameType) -> bool:
@@ -280,13 +267,13 @@ def _is_of_user(frame: FrameType) -> bool:
 
 
 def _is_importing() -> bool:
-    modules = (frame for frame in _frames() if frame.f_code.co_name == "<module>" and _is_of_user(frame))
-    return any(frame.f_globals["__name__"] != "__main__" for frame in modules)
+    frames = (frame for frame, _ in walk_stack(sys._getframe()) if frame.f_code.co_name == "<module>")
+    return any(frame.f_globals["__name__"] != "__main__" for frame in frames if _is_of_user(frame))
 
 
 def _is_asked_by_user() -> bool:
     """True if the user's code is the caller, directly or through the standard library."""
-    for frame in _frames():
+    for frame, _ in walk_stack(sys._getframe()):
         top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if frame.f_code.co_filename == __file__:
             continue

@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.differences import Difference, differences, nearest, unmatched
-from shortloop.plan.explain.reasons import changed_names, stored_code
+from shortloop.plan.explain.reasons import (
+    Difference,
+    changed_names,
+    differences,
+    nearest,
+    stored_code,
+    unmatched,
+)
 from shortloop.stages.results import Result, sources_of
 from shortloop.store.manifest import Manifest, is_outdated
 from shortloop.store.setup import setup_of
@@ -108,10 +114,7 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
-        gone = sum(content not in contents_new for content in contents_old)
-        added = sum(content not in contents_old for content in contents_new)
-        how = f"{gone} are gone or different, {added} are new or different"
-        return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs; {how}")
+        return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs")
     lost, different = unmatched(contents_old, contents_new)
     pairs = [
         (old[was], new[now])
@@ -197,13 +200,12 @@ def _difference(one: np.ndarray, other: np.ndarray) -> tuple[int, float | None]:
     numeric = all(each.dtype.kind in "biuf" for each in (one, other))
     differ, largest = 0, 0.0
     for old, new in zip(np.atleast_1d(one), np.atleast_1d(other)):
-        if not numeric:
-            differ += int(np.sum(np.asarray(old != new)))
-            continue
-        old, new = np.asarray(old, dtype=float), np.asarray(new, dtype=float)
-        same = (old == new) | (np.isnan(old) & np.isnan(new))
-        differ += int(np.sum(~same))
-        away = np.abs(new - old)[~same]
-        if np.isfinite(away).any():
-            largest = max(largest, float(np.nanmax(away)))
+        old, new = (np.asarray(each, dtype=float if numeric else None) for each in (old, new))
+        other_than = np.asarray(old != new)
+        if numeric:
+            other_than &= ~(np.isnan(old) & np.isnan(new))
+            away = np.abs(new - old)[other_than]
+            if np.isfinite(away).any():
+                largest = max(largest, float(np.nanmax(away)))
+        differ += int(np.sum(other_than))
     return differ, largest if numeric and differ else None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shortloop.keys.key import Parts
-from shortloop.plan.explain.differences import Difference, differences, option_rows
+from shortloop.plan.explain.reasons import Difference, differences, option_rows
 
 A, B, C = ("a" * 64, "b" * 64, "c" * 64)
 

@@ -25,13 +25,8 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
     monkeypatch.setattr(reasons, "_names", {})
     for name in ("steps", "more"):
         write(tmp_path, f"shortloop/{name}.py", NOW[f"shortloop.{name}"])
-    monkeypatch.setattr(
-        reasons,
-        "code_now",
-        lambda method, more: {
-            name: (text, tmp_path / f"{name.replace('.', '/')}.py") for name, text in NOW.items()
-        },
-    )
+    monkeypatch.setattr(reasons, "find_method", lambda method: ("methods", tmp_path / f"a_{method}.py"))
+    monkeypatch.setattr(reasons, "code_texts", lambda file, more=(): NOW)
     return ToyJobs(tmp_path)
 
 

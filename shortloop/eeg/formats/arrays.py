@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
-from shortloop.eeg.formats.base import FeaturesInput, check_keys
+from shortloop.eeg.formats.base import FeaturesInput, Found, check_keys
 from shortloop.eeg.headers.numpy_files import (
     as_text,
     declared,
@@ -23,9 +23,6 @@ from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.eeg.formats.feature_trials import Found
-
 
 KEYS = ("X", "y", "names", "t")
 
@@ -39,6 +36,7 @@ class ArraysInput(FeaturesInput):
 
     places = FeaturesInput.places | {"labels"}
     classes_in = "y"
+    remedy = "leave it out of X, and save the file again"
     format: Literal["arrays"] = Field(description="ready-made features in .npz or .npy")
     labels: dict[str, str] = Field(
         default_factory=dict,
@@ -57,8 +55,6 @@ class ArraysInput(FeaturesInput):
     def warm_up(self) -> None:
         import numpy as np  # noqa: F401
 
-        import shortloop.eeg.formats.feature_trials  # noqa: F401
-
     def files_of_labels(self) -> Mapping[str, str]:
         return self.labels
 
@@ -71,8 +67,6 @@ class ArraysInput(FeaturesInput):
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np
 
-        from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
-
         arrays = _arrays(file, labels)
         data, y = arrays["X"], arrays["y"]
         _check(**arrays)
@@ -80,9 +74,7 @@ class ArraysInput(FeaturesInput):
         numbered = (f"feature {number}" for number in range(1, bins.shape[2] + 1))
         names = map(as_text, arrays["names"]) if "names" in arrays else numbered
         times = arrays["t"].astype(np.float64) if "t" in arrays else None
-        found = Found([as_text(value) for value in y], tuple(names), bins, times)
-        refuse_labels_among_features(found, hint="leave it out of X, and save the file again")
-        return found
+        return Found([as_text(value) for value in y], tuple(names), bins, times)
 
 
 def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:

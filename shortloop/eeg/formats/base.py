@@ -10,7 +10,8 @@ An `InputError` that is raised while a file is read needs neither participant no
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
@@ -21,9 +22,10 @@ from shortloop.eeg.formats.files.find import Named, find_files
 from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.base.types import FloatArray, IntArray, Span
     from shortloop.eeg.data import Epochs
-    from shortloop.eeg.formats.feature_trials import Found
-    from shortloop.eeg.formats.sessions import Part
 
 
 T = TypeVar("T")
@@ -44,6 +46,37 @@ def _as_text(values: object) -> object:
 
 
 Events = Annotated[Patterns, BeforeValidator(_as_text)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Epochs of one file."""
+
+    file: Path
+    data: FloatArray  # (trials, channels, samples), in `unit`
+    labels: IntArray  # index of each trial's class
+    times: FloatArray  # of each sample, s
+    sfreq: float  # Hz
+    channels: tuple[str, ...]
+    seen: Mapping[str, int]  # count of each event in the file, also of events of no class
+    info: Mapping[str, np.ndarray] = field(default_factory=dict)  # anything else known of each trial
+    unit: str = "V"
+    # Plain data: what was recorded and done, how many trials were left out, and why.
+    account: Mapping[str, Any] = field(default_factory=dict)
+    positions: FloatArray | None = None  # (channels, 3)
+    onsets: Mapping[str, IntArray] = field(default_factory=dict)  # samples of each event, if continuous
+    moments: IntArray | None = None  # sample of each trial's event, where it was cut from
+
+
+@dataclass(frozen=True)
+class Found:
+    """Content of a file of one participant in one phase."""
+
+    trials: list[str]  # class of each
+    features: tuple[str, ...]
+    cells: Sequence[np.ndarray] | np.ndarray  # of each bin, trials × features
+    times: np.ndarray | None = None  # centre of each bin, s; None: bins are numbered from 0
+    span: Span | None = None  # place of the cells in the file, if they are maps of it
 
 
 class InputSettings(Tagged):
@@ -159,6 +192,7 @@ class FeaturesInput(InputSettings):
 
     places = frozenset({"folder", "amplitude", "power"})
     classes_in: ClassVar[str]  # name of the classes in a file, for messages
+    remedy: ClassVar[str] = ""  # for features that are the class itself; empty: not looked for
     folder: str = Field(".", description=f"folder of the files, {FOLDER}")
     amplitude: dict[str, str] = Field(
         default_factory=dict, description="file of the amplitude features of each phase; default: none"
@@ -219,4 +253,29 @@ def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Seq
             found=f"{event} in {classes[labels[key]]} and {classes[label]}",
             expected="each event in one class",
             hint="correct [input.events] in the study file",
+        )
+
+
+def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:
+    """Drop channels that the study names."""
+    refuse_unknown(drop, known, "a channel to drop is not in the file", "input.drop")
+    kept = [name for name in names if name not in drop]
+    if not kept:
+        found = f"dropped: {', '.join(drop) or 'none'}"
+        raise InputError("no channels are left", field="input.drop", found=found, hint="drop fewer channels")
+    return kept
+
+
+def refuse_unknown(
+    names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
+) -> None:
+    """Raise InputError if a name of the study is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            problem,
+            field=field,
+            found=", ".join(unknown),
+            expected=expected or f"names among {', '.join(map(str, known))}",
+            hint=f"correct {field} in the study file",
         )

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
-from shortloop.eeg.formats.base import FilesInput, Patterns
+from shortloop.eeg.formats.base import FilesInput, Part, Patterns, kept_channels
 from shortloop.eeg.headers.numpy_files import (
     as_text,
     declared,
@@ -23,9 +23,6 @@ from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.eeg.formats.sessions import Part
-
 
 SOME = 20  # trials in which codes are looked for
 KEYS = ("X", "y", "t", "ch")
@@ -52,7 +49,6 @@ class NpzInput(FilesInput):
         import numpy as np
 
         from shortloop.eeg.checks.recording import warn_of_codes
-        from shortloop.eeg.formats.sessions import Part, kept_channels
 
         wanted = self.class_of_event(classes)
         data, y, times, ch = _arrays(file)

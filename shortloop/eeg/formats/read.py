@@ -17,15 +17,23 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.recording import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.feature_trials import Found
+from shortloop.eeg.formats.base import (
+    FeaturesInput,
+    Found,
+    GeneratedInput,
+    InputSettings,
+    Part,
+    RecordedInput,
+)
 from shortloop.eeg.formats.files.find import Named, linked, recording_of
 from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
 from shortloop.eeg.formats.files.recognised import explain_other_format
-from shortloop.eeg.formats.sessions import Part, join
+from shortloop.eeg.formats.sessions import join
 
 T = TypeVar("T")
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
+MONOTONE = 16  # trials; the chance that so many are in order is 1e-13 per feature
+FEWEST = 10  # trials; in fewer, two values may match two classes by chance
 
 
 def read_epochs(
@@ -191,8 +199,8 @@ def read_features_of_phases(
 
     def read(phase: str) -> Features:
         file, *labels = files[phase]
-        with reading(file, participant), _recognised(settings, file):
-            found = settings.find_in(file, next(iter(labels), None), participant, phase)
+        found = find_trials(settings, file, next(iter(labels), None), participant, phase)
+        with reading(file, participant):
             features = _features_of(found, settings, kind, phase, classes, partial(allocate, phase))
         with located(participant, str(file)):
             check_features(features, phase)
@@ -206,6 +214,17 @@ def read_features_of_phases(
             for phase, paths in files.items()
         }
         return {phase: wait() for phase, wait in started.items()}
+
+
+def find_trials(
+    settings: FeaturesInput, file: Path, labels: Path | None, participant: str, phase: str
+) -> Found:
+    """Read all trials of a participant in a phase; refuse features that are the class, if the format asks."""
+    with reading(file, participant), _recognised(settings, file):
+        found = settings.find_in(file, labels, participant, phase)
+        if settings.remedy:
+            _refuse_labels_among_features(found, settings.remedy)
+    return found
 
 
 def _features_of(
@@ -279,3 +298,36 @@ def _wrong_kind(settings: InputSettings, has: str, function: str, participant: s
         field="input.format",
         hint=f"read it with {function}",
     )
+
+
+def _refuse_labels_among_features(found: Found, hint: str) -> None:
+    """Refuse features that encode the class, or the order of the trials."""
+    if len(found.trials) < FEWEST:
+        return
+    _, labels = np.unique(found.trials, return_inverse=True)
+    for name, values in zip(found.features, np.asarray(found.cells[0]).T):
+        encodes = _what_it_encodes(values, labels)
+        if encodes:
+            raise InputError(
+                f"a feature {encodes}: anybody could tell the classes from it",
+                field=name,
+                expected="features that were measured",
+                hint=hint,
+            )
+
+
+def _what_it_encodes(values: np.ndarray, labels: np.ndarray) -> str:
+    values = values.astype(np.float64, copy=False)  # differences of unsigned numbers are never below 0
+    steps = np.diff(values)
+    if steps[0] and (steps == steps[0]).all() and float(steps[0]).is_integer():
+        return "counts the trials"
+    if len(values) >= MONOTONE and ((steps > 0).all() or (steps < 0).all()):
+        return "grows or falls from each trial to the next, as numbers and times of trials do"
+    classes = labels.max() + 1
+    if classes < 2 or len(np.unique(values[: 2 * FEWEST])) > classes:  # most end here
+        return ""
+    pairs = len(set(zip(values.tolist(), labels.tolist(), strict=True)))
+    different = len(np.unique(values))
+    # Two values that stand for more classes, as of 'is_face': in few trials, they could by chance.
+    enough = different == classes or (different > 1 and len(values) >= classes + FEWEST + MONOTONE)
+    return "is the class in other words" if pairs == classes and enough else ""

@@ -5,19 +5,18 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.same_trials import trial_digests
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.positions import mean_positions
 
 PARALLEL = 10  # trials; two files that share so many onsets do not by chance
@@ -32,51 +31,6 @@ REASONS = {
 }
 NAMED = 5  # channels in a message
 Log = Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Epochs of one file."""
-
-    file: Path
-    data: FloatArray  # (trials, channels, samples), in `unit`
-    labels: IntArray  # index of each trial's class
-    times: FloatArray  # of each sample, s
-    sfreq: float  # Hz
-    channels: tuple[str, ...]
-    seen: Mapping[str, int]  # count of each event in the file, also of events of no class
-    info: Mapping[str, np.ndarray] = field(default_factory=dict)  # anything else known of each trial
-    unit: str = "V"
-    # Plain data: what was recorded and done, how many trials were left out, and why.
-    account: Mapping[str, Any] = field(default_factory=dict)
-    positions: FloatArray | None = None  # (channels, 3)
-    onsets: Mapping[str, IntArray] = field(default_factory=dict)  # samples of each event, if continuous
-    moments: IntArray | None = None  # sample of each trial's event, where it was cut from
-
-
-def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:
-    """Drop channels that the study names."""
-    refuse_unknown(drop, known, "a channel to drop is not in the file", "input.drop")
-    kept = [name for name in names if name not in drop]
-    if not kept:
-        found = f"dropped: {', '.join(drop) or 'none'}"
-        raise InputError("no channels are left", field="input.drop", found=found, hint="drop fewer channels")
-    return kept
-
-
-def refuse_unknown(
-    names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
-) -> None:
-    """Raise InputError if a name of the study is not known."""
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InputError(
-            problem,
-            field=field,
-            found=", ".join(unknown),
-            expected=expected or f"names among {', '.join(map(str, known))}",
-            hint=f"correct {field} in the study file",
-        )
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:

@@ -7,17 +7,14 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
 from shortloop.eeg.headers import brainvision, edf, fif_tags
 from shortloop.eeg.headers.units import scale_to_volts
-
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.sessions import Part
-
 
 FDT_BYTES = 4  # of each sample in .fdt
 SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, ".vhdr": brainvision.declared}

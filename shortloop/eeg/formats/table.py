@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import FeaturesInput, Patterns
+from shortloop.eeg.formats.base import FeaturesInput, Found, Patterns
 from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.headers.units import Unit
-
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.feature_trials import Found
-
 
 BYTES = 8  # in memory, for each byte of text
 SHOWN = 20  # names in a message
@@ -29,6 +25,7 @@ class TableInput(FeaturesInput):
     """
 
     classes_in = "label"
+    remedy = "leave out columns that are no features: input.drop"
     format: Literal["table"] = Field(description="ready-made features in text with a row for each trial")
     label: str = Field("label", description="column of the classes; default 'label'")
     participant: str | None = Field(
@@ -51,8 +48,6 @@ class TableInput(FeaturesInput):
     def warm_up(self) -> None:
         import pandas as pd  # noqa: F401
 
-        import shortloop.eeg.formats.feature_trials  # noqa: F401
-
     def holds_several(self) -> bool:
         return self.participant is not None
 
@@ -64,8 +59,6 @@ class TableInput(FeaturesInput):
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np
-
-        from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
 
         table = self._rows(self._table(file), participant, phase)
         given = {self.label, self.participant, self.phase, *self.drop}
@@ -79,13 +72,8 @@ class TableInput(FeaturesInput):
                 expected="numbers in each row of each feature",
                 hint="drop columns that are no features (input.drop), or repair the file",
             )
-        found = Found(
-            _texts(table[self.label]).tolist(),
-            tuple(features.columns),
-            features.to_numpy(np.float64)[np.newaxis],
-        )
-        refuse_labels_among_features(found, hint="leave out columns that are no features: input.drop")
-        return found
+        values = features.to_numpy(np.float64)[np.newaxis]
+        return Found(_texts(table[self.label]).tolist(), tuple(features.columns), values)
 
     def participants_in(self, file: Path) -> list[tuple[str, str]]:
         """List the participants and phases of a file's rows."""

@@ -12,7 +12,8 @@ from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import NAME, alike
 from shortloop.eeg.formats.base import FeaturesInput, InputSettings
-from shortloop.eeg.formats.files.process import read_apart, reading
+from shortloop.eeg.formats.files.process import read_apart
+from shortloop.eeg.formats.read import find_trials
 from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.inspect.format_options import find_options
 from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, ONLY, NamedFiles, read_names
@@ -87,9 +88,8 @@ def _read(settings: FeaturesInput, one: _File) -> tuple[Counter[str], str] | Inp
     """Count the trials of each class, and return the name of the first feature."""
 
     def read() -> tuple[Counter[str], str]:
-        with reading(one.file, one.who):
-            found = settings.find_in(one.file, one.labels, one.who, one.phase)
-            return Counter(found.trials), next(iter(found.features), "")
+        found = find_trials(settings, one.file, one.labels, one.who, one.phase)
+        return Counter(found.trials), next(iter(found.features), "")
 
     files = [one.file] if one.labels is None else [one.file, one.labels]
     try:

@@ -15,6 +15,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
+from shortloop.eeg.formats.base import Part, kept_channels, refuse_unknown
 from shortloop.eeg.formats.epochs.events import (
     Found,
     events_within,
@@ -32,14 +33,7 @@ from shortloop.eeg.formats.epochs.preprocessing import (
     not_finite,
     refuse_spread,
 )
-from shortloop.eeg.formats.sessions import (
-    Log,
-    Part,
-    dropped_trials,
-    kept_channels,
-    refuse_unknown,
-    warn_of_dropped,
-)
+from shortloop.eeg.formats.sessions import Log, dropped_trials, warn_of_dropped
 
 if TYPE_CHECKING:
     from shortloop.eeg.formats.epochs.settings import EpochedInput

@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import set_class
+from shortloop.eeg.formats.base import refuse_unknown, set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
-from shortloop.eeg.formats.sessions import refuse_unknown
 
 SHOWN = 20  # names of columns in a message
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others

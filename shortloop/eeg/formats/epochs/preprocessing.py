@@ -11,8 +11,8 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import few, key_of
+from shortloop.eeg.formats.base import refuse_unknown
 from shortloop.eeg.formats.epochs.settings import Preprocessing
-from shortloop.eeg.formats.sessions import refuse_unknown
 
 SKIPPED = "bad_acq_skip"  # prefix of annotations of stretches that MNE's filters skip
 NAMED = 8  # channels in a message

@@ -1,11 +1,4 @@
-"""Base classes of recording formats: their settings, the files they need, and how one file is read.
-
-A format is a module beside this one with one record in it. The record is read with every study, so heavy
-libraries are imported within its functions only.
-
-An `InputError` that is raised while a file is read needs neither participant nor file: `reading`
-(`files/process.py`) adds both.
-"""
+"""Base classes of recording formats: their settings, the files they need, and what reading gives."""
 
 from __future__ import annotations
 
@@ -80,8 +73,9 @@ class Found:
 
 
 class InputSettings(Tagged):
-    """Where recordings are and how they are read; a format is a `GeneratedInput`, `RecordedInput` or
-    `FeaturesInput`."""
+    """Where recordings are and how they are read; a format is below one of the classes below this."""
+
+    # Formats are imported with every study: heavy libraries only within functions.
 
     tag = "format"
     group = "shortloop.formats"
@@ -239,9 +233,9 @@ def check_keys(
     if missing:
         have = ", ".join(table) or "none"
         raise ValueError(f"{field}: nothing given for {', '.join(missing)} (given: {have})")
-    others = [] if known is None else [name for name in table if name not in known]
-    if known is not None and others:
-        raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known)}")
+    others = [name for name in table if known is not None and name not in known]
+    if others:
+        raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known or ())}")
 
 
 def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Sequence[str]) -> None:
@@ -252,7 +246,6 @@ def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Seq
             field="input.events",
             found=f"{event} in {classes[labels[key]]} and {classes[label]}",
             expected="each event in one class",
-            hint="correct [input.events] in the study file",
         )
 
 
@@ -277,5 +270,4 @@ def refuse_unknown(
             field=field,
             found=", ".join(unknown),
             expected=expected or f"names among {', '.join(map(str, known))}",
-            hint=f"correct {field} in the study file",
         )

@@ -24,7 +24,6 @@ TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar":
 TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}
 OTHERS = {"EOG": "eog", "HEOG": "eog", "VEOG": "eog", "ECG": "ecg", "EMG": "emg", "STI": "stim"}
 """Types of channels by prefixes of their names."""
-AVERAGES, SPECTRA = ("avg", "individual"), ("powspctrm", "fourierspctrm", "crsspctrm")
 SHOWN = 6  # codes of a column in a message
 
 
@@ -86,13 +85,12 @@ class FieldtripInput(SignalInput, FilesInput):
         struct = read_struct(file, name) if name in found else None
         if isinstance(struct, dict) and {"label", "time"} <= struct.keys():
             return struct
-        several = name not in found
         raise InputError(
-            "the struct is not in the file" if several else "the variable is no struct of FieldTrip",
+            "the variable is no struct of FieldTrip" if name in found else "the struct is not in the file",
             field="input.variable",
-            found=", ".join(found) if several else f"{name}: {_fields(struct)}",
-            expected=name if self.variable and several else "a struct with label, time and trial",
-            hint="name the variable: input.variable" if several else None,
+            found=f"{name}: {_fields(struct)}" if name in found else ", ".join(found),
+            expected=f"{name}, a struct with label, time and trial",
+            hint="name the variable (input.variable)",
         )
 
     def _factors(self, struct: dict[str, Any], names: list[str]) -> list[float]:
@@ -117,11 +115,9 @@ def _trials(
     import numpy as np
 
     if "trial" not in struct:
-        averages = not struct.keys().isdisjoint(AVERAGES)
-        spectra = not struct.keys().isdisjoint(SPECTRA)
         raise InputError(
-            "averages cannot be decoded, trials are needed" if averages else "no trials in the struct",
-            found="averages (avg)" if averages else "spectra" if spectra else _fields(struct),
+            "no trials in the struct: averages and spectra cannot be decoded",
+            found=_fields(struct),
             expected="trial",
             hint="save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'",
         )

@@ -38,10 +38,8 @@ class FifInput(SignalInput, FilesInput):
             return mne.read_epochs(file, preload=True)
         if RAW & found:
             return mne.io.read_raw_fif(file)
-        averages = EVOKED in found
         raise InputError(
-            "averages cannot be decoded" if averages else "there is no recording in the file",
-            found="averages (evoked)" if averages else "something else that MNE saved",
+            "averages cannot be decoded" if EVOKED in found else "there is no recording in the file",
             expected="epochs, or a continuous recording",
-            hint="save the epochs as they are before they are averaged" if averages else None,
+            hint="save the epochs as they are before they are averaged",
         )

@@ -82,14 +82,16 @@ class MneInput(SignalInput, FilesInput):
         import mne
 
         read, options = mne.io.read_raw, dict[str, Any]()
+        kind = recognised(file)
+        name = kind and kind.name
         if file.suffix.lower() == ".data":  # Nicolet does not say it
             options["ch_type"] = "eeg"
-        elif file.suffix.lower() == ".dat" and _is(file, "BCI2000"):  # MNE only reads it as a whole
+        elif file.suffix.lower() == ".dat" and name == "BCI2000":  # MNE only reads it as a whole
             options["preload"] = True
-        elif _is(file, "Neuroscan CNT"):  # MNE would try the reader of ANT first, which may end the process
+        elif name == "Neuroscan CNT":  # MNE would try the reader of ANT first, which may end the process
             read, options = mne.io.read_raw_cnt, {"data_format": self.data_format or "auto"}
         try:
-            raw = read(file, **options)
+            return read(file, **options)
         except (ImportError, RuntimeError) as error:
             if "data_format" in str(error):
                 raise InputError(
@@ -114,9 +116,3 @@ class MneInput(SignalInput, FilesInput):
                 found=f"{type(error).__name__}: {error}",
                 hint=OF_PERSYST,
             ) from None
-        return raw
-
-
-def _is(file: Path, name: str) -> bool:
-    kind = recognised(file)
-    return kind is not None and kind.name == name

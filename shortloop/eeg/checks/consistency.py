@@ -100,11 +100,11 @@ def check_trials(
     refuse: Refuse = raise_first,
 ) -> None:
     """Check that every class has enough trials for the folds."""
+    needed = trials_needed(folds, inner_folds)
     for summary in summaries:
         for name, count in summary.trials.items():
-            if _enough(count, folds, inner_folds):
+            if count >= needed:
                 continue
-            needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
             inner = f" and {inner_folds} inner folds" if inner_folds else ""
             report(
                 refuse,
@@ -129,10 +129,10 @@ def uneven_classes(summary: RecordingSummary) -> str:
     )
 
 
-def _enough(count: int, folds: int, inner_folds: int | None) -> bool:
-    # A stratified fold takes at most ceil(count / folds) trials of a class.
-    left = count - -(-count // folds)
-    return count >= folds and (inner_folds is None or left >= inner_folds)
+def trials_needed(folds: int, inner_folds: int | None) -> int:
+    """Return the fewest trials of a class for folds, and for inner folds within each."""
+    # A stratified fold takes at most ceil(n / folds) trials of a class.
+    return next(n for n in itertools.count(folds) if n - -(-n // folds) >= (inner_folds or 0))
 
 
 _NAMES = {

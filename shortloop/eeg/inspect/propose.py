@@ -262,14 +262,14 @@ def _preprocessing(scan: Scan) -> Iterator[str]:
 
 def _amplitude(scan: Scan) -> Iterator[str]:
     rate = min(each.rate for each in scan.study_recordings())
-    window = window_of(*_span(scan), rate)
-    amplitude, baseline = window.amplitude, window.amplitude.baseline
+    amplitude = window_of(*_span(scan), rate)
+    baseline, length = amplitude.baseline, amplitude.bin_samples * amplitude.step / rate  # s
     yield from ("", "[features.amplitude]")
     yield "baseline = false" if baseline is None else f"{_set(baseline, 'baseline')}  # s"
     yield _set(False if amplitude.lowpass is None else amplitude.lowpass, "lowpass")
     yield _set(amplitude.start, "start")
-    yield f"bins = {amplitude.bins}  # to {window.stop:.3g} s"
-    yield f"bin_samples = {amplitude.bin_samples}  # {window.milliseconds:.3g} ms"
+    yield f"bins = {amplitude.bins}  # to {amplitude.start + amplitude.bins * length:.3g} s"
+    yield f"bin_samples = {amplitude.bin_samples}  # {1000 * length:.3g} ms"
     enough = f"  # {rate / amplitude.step:g} Hz are enough" if amplitude.step > 1 else ""
     yield f"step = {amplitude.step}{enough}"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.participants import few
+from shortloop.base.text import short_list
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.summary import RecordingSummary
 from shortloop.stages.inputs import File
@@ -201,11 +201,13 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
     if set(found) == set(expected):
         first = next(number for number, pair in enumerate(zip(found, expected)) if pair[0] != pair[1])
         start = first if first >= SHOWN else 0
-        others = ["…, " * (start > 0) + few(each[start:]) for each in (found, expected)]
+        others = ["…, " * (start > 0) + short_list(each[start:], SHOWN) for each in (found, expected)]
         return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
-    parts = [f"without {few(lacking)}"] * bool(lacking) + [f"with {few(extra)}"] * bool(extra)
+    parts = [f"without {short_list(lacking, SHOWN)}"] * bool(lacking) + [
+        f"with {short_list(extra, SHOWN)}"
+    ] * bool(extra)
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
 
 
@@ -301,8 +303,7 @@ def describe_runs(summary: RecordingSummary) -> str:
         for run in summary.runs
         if any(run["trials"].values())
     ]
-    more = f"; and {len(said) - SHOWN_RUNS} more" if len(said) > SHOWN_RUNS else ""
-    return "; ".join(said[:SHOWN_RUNS]) + more
+    return short_list(said, SHOWN_RUNS, "; ")
 
 
 def _beyond_chance(table: Sequence[Sequence[int]]) -> bool:

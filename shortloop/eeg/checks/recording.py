@@ -14,8 +14,9 @@ import numpy as np
 from blake3 import blake3
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.base.types import FloatArray
-from shortloop.eeg.checks.participants import few, key_of
+from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.same_trials import refuse_same_features
 from shortloop.eeg.data import Epochs, Features
 
@@ -267,13 +268,13 @@ def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence
                 copies.append(f"{name} of {original}")
     if copies:
         _warn(
-            f"channels are copies of others: {', '.join(copies[:NAMED])}{' …' * (len(copies) > NAMED)}: one "
+            f"channels are copies of others: {short_list(copies, NAMED)}: one "
             "input was recorded or exported twice; leave the copies out (input.drop)"
         )
 
 
 def _named(names: Sequence[str]) -> str:
-    return f"channel {names[0]} is" if len(names) == 1 else f"channels {few(names, NAMED)} are"
+    return f"channel {names[0]} is" if len(names) == 1 else f"channels {short_list(names, NAMED)} are"
 
 
 def _warn(text: str) -> None:

@@ -9,8 +9,7 @@ from typing import NoReturn
 
 from shortloop.analyses import Look, Tell
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line
-from shortloop.eeg.checks.participants import few
+from shortloop.base.text import one_line, short_list
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
@@ -142,7 +141,7 @@ def _head(scan: Scan, name: str) -> Iterator[str]:
     yield from (HEAD, _set(name, "name"))
     yield from _array("participants", scan.trials or scan.recorded)
     for why, who in [*scan.reasons().items()][:MOST_COMMENTED]:
-        yield f"# left out: {few([*map(one_line, who)], MOST_COMMENTED)}: {one_line(why)}"
+        yield f"# left out: {short_list([*map(one_line, who)], MOST_COMMENTED)}: {one_line(why)}"
     classes = scan.classes
     if classes.certain:
         yield _set([*classes.events], "classes")
@@ -256,7 +255,7 @@ def _preprocessing(scan: Scan) -> Iterator[str]:
     yield from ("", "[input.preprocessing]  # nothing is done that is not asked for")
     rates = sorted({each.rate for each in scan.study_recordings()})
     if not same_rate(rates[0], rates[-1]):
-        yield f"resample = {rates[0]:g}  # Hz; recordings have {few([f'{rate:g}' for rate in rates])}"
+        yield f"resample = {rates[0]:g}  # Hz; recordings have {short_list([f'{rate:g}' for rate in rates], 8)}"
     yield PREPROCESSING
 
 
@@ -331,4 +330,4 @@ def _array(key: str, values: Iterable[str]) -> Iterator[str]:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return few([f"{count:,} × {one_line(name)}" for name, count in counts.items()], MOST_COMMENTED)
+    return short_list([f"{count:,} × {one_line(name)}" for name, count in counts.items()], MOST_COMMENTED)

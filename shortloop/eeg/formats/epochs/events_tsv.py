@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
 def _lines(table: Any, dialect: Dialect, rows: Any, column: str) -> str:
     """Describe lines of the file by their values in a column."""
     first = len(dialect.before) + 2
-    some = [f"line {first + table.index[at]} ('{table[column].iloc[at]}')" for at in rows[:SHOWN]]
-    return ", ".join(some) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
+    return short_list([f"line {first + table.index[at]} ('{table[column].iloc[at]}')" for at in rows], SHOWN)
 
 
 def _refuse_another_unit(

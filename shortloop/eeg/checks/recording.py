@@ -1,7 +1,4 @@
-"""Checks of one recording that later stages rely on, and warnings of what is suspicious in it.
-
-Who calls them adds participant and file to an `InputError` (`located` in `formats/files/process.py`).
-"""
+"""Checks of one recording that later stages rely on, and warnings of what is suspicious in it."""
 
 from __future__ import annotations
 
@@ -179,10 +176,7 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
 
 
 def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequence[str]) -> None:
-    """Refuse channels that must be in another unit than the others, before a reference spreads them.
-
-    data: float, (trials, channels, samples). Some trials, unprocessed.
-    """
+    """Refuse channels in another unit than the others; `data` are some trials as recorded (t, channels, samples)."""
     if min(data.shape) == 0:
         return
     with np.errstate(invalid="ignore"):  # NaN and infinite values are refused later, if they are in trials
@@ -214,10 +208,7 @@ def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequenc
 
 
 def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
-    """Warn of channels of event codes, from which the class can be read, and of counters.
-
-    data: float, (trials, channels, samples). Some trials, unprocessed.
-    """
+    """Warn of channels of event codes and counters; `data` are some trials as recorded (t, channels, samples)."""
     if min(data.shape) == 0 or data.shape[2] <= 2 * CODES:
         return
     steps = np.diff(data, axis=2)

@@ -18,17 +18,12 @@ TWINS = 0.05  # s; no stimulus is repeated so fast, but codes bounce, and severa
 
 
 def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
-    """Hash each trial that may equal another one; None for the others.
-
-    A few samples tell most trials apart, so that few trials are read as a whole.
-
-    *parts: (trials, ...). All trials to be compared, in one or several arrays.
-    """
+    """Hash each trial that may equal another one; None for the others. Parts are (trials, ...)."""
     return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts])
 
 
 def _digests(parts: Sequence[FloatArray], some: Sequence[list[list[int]]]) -> list[list[bytes | None]]:
-    """As `trial_digests`, with samples at `some` places of each axis."""
+    """As `trial_digests`; samples at `some` places of each axis tell most trials apart."""
     marks = [
         [each.tobytes() for each in data[np.ix_(range(len(data)), *places)]]
         for data, places in zip(parts, some, strict=True)

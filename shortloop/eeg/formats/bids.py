@@ -16,9 +16,8 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import as_written, key_of, natural
 from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.epochs.events_tsv import NOTHING
 from shortloop.eeg.formats.epochs.settings import events_beside
-from shortloop.eeg.formats.files.delimited import dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.delimited import NO_EVENT, dialect_of, numbers, read_table
 from shortloop.eeg.formats.files.find import Named, files_in, is_recording
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.edf import in_its_encoding
@@ -147,7 +146,7 @@ def _refuse_events(file: Path) -> None:
             continue
         onsets = read_table(table, dialect)["onset"]
         values = numbers(onsets, ".")
-        wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NOTHING))
+        wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NO_EVENT))
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
             raise InputError(
@@ -160,10 +159,7 @@ def _refuse_events(file: Path) -> None:
 
 
 def _named_as_in_table(path: Any) -> Any:
-    """Read a recording with another order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``.
-
-    MNE-BIDS copies EDF as it is, and writes names into the table that were corrected after reading.
-    """
+    """Read a recording with another order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``."""
     import mne_bids
 
     with warnings.catch_warnings():

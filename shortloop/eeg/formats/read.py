@@ -272,13 +272,11 @@ def _features_of(
 
 
 def _own_header(recording: Named) -> Path:
-    """Return the file of a recording, for messages.
-
-    Its header may be known by the path of another file of the same content; its samples are its own.
-    """
+    """Return the file of a recording, for messages."""
     name, file = recording[0]
     if recording_of(file) != file:
         return recording_of(file)
+    # The header may be known by the path of another file of the same content; the samples are its own.
     samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
     beside = samples.with_name(Path(name).name) if name else file
     return beside if beside.is_file() else file

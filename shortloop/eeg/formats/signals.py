@@ -28,13 +28,10 @@ HARMLESS = (
 
 
 class SignalInput(EpochedInput):
-    """Recordings that MNE reads. Continuous ones are cut into epochs around their events.
+    """Recordings that MNE reads, cut into epochs around their events if they are continuous.
 
-    A name of an event stands for all events that have it among their ``/``-separated parts, as in MNE. Data
-    are in V (T, T/m for MEG), of EEG, MEG and intracranial channels that are neither dropped nor marked as
-    bad; projections are applied. ``trial_info``: ``"file"`` (number of the file), ``"event"``, of continuous
-    recordings ``"onset"`` (s in the file), of epochs the columns of their metadata. It is said how many
-    trials are left out, and why.
+    ``trial_info``: ``"file"`` (its number), ``"event"``, of continuous recordings ``"onset"`` (s in the
+    file), of epochs the columns of their metadata.
     """
 
     @abstractmethod

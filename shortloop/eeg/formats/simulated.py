@@ -55,12 +55,10 @@ class SimulatedInput(GeneratedInput):
     ) -> Epochs:
         """Simulate one participant's epochs in one phase, in V.
 
-        Patterns of the classes come at ``onset`` … ``offset`` in the training phase; in others they are later
-        by ``delay`` and scaled by ``weakening``. Noise: one source per channel with 1/f power, mixed at
-        random, plus white noise of each sensor. Effect: *evoked*, a pattern over the channels, phase-locked,
-        rising and falling as a squared sine; *induced*, a burst of 20 Hz of random phase in each trial, whose
-        amplitude over the channels tells the class, so that it is in the power and not in the average
-        (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
+        Noise: one source per channel with 1/f power, mixed at random, plus white noise of each sensor.
+        Effect: *evoked*, a pattern over the channels, phase-locked, as a squared sine; *induced*, a burst of
+        random phase in each trial, whose amplitude over the channels tells the class, so that it is in the
+        power and not in the average (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
         """
         from shortloop.eeg.data import Epochs
 

@@ -1,7 +1,4 @@
-"""MAT files of any version: sizes that their tags declare, names of variables, and structs.
-
-SciPy trusts the sizes in a file; `declared` checks them first.
-"""
+"""MAT files of any version: sizes that their tags declare, which SciPy would trust, variables and structs."""
 
 from __future__ import annotations
 

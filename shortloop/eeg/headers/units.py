@@ -1,7 +1,4 @@
-"""Units of signals: as people and headers write them, in one spelling, and scaled to volts.
-
-Of the units in EDF, BDF, GDF and BrainVision files MNE knows few, and takes the others for volts.
-"""
+"""Units of signals, scaled to volts: MNE knows few of those in EDF, GDF and BrainVision files."""
 
 from __future__ import annotations
 

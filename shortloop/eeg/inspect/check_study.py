@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from errno import EACCES
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
@@ -23,18 +26,12 @@ from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs
 from shortloop.eeg.stages.import_features import ImportFeatures
 from shortloop.eeg.study.load import read_study
+from shortloop.eeg.study.schema import Study
 from shortloop.keys.hashing import hash_files
 from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.stage import File, Outputs, Stage
 from shortloop.study_run import StudyRun
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import DTypeLike
-
-    from shortloop.eeg.study.schema import Study
-
 
 Facts = dict[str, Any]
 NOTES = 20  # that are shown
@@ -113,8 +110,6 @@ class _Recorder(Run):
 
 class _InMemory(Outputs):
     def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-        import numpy as np
-
         return np.empty(shape, dtype)
 
 

@@ -1,8 +1,4 @@
-"""Fields that formats need, found in the files, and the choices if several values are as good.
-
-Columns tell text files apart: a recording has times that go up in small steps, and markers; a table of
-features has classes and numbers.
-"""
+"""Fields that formats need, found in the files, and the choices if several values are as good."""
 
 from __future__ import annotations
 
@@ -12,6 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
+
+import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS
@@ -24,11 +23,11 @@ from shortloop.eeg.formats.csv import (
     unit_of_times,
 )
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
-from shortloop.eeg.formats.epochs.events_tsv import NOTHING as NO_EVENT
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.fieldtrip import code_columns, in_words, table_of
 from shortloop.eeg.formats.files.delimited import (
     MISSING,
+    NO_EVENT,
     Dialect,
     decimal_of,
     dialect_of,
@@ -155,8 +154,6 @@ def _listed(columns: dict[str, Counter[str]]) -> str:
 
 
 def _array_options(file: Path) -> dict[str, object]:
-    import numpy as np
-
     try:
         with np.load(file, allow_pickle=False) as content:
             first = np.asarray(content["X"][:1], dtype=float)
@@ -228,8 +225,6 @@ def _unit_of_times(dialect: Dialect, name: str, decimal: str) -> str | None:
 
 def _numbers(texts: Sequence[str], decimal: str) -> list[float]:
     """Return the values that are numbers."""
-    import pandas as pd
-
     found = numbers(pd.Series(texts, dtype=str), decimal)
     return [float(value) for value in found if value == value]
 

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
@@ -33,11 +33,8 @@ from shortloop.eeg.formats.epochs.preprocessing import (
     not_finite,
     refuse_spread,
 )
+from shortloop.eeg.formats.epochs.settings import EpochedInput
 from shortloop.eeg.formats.sessions import Log, dropped_trials, warn_of_dropped
-
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.epochs.settings import EpochedInput
-
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of MNE; V for other types
@@ -180,10 +177,7 @@ def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:
 
 
 def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[str]:
-    """Preprocess all channels that are not dropped, then pick those that are needed.
-
-    Returned are channels with NaN or infinite values, which a reference spreads.
-    """
+    """Preprocess, then pick channels that are needed; return those whose NaN values a reference spreads."""
     steps = settings.preprocessing
     reference = steps.reference if isinstance(steps.reference, tuple) else ()
     dropped = [name for name in settings.drop if name not in reference]

@@ -204,10 +204,7 @@ def _samples(edge: Edge | None, default: int, found: Found, raw: Any) -> list[in
 
 
 def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
-    """Name and select events by metadata of epochs or fields of EEGLAB, if the study asks for it.
-
-    A table beside a continuous recording is read later.
-    """
+    """Name and select events by metadata of epochs or fields of EEGLAB, if the study asks for it."""
     if settings.event_column is None and settings.event_query is None:
         return signal
     of_set = file.suffix == ".set"
@@ -221,7 +218,7 @@ def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
             _set_names(chosen, names[kept].tolist())
         return chosen
     if events_beside(file) and settings.event_source in (None, "tsv"):
-        return signal
+        return signal  # the table is read later
     if not of_set:
         raise _nowhere(settings, "no table NAME_events.tsv beside the recording")
     fields = _read_dataset(file, "event").get("event")

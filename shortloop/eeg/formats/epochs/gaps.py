@@ -111,16 +111,13 @@ def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:
 
 
 def prepare_pieces(raw: Any) -> None:
-    """Mark boundaries between pieces as MNE does, so that filters end there, and no trial is across one.
-
-    Recordings whose channels have several rates are loaded as a whole: MNE resamples each stretch that it
-    reads, and stretches as short as a trial come out wrong.
-    """
+    """Mark boundaries between pieces as MNE does, so that filters end there, and no trial is across one."""
     mark_gaps(raw)
     for extra in raw._raw_extras:  # noqa: SLF001  no public access
         samples = extra.get("n_samps") if isinstance(extra, dict) else None  # of EDF and its kin alone
         if samples is not None:
             others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
+            # MNE resamples each stretch that it reads, and stretches as short as a trial come out wrong.
             if len({int(each) for number, each in enumerate(samples) if number not in others}) > 1:
                 raw.load_data()
 

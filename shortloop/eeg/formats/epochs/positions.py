@@ -15,10 +15,7 @@ FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 
 
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
-    """Return positions of EEG channels and MEG sensors, (channels, 3), NaN where unknown; None without any.
-
-    They are in m to the right, front and top, from between the ears or, for MEG, the middle of the helmet.
-    """
+    """Return positions of EEG channels and MEG sensors, (channels, 3) in m, NaN where unknown, or None."""
     found = np.full((len(channels), 3), np.nan)
     by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
     for index, name in enumerate(channels):

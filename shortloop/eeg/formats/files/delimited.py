@@ -22,6 +22,7 @@ FIRST = 80  # of these, lines that tell the separator and have the header
 SPACES = " '\u2019\u00a0\u2009\u202f"  # between thousands, with any decimal sign
 NUMBER = re.compile(rf"[+-]?[\d.,{SPACES}]*\d[.,]?(?:[eE][+-]?\d+)?")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2}.*)?")
+NO_EVENT = ("", "n/a", "N/A", "nan", "NaN")  # in a table of events
 MISSING = ("", "nan", "NaN", "n/a", "N/A", "NA", "null", "NULL", "None")
 ASK = 'write decimal = "." under [input] if the sign is before fractions; else write decimal = ","'
 MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
@@ -146,10 +147,7 @@ def _unique(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
-    """Find the decimal sign, "." or ","; else return values that contradict each other, or an ambiguous one.
-
-    A file with commas between values is assumed to have no points between thousands.
-    """
+    """Find the decimal sign, "." or ","; else return values that contradict each other, or an ambiguous one."""
     sure: dict[str, str] = {}
     open_ = ""
     for text in texts:
@@ -166,6 +164,7 @@ def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
             sure.setdefault(last, text)
     if len(sure) > 1:
         return tuple(sure.values())
+    # With commas between values, points are hardly between thousands.
     is_open = open_ and not (separator == "," and "." in open_)
     return next(iter(sure), None) or ((open_,) if is_open else ".")
 

@@ -1,7 +1,4 @@
-"""Find a participant's recordings from patterns of the study file.
-
-Light, because every run does it before anything is read.
-"""
+"""Find a participant's recordings from patterns of the study file; light, because every run does it."""
 
 from __future__ import annotations
 
@@ -31,11 +28,7 @@ def find_files(
     field: str | None = None,
     folders: Collection[str] = (),
 ) -> list[Path]:
-    """Find the files of one participant in one phase.
-
-    ``{participant}*`` of participant S1 does not match files of S10: where a wildcard adjoins the name, a
-    number at its end (or start) must end (or start) there.
-    """
+    """Find the files of one participant in one phase; ``{participant}*`` of S1 does not match S10."""
     field = field or f"input.files.{phase}"
     if not folder.is_dir():
         raise InputError(

@@ -113,13 +113,7 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
 def _check_times(times: np.ndarray, sfreq: float) -> None:
     if not (np.isfinite(sfreq) and sfreq > 0):
         raise InputError("the sampling rate is not a positive number", field="sfreq", found=sfreq)
-    if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise InputError(
-            "times do not increase",
-            field="times",
-            found=_span(times),
-            expected="two samples or more, each later than the one before",
-        )
+    check_increasing(times, "times")
     off = np.abs(times - times[0] - np.arange(len(times)) / sfreq).max() * sfreq
     if off > 0.25:
         raise InputError(
@@ -127,6 +121,17 @@ def _check_times(times: np.ndarray, sfreq: float) -> None:
             field="times",
             found=f"{_span(times)}, up to {off:.3g} samples off",
             expected=f"steps of {1 / sfreq:.6g} s ({sfreq:g} Hz)",
+        )
+
+
+def check_increasing(times: np.ndarray, field: str) -> None:
+    """Refuse times that do not increase."""
+    if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise InputError(
+            "times do not increase",
+            field=field,
+            found=_span(times),
+            expected="two samples or more, each later than the one before",
         )
 
 

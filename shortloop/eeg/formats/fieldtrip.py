@@ -12,7 +12,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.mat import declared, read_struct, variables
+from shortloop.eeg.headers.mat import read_struct, variables
 from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class FieldtripInput(SignalInput, FilesInput):
     are of the types that the header names, else EEG, but for names that begin with EOG, ECG or EMG.
     """
 
+    sized_as = ".mat"
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
     variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
     column: int | None = Field(
@@ -51,9 +52,6 @@ class FieldtripInput(SignalInput, FilesInput):
         import scipy.io  # noqa: F401
 
         super().warm_up()
-
-    def declared(self, file: Path, participant: str) -> int:
-        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

@@ -11,12 +11,13 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks, declared
+from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks
 
 
 class FifInput(SignalInput, FilesInput):
     """Recordings and epochs that MNE saved, in one file or split into several."""
 
+    sized_as = ".fif"
     format: Literal["fif"] = Field(description="raw recordings and epochs that MNE saved (.fif)")
 
     def beside(self, file: Path) -> list[Path]:
@@ -26,9 +27,6 @@ class FifInput(SignalInput, FilesInput):
         pattern = rf"{re.escape(split[1])}\d+{split[2]}" if split else rf"{re.escape(name)}-\d+"
         parts = re.compile(pattern + re.escape(f".fif{ending}"))
         return sorted(path for path in file.parent.iterdir() if path != file and parts.fullmatch(path.name))
-
-    def declared(self, file: Path, participant: str) -> int:
-        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

@@ -48,19 +48,13 @@ class NpzInput(FilesInput):
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
 
-        from shortloop.eeg.checks.recording import warn_of_codes
+        from shortloop.eeg.checks.recording import check_increasing, warn_of_codes
 
         wanted = self.class_of_event(classes)
         data, y, times, ch = _arrays(file)
         times = times if self.time_unit in (None, "s") else times * SECONDS[self.time_unit]
-        span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
-        if not span > 0:
-            raise InputError(
-                "times do not increase",
-                field="t",
-                found=f"{len(times)} times over {span:g} s",
-                expected="two samples or more, each later than the one before",
-            )
+        check_increasing(times, "t")
+        span = float(times[-1] - times[0])
         # Twelve digits: rounding of the times must not show in the rate.
         sfreq = float(f"{(len(times) - 1) / span:.12g}")
         check_rate(sfreq, span, believed=self.time_unit is not None, field="input.time_unit")

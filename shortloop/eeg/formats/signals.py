@@ -7,17 +7,23 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
-from shortloop.eeg.headers import brainvision, edf, fif_tags
+from shortloop.eeg.headers import brainvision, edf, fif_tags, mat
 from shortloop.eeg.headers.units import scale_to_volts
 
 FDT_BYTES = 4  # of each sample in .fdt
-SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, ".vhdr": brainvision.declared}
+SIZES = {
+    ".edf": edf.declared,
+    ".bdf": edf.declared,
+    ".fif": fif_tags.declared,
+    ".vhdr": brainvision.declared,
+    ".mat": mat.declared,
+}
 """What checks the size of a recording, by its ending; MNE would read truncated files without an error."""
 
 # Harmless warnings of MNE, and those that are given here in other words.
@@ -33,6 +39,8 @@ class SignalInput(EpochedInput):
     ``trial_info``: ``"file"`` (its number), ``"event"``, of continuous recordings ``"onset"`` (s in the
     file), of epochs the columns of their metadata.
     """
+
+    sized_as: ClassVar[str] = ""  # ending in `SIZES`, whatever the file's own is
 
     @abstractmethod
     def open(self, file: Path, participant: str) -> Any:
@@ -63,8 +71,7 @@ class SignalInput(EpochedInput):
             import numba  # noqa: F401
 
     def declared(self, file: Path, participant: str) -> int:
-        known = SIZES.get(file.suffix.lower())
-        if known is not None:
+        if known := SIZES.get(self.sized_as or file.suffix.lower()):
             return known(file)
         # As doubles, if samples have two bytes.
         return (fif_tags.PACKED if file.suffix in (".gz", ".mat") else fif_tags.BYTES) * file.stat().st_size

@@ -19,8 +19,6 @@ Place = tuple[int, int | None]
 word in it; None: the whole name of the folder."""
 Places = frozenset[tuple[int, int]]
 ONLY = "recording"  # name of a phase that no word names
-BAD_NAME = "'{}' cannot be the name of a participant: rename it"
-DIFFER_BY_CASE = "{} differ only by upper and lower case: rename one"
 FEW = 12  # paths that a phase may list before wildcards replace them
 FULL = 0.05  # bonus for a first name with a surname over the first name alone
 MOST_DEPTH = 4  # folders above a file whose names are read
@@ -42,11 +40,8 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
     split, place = _find_place(root, paths)
     left_out: dict[Path, str] = {}
     by_name = _grouped(split, place)
-    for name in [name for name in by_name if not NAME.fullmatch(name)]:
-        left_out |= {each.path: BAD_NAME.format(name) for each in by_name.pop(name)}
-    for alike_names in alike(by_name):
-        why = DIFFER_BY_CASE.format(" and ".join(alike_names))
-        left_out |= {each.path: why for name in alike_names for each in by_name.pop(name)}
+    for name, why in unfit(by_name).items():
+        left_out |= {each.path: why for each in by_name.pop(name)}
     same = _same_places(by_name, place)
     phases = _phases({each: each.words(place, same) for found in by_name.values() for each in found})
     files: dict[str, dict[str, list[Path]]] = {name: {} for name in by_name}
@@ -63,6 +58,19 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
                 left_out |= dict.fromkeys((each.path for each in every), why)
     order = sorted((name for name, found in files.items() if found), key=natural)
     return NamedFiles({name: files[name] for name in order}, patterns, left_out)
+
+
+def unfit(names: Iterable[str]) -> dict[str, str]:
+    """Return names that no participant may have, or not beside each other, and why."""
+    names = [*names]
+    bad = {
+        each: f"'{each}' cannot be the name of a participant: rename it"
+        for each in names
+        if not NAME.fullmatch(each)
+    }
+    for same in alike(each for each in names if each not in bad):
+        bad |= dict.fromkeys(same, f"{' and '.join(same)} differ only by upper and lower case: rename one")
+    return bad
 
 
 class _SplitPath:

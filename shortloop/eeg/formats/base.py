@@ -169,7 +169,7 @@ class FilesInput(RecordedInput):
 
     places = frozenset({"folder", "files"})
     folders: ClassVar[frozenset[str]] = frozenset()  # suffixes of folders that are recordings of this format
-    files: dict[str, Patterns] = Field(description=FILES)
+    files: dict[str, Annotated[Patterns, Field(min_length=1)]] = Field(description=FILES)
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         check_keys("input.files", self.files, phases)

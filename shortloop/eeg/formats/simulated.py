@@ -116,7 +116,6 @@ class SimulatedInput(GeneratedInput):
                 field="input.tmax",
                 found=f"{self.tmax} s",
                 expected=f"later than input.tmin, {self.tmin} s",
-                hint="correct input.tmin or input.tmax in the study file",
             )
         return np.arange(first, last + 1) / self.sfreq
 
@@ -133,7 +132,6 @@ class SimulatedInput(GeneratedInput):
                 field="input.onset",
                 found=f"patterns from {onset:g} to {offset:g} s",
                 expected=f"onset before offset, within {times[0]:g} to {times[-1]:g} s",
-                hint="correct input.onset, input.offset or input.delay in the study file",
             )
         return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)
 

@@ -6,7 +6,6 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from errno import EACCES
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -29,7 +28,6 @@ from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.keys.hashing import hash_files
 from shortloop.plan.pipeline import Built, Call, Run
-from shortloop.project.system_errors import unreadable
 from shortloop.stages.stage import File, Outputs, Stage
 from shortloop.study_run import StudyRun
 
@@ -45,12 +43,8 @@ def open_all(file: Path, tell: Tell) -> Opened:
         return Opened("its recordings are simulated: there are none to open")
     need(pipeline.KIND.extra, pipeline.LIBRARIES)
     problems: list[InputError] = []
-    jobs = [
-        part
-        for who in study.participants
-        for job in _imports_of(study.model_copy(update={"participants": (who,)}), file, problems)
-        for part in _readable(job, problems)
-    ]
+    alone = (study.model_copy(update={"participants": (who,)}) for who in study.participants)
+    jobs = [job for each in alone for job in _imports_of(each, file, problems)]
     _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.holds_several())
     warm_up(study.input)
     imported: dict[str, list[Facts]] = defaultdict(list)
@@ -165,30 +159,9 @@ def _of_one_file(study: Study) -> Iterator[Study]:
             yield study.model_copy(update={"input": alone})
 
 
-def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
-    """Return an import without phases that have a file without permission."""
-
-    def locked(one: _Job) -> list[Path]:
-        return [path for path in _paths(one.fields) if not os.access(path, os.R_OK)]
-
-    for path in dict.fromkeys(locked(job)):
-        error = unreadable(PermissionError(EACCES, os.strerror(EACCES), str(path)), "a file")
-        error.where = {"participant": job.who}
-        problems.append(error)
-    return [one for one in job.phases() if not locked(one)] if locked(job) else [job]
-
-
-def _paths(value: object) -> Iterator[Path]:
-    if isinstance(value, File):
-        yield value.path
-    elif isinstance(value, Mapping | list | tuple):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _paths(each)
-
-
 def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: bool) -> None:
     """Find recordings that are there twice, by the content of files that are of one size."""
-    named = [one for job in jobs for one in _files_of(job)]
+    named = [one for job in jobs for one in _files_of(job) if os.access(one[-1], os.R_OK)]
     pairs = {(who, path) for _, who, _, path in named}
     sizes = {path: path.stat().st_size for _, path in pairs}
     same = Counter(sizes[path] for _, path in pairs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -73,7 +72,6 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
         hint = "add what they lack, or look at a part of the folder alone"
         _refuse(folder, "no participant has all that a study needs", describe(scan), hint)
     text = _draft(scan, project.name, project)
-    tomllib.loads(text)
     return Look(tuple(describe(scan)), text, tuple(_questions(scan, text.splitlines())))
 
 

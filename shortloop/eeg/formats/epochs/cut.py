@@ -212,7 +212,6 @@ def _cut(
             field="input.tmax",
             found=f"{tmax} s",
             expected=f"later than input.tmin, {tmin} s",
-            hint="correct input.tmin or input.tmax in the study file",
         )
     _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
     if not len(events):
@@ -321,7 +320,6 @@ def _cropped(epochs: Any, labels: dict[int, int], settings: EpochedInput) -> tup
             field="input.tmin" if tmin < first - half else "input.tmax",
             found=f"{first:g} to {last:g} s",
             expected=f"{tmin:g} to {tmax:g} s",
-            hint="correct input.tmin or input.tmax in the study file, or leave them out",
         )
     _check_baseline(settings, first, last, 2 * half)
     epochs = epochs.load_data()[np.flatnonzero(np.isin(epochs.events[:, 2], list(labels)))]

@@ -36,17 +36,9 @@ def find_files(
             participant=participant,
             file=folder,
             field="input.folder",
-            hint="correct input.folder in the study file, or put the recordings there",
+            hint="correct it, or put the recordings there",
         )
     found = [path for pattern in patterns for path in _expand(folder, pattern, participant, field, folders)]
-    if not found:
-        raise InputError(
-            f"no files are named for the {phase} phase",
-            participant=participant,
-            file=folder,
-            field=field,
-            hint="name at least one file or pattern",
-        )
     return list(dict.fromkeys(found))
 
 
@@ -55,12 +47,16 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
     if not any(sign in named for sign in "*?"):
         path = as_written(folder, named)
         if not _is_there(path, folders):
+            of_mne = path.suffix.lower() in ENDINGS - {*folders}
             raise InputError(
                 "a file is missing",
                 participant=participant,
                 file=path,
                 field=field,
-                **_instead(path, folders),
+                found="a folder without the header of a recording" if path.is_dir() else "nothing",
+                hint='write format = "mne" if the folder is a recording'
+                if path.is_dir() and of_mne
+                else "correct the name in the study file, or leave the participant out",
             )
         return [path]
     matched = _glob(folder, pattern, participant, folders)
@@ -85,21 +81,6 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
 
 def _is_there(path: Path, folders: Collection[str]) -> bool:
     return path.is_file() or (path.suffix.lower() in folders and is_recording(path))
-
-
-def _instead(path: Path, folders: Collection[str]) -> dict[str, str]:
-    """Describe what is in place of a file."""
-    usual = "correct the name in the study file, or leave the participant out"
-    if not path.is_dir():
-        return {"found": "nothing", "hint": usual}
-    if path.suffix.lower() not in ENDINGS:
-        return {"found": "a folder", "hint": usual}
-    if path.suffix.lower() in folders:
-        return {
-            "found": "a folder without the header of a recording",
-            "hint": "copy it again from its source",
-        }
-    return {"found": "a folder that may be a recording", "hint": 'write format = "mne"'}
 
 
 def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]) -> list[Path]:

@@ -131,10 +131,11 @@ def _report(file: Path | None) -> None:
 
 def _unreadable(error: Exception, place: Path | None = None) -> InputError:
     said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
+    denied = isinstance(error, PermissionError)
     return InputError(
         "the file cannot be read",
         found=f"{type(error).__name__}: {' '.join(said.split())[:300]}",
-        hint="check that the file is whole and of the format that the study names",
+        hint=f"check that the file is {'yours' if denied else 'whole and of the format that the study names'}",
     )
 
 

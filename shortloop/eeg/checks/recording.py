@@ -99,10 +99,8 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
     counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist()))
     missing = [name for name, count in counts.items() if not count]
     if missing:
-        only = len(missing) == len(counts) - 1
-        lacks = "trials of one class only" if only else f"no trials of {', '.join(missing)}"
         raise InputError(
-            f"the {phase} phase has {lacks}",
+            f"the {phase} phase has no trials of {', '.join(missing)}",
             field="classes",
             found=", ".join(f"{count} {name}" for name, count in counts.items()),
             expected="trials of every class",

@@ -56,7 +56,6 @@ def refuse_shared(
         if not shared:
             continue
         number, other = shared[0]
-        every = len(shared) == len(digests)
         raise InputError(
             f"trials of the {phase} phase are those of the {training} phase: classifiers would be applied to "
             "what they were trained on",
@@ -67,11 +66,9 @@ def refuse_shared(
             f"{number}, as trial {other} of {training}"
             + (f" in {files[training]}" if files[training] else ""),
             expected="trials of its own",
-            hint="the same file, or one that holds both phases, is named for both: "
-            f"name the file of each phase; where it is one file, its events (input.phase_events) or sections "
-            f"(input.sections); or leave out phases.decode to decode {training} by held-out trials"
-            if every
-            else "the files of the phases overlap: export each phase by itself",
+            hint="a file that holds both phases is named for both, or files overlap: name a file of each phase; "
+            "where it is one, its events (input.phase_events) or sections (input.sections); or leave out "
+            f"phases.decode to decode {training} by held-out trials",
         )
 
 

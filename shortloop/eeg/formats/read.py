@@ -79,7 +79,9 @@ def read_epochs(
             check_epochs(epochs, **who)
         return epochs
     if not isinstance(settings, RecordedInput):
-        raise _wrong_kind(settings, "features, not epochs", "read_features", participant)
+        raise InputError(
+            "input has features, not epochs", field="input.format", hint="read it with read_features"
+        )
     settings = settings.of_phase(phase)
     if not recordings:
         raise InputError(
@@ -190,7 +192,9 @@ def read_features_of_phases(
 ) -> dict[str, Features]:
     """Read and check features of all phases at the same time; the second file of a phase has the labels."""
     if not isinstance(settings, FeaturesInput):
-        raise _wrong_kind(settings, "epochs, not features", "read_epochs", participant)
+        raise InputError(
+            "input has epochs, not features", field="input.format", hint="read it with read_epochs"
+        )
     settings.warm_up()
 
     def declared(file: Path, participant: str) -> int:
@@ -286,16 +290,6 @@ def _recognised(settings: InputSettings, file: Path) -> AbstractContextManager[N
     """Name what a file is if reading fails, unless the format reads files of any kind."""
     wanted = str(getattr(settings, settings.tag))
     return nullcontext() if settings.any_kind else explain_other_format(file, wanted)
-
-
-def _wrong_kind(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
-    name = getattr(settings, settings.tag)
-    return InputError(
-        f"input of the format '{name}' has {has}",
-        participant=participant,
-        field="input.format",
-        hint=f"read it with {function}",
-    )
 
 
 def _refuse_labels_among_features(found: Found, hint: str) -> None:

@@ -19,14 +19,8 @@ VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
 BASES = {"v": "V", "volt": "V", "volts": "V", "t": "T", "tesla": "T"}
 WORDS = {"milli": "m", "micro": "µ", "mikro": "µ", "nano": "n", "pico": "p", "femto": "f"}
 OTHERS = ("µM", "mM", "M", "mm", "°", "%", "dB", "1", "z", "a.u.")
-SAME = {
-    "au": "a.u.",
-    "arbitrary": "a.u.",
-    "arbitraryunits": "a.u.",
-    "zscore": "z",
-    "zscores": "z",
-    "db": "dB",
-}
+SAME = dict.fromkeys(("au", "arbitrary", "arbitraryunits"), "a.u.")
+SAME |= {"zscore": "z", "zscores": "z", "db": "dB"}
 SIGNAL = re.compile(
     rf"({'|'.join(WORDS)}|[muµnpf]?)({'|'.join(sorted(BASES, key=len, reverse=True))})(/m|/cm|/m2|/mm2|/cm2)?"
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.files.find import find_files
 
 
@@ -101,9 +102,9 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert caught.value.where["participant"] == "S1"
 
 
-def test_no_patterns_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no files are named"):
-        find_files(tmp_path, [], participant="S1", phase="study")
+def test_no_patterns_is_an_error() -> None:
+    with pytest.raises(ValueError, match="at least 1 item"):
+        EdfInput(format="edf", files={"study": ()})
 
 
 @pytest.mark.parametrize("module", ["formats.files", "checks.summary", "checks.consistency"])

@@ -155,7 +155,7 @@ def test_a_folder_that_is_none(folder: Path) -> None:
     assert not is_recording(folder)
     with pytest.raises(InputError, match="a file is missing") as refused:
         find_files(folder.parent, [folder.name], participant="S1", phase="run", folders=ENDINGS)
-    assert "without the header" in str(refused.value.found)
+    assert refused.value.found == "a folder without the header of a recording"
     with pytest.raises(InputError) as refused:
         find_files(folder.parent, [folder.name], participant="S1", phase="run")
     assert refused.value.hint == 'write format = "mne"'

@@ -39,13 +39,9 @@ class ArraysInput(FeaturesInput):
     remedy = "leave it out of X, and save the file again"
     format: Literal["arrays"] = Field(description="ready-made features in .npz or .npy")
     labels: dict[str, str] = Field(
-        default_factory=dict,
-        description="file of the classes of the trials of each phase, where features are .npy; default: y of "
-        "the .npz",
+        {}, description="file of the classes of each phase, where features are .npy; default: y of the .npz"
     )
-    unit: Unit = Field(
-        "a.u.", description="unit of X, which is taken as it is; 'a.u.', arbitrary units, is the default"
-    )
+    unit: Unit = Field("a.u.", description="unit of X, taken as it is; 'a.u.' (arbitrary) is the default")
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)

@@ -118,13 +118,9 @@ class RecordedInput(InputSettings):
 
     places = frozenset({"folder"})
     folder: str = Field(".", description=f"folder of the recordings, {FOLDER}")
-    events: dict[str, Events] = Field(
-        default_factory=dict, description="names of the events of each class; default: the class's own name"
-    )
+    events: dict[str, Events] = Field({}, description="events of each class; default: the class's own name")
     phase_events: dict[str, dict[str, Events]] = Field(
-        default_factory=dict,
-        description="the same of phases that have events of their own, as phase_events.test.face = [11]; "
-        "default: as in `events`",
+        {}, description="events of phases with their own, as phase_events.test.face = [11]; default: `events`"
     )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
@@ -189,11 +185,9 @@ class FeaturesInput(InputSettings):
     remedy: ClassVar[str] = ""  # for features that are the class itself; empty: not looked for
     folder: str = Field(".", description=f"folder of the files, {FOLDER}")
     amplitude: dict[str, str] = Field(
-        default_factory=dict, description="file of the amplitude features of each phase; default: none"
+        {}, description="file of amplitude features of each phase; default: none"
     )
-    power: dict[str, str] = Field(
-        default_factory=dict, description="file of the power features of each phase; default: none"
-    )
+    power: dict[str, str] = Field({}, description="file of power features of each phase; default: none")
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         for kind in kinds:

@@ -43,18 +43,13 @@ class BidsInput(SignalInput):
     places = frozenset({"folder", "tasks", "sessions", "runs", "entities"})
     any_kind = True
     format: Literal["bids"] = Field(description="a BIDS folder: EEG, MEG, intracranial EEG")
-    tasks: dict[str, str] = Field(
-        default_factory=dict, description="task of each phase; default: the name of the phase"
-    )
-    sessions: dict[str, Patterns] = Field(
-        default_factory=dict, description="sessions of each phase; default: all, and those without"
-    )
-    runs: dict[str, Patterns] = Field(default_factory=dict, description="runs of each phase; default: all")
+    tasks: dict[str, str] = Field({}, description="task of each phase; default: the name of the phase")
+    sessions: dict[str, Patterns] = Field({}, description="sessions of each phase; default: all")
+    runs: dict[str, Patterns] = Field({}, description="runs of each phase; default: all")
     entities: dict[str, dict[str, Patterns]] = Field(
-        default_factory=dict,
+        {},
         description='recordings of each phase by other entities, as entities.test.acq = ["hd"], or by '
-        "datatype or extension: those that are listed are joined, '' stands for those without; default: all "
-        "must agree in them",
+        "datatype or extension; listed ones are joined, '' are those without; default: all must agree",
     )
 
     def warm_up(self) -> None:

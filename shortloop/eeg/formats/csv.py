@@ -56,22 +56,14 @@ class CsvInput(SignalInput, FilesInput):
     """
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
-    time: str | None = Field(
-        None, description="column of times; default: the one that is called so, as 'timestamps'"
-    )
+    time: str | None = Field(None, description="column of times; default: the one with such a name")
     time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
-        None,
-        description="unit of the times; default: that in the column's name or of times since 1970, else s, "
-        "which is refused where it can hardly be so; dates need none",
+        None, description="unit of the times; default: that in their name or of times since 1970, else s"
     )
     sfreq: float | None = Field(
-        None,
-        gt=0,
-        description="sampling rate, Hz, where rows have no times or those of packets; default: as times say",
+        None, gt=0, description="sampling rate, Hz, if rows have no times of their own; default: as times say"
     )
-    marker: str | None = Field(
-        None, description="column of markers; default: the one that is called so, as 'marker'"
-    )
+    marker: str | None = Field(None, description="column of markers; default: the one with such a name")
     unit: VoltUnit = Field("µV", description="unit of the channels: V, mV, µV or nV; default 'µV'")
     separator: str | None = Field(
         None, min_length=1, max_length=1, description="between values; default: what each file has"

@@ -38,13 +38,9 @@ class FieldtripInput(SignalInput, FilesInput):
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
     variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
     column: int | None = Field(
-        None,
-        ge=1,
-        description="column of trialinfo with codes of events, from 1; default: the only one of integers",
+        None, ge=1, description="column of trialinfo with codes, from 1; default: the only one of integers"
     )
-    unit: VoltUnit | None = Field(
-        None, description="unit of the EEG: V, mV, µV or nV; default: what the header says, else µV"
-    )
+    unit: VoltUnit | None = Field(None, description="unit of the EEG; default: as the header says, else µV")
 
     def warm_up(self) -> None:
         import h5py  # noqa: F401

@@ -36,9 +36,7 @@ class MneInput(SignalInput, FilesInput):
 
     any_kind = True
     folders = ENDINGS
-    format: Literal["mne"] = Field(
-        description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
-    )
+    format: Literal["mne"] = Field(description="continuous recordings of any other format of mne.io.read_raw")
     data_format: Literal["int16", "int32"] | None = Field(
         None, description="samples of Neuroscan's .cnt; default: as the header says"
     )

@@ -37,9 +37,7 @@ class NpzInput(FilesInput):
 
     format: Literal["npz"] = Field(description="arrays in .npz")
     unit: Unit = Field("V", description="unit of X, which is taken as it is; default V")
-    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
-        None, description="unit of t; default: s, which is refused where it can hardly be so"
-    )
+    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(None, description="unit of t; default: s")
     drop: Patterns = Field((), description="channels to leave out; default: none")
 
     def declared(self, file: Path, participant: str) -> int:

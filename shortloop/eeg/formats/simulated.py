@@ -43,11 +43,7 @@ class SimulatedInput(GeneratedInput):
     onset: float = Field(0.1, description="start of the class patterns in the training phase, s; default 0.1")
     offset: float = Field(0.4, description="end of the class patterns in the training phase, s; default 0.4")
     delay: float = Field(0.25, description="how much later they come in the decoded phase, s; default 0.25")
-    strength: float = Field(
-        1.0,
-        ge=0,
-        description="size of the patterns; default 1, where they reach about 1 SD of the noise; 0: none",
-    )
+    strength: float = Field(1.0, ge=0, description="size of the patterns; default 1, about 1 SD of the noise")
     weakening: float = Field(0.6, ge=0, description="their size in the decoded phase, relative; default 0.6")
 
     def generate(

@@ -29,14 +29,12 @@ class TableInput(FeaturesInput):
     format: Literal["table"] = Field(description="ready-made features in text with a row for each trial")
     label: str = Field("label", description="column of the classes; default 'label'")
     participant: str | None = Field(
-        None, description="column of the participants, where one file holds several; default: none"
+        None, description="column of participants, if there are several; default: none"
     )
-    phase: str | None = Field(
-        None, description="column of the phases, where one file holds several; default: none"
-    )
+    phase: str | None = Field(None, description="column of phases, if there are several; default: none")
     drop: Patterns = Field((), description="columns that are no features, such as the run; default: none")
     unit: Unit = Field(
-        "a.u.", description="unit of the features, taken as they are; 'a.u.', arbitrary units, is the default"
+        "a.u.", description="unit of the features, as they are; 'a.u.' (arbitrary) is the default"
     )
     separator: str | None = Field(
         None, min_length=1, max_length=1, description="between values; default: what each file has"

@@ -34,15 +34,11 @@ class XdfInput(SignalInput, FilesInput):
     """
 
     format: Literal["xdf"] = Field(description="streams of the Lab Streaming Layer (.xdf), by pyxdf")
-    stream: str | None = Field(
-        None, description="name or number of the stream to decode; default: the one of type EEG"
-    )
+    stream: str | None = Field(None, description="name or number of the stream to decode; default: the EEG")
     markers: Patterns = Field(
-        (), description="names or numbers of streams of markers; default: all without a sampling rate"
+        (), description="names or numbers of marker streams; default: all without a rate"
     )
-    unit: VoltUnit | None = Field(
-        None, description="unit of the channels: V, mV, µV or nV; default: as the stream says, else µV"
-    )
+    unit: VoltUnit | None = Field(None, description="unit of channels; default: as the stream says, else µV")
 
     def warm_up(self) -> None:
         need("formats", ["pyxdf"])

@@ -14,7 +14,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.participants import key_of
-from shortloop.eeg.checks.same_trials import refuse_same_features
+from shortloop.eeg.checks.same_trials import copies_of, refuse_same_features
 from shortloop.eeg.data import Epochs, Features
 
 # A channel is flat if it varies by no more than rounding, relative to the usual span or to its own offset.
@@ -253,16 +253,14 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
 
 
 def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence[str]) -> None:
-    first: dict[bytes, str] = {}
-    copies = []
-    for index, name in enumerate(channels):
-        if has_signal[index]:
-            digest = blake3(data[:, index].tobytes()).digest()
-            if (original := first.setdefault(digest, name)) != name:
-                copies.append(f"{name} of {original}")
-    if copies:
+    digests = (
+        blake3(data[:, index].tobytes()).digest() if has_signal[index] else None
+        for index in range(len(channels))
+    )
+    if copies := copies_of(digests):
+        named = [f"{channels[at]} of {channels[first]}" for at, first in copies.items()]
         _warn(
-            f"channels are copies of others: {short_list(copies, NAMED)}: one "
+            f"channels are copies of others: {short_list(named, NAMED)}: one "
             "input was recorded or exported twice; leave the copies out (input.drop)"
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from blake3 import blake3
@@ -43,6 +43,13 @@ def _digests(parts: Sequence[FloatArray], some: Sequence[list[list[int]]]) -> li
 def _some(size: int) -> list[int]:
     """Choose places on an axis, with its ends."""
     return [*dict.fromkeys(np.linspace(0, size - 1, min(size, MARKS)).astype(int).tolist())]
+
+
+def copies_of(digests: Iterable[bytes | None]) -> dict[int, int]:
+    """Map the place of each copy to that of the first of its kind."""
+    first: dict[bytes, int] = {}
+    places = {at: first.setdefault(each, at) for at, each in enumerate(digests) if each is not None}
+    return {at: original for at, original in places.items() if original != at}
 
 
 def refuse_shared(
@@ -90,18 +97,14 @@ def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
 
 def refuse_same_features(data: FloatArray, phase: str) -> None:
     """Refuse ready-made features (bins, trials, features) with duplicate trials."""
-    seen: dict[bytes, int] = {}
-    pairs = []
-    for number, digest in enumerate(feature_digests(data)[0], start=1):
-        if digest is not None and (first := seen.setdefault(digest, number)) != number:
-            pairs.append((first, number))
-    if pairs:
-        first, number = pairs[0]
+    copies = copies_of(feature_digests(data)[0])
+    if copies:
+        at, first = next(iter(copies.items()))
         raise InputError(
             f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
             field="data",
-            found=f"{len(pairs)} of {data.shape[1]} trials have the features of an earlier one, the first is "
-            f"trial {number}, as trial {first}",
+            found=f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, the first is "
+            f"trial {at + 1}, as trial {first + 1}",
             expected="trials of their own",
             hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
             "each trial once",

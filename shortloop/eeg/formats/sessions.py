@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
-from shortloop.eeg.checks.same_trials import trial_digests
+from shortloop.eeg.checks.same_trials import copies_of, trial_digests
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.positions import mean_positions
@@ -151,18 +151,15 @@ def _moments(part: Part) -> np.ndarray:
 
 def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: str) -> list[Part]:
     # Copies of a trial would be among training and held-out trials.
-    seen: dict[bytes, tuple[Part, int]] = {}
-    kept = []
-    for part, digests in zip(parts, trial_digests(*(part.data for part in parts)), strict=True):
-        first = [
-            (part, index) if digest is None else seen.setdefault(digest, (part, index))
-            for index, digest in enumerate(digests)
-        ]
-        copies = {
-            index: found for index, found in enumerate(first) if found[0] is not part or found[1] != index
-        }
-        kept.append(_drop_copies(part, copies, classes, participant) if copies else part)
-    return kept
+    places = [(number, index) for number, part in enumerate(parts) for index in range(len(part.labels))]
+    copies: dict[int, dict[int, tuple[Part, int]]] = defaultdict(dict)
+    for at, original in copies_of(itertools.chain(*trial_digests(*(part.data for part in parts)))).items():
+        (number, index), (first, same) = places[at], places[original]
+        copies[number][index] = parts[first], same
+    return [
+        _drop_copies(part, copies[number], classes, participant) if number in copies else part
+        for number, part in enumerate(parts)
+    ]
 
 
 def _drop_copies(

@@ -74,11 +74,6 @@ class Preprocessing(Settings):
                     raise ValueError(f"{field}.{kind}: {value:g} V is more than any brain gives; {hint}")
         return self
 
-    def of(self, participant: str) -> Preprocessing:
-        """Return the settings without bad channels of other participants."""
-        bads = {name: bads for name, bads in self.bads.items() if name == participant}
-        return self.model_copy(update={"bads": bads})
-
 
 class Section(Settings):
     """Place of a phase in a recording."""
@@ -147,8 +142,10 @@ class EpochedInput(RecordedInput):
             raise ValueError(f"input.preprocessing.bads: {', '.join(unknown)} is no participant")
 
     def how_to_read(self, participant: str) -> dict[str, Any]:
-        mine = self.model_copy(update={"preprocessing": self.preprocessing.of(participant)})
-        return super(EpochedInput, mine).how_to_read(participant)
+        values = super().how_to_read(participant)
+        bads = values["preprocessing"]["bads"]
+        values["preprocessing"]["bads"] = {name: bads[name] for name in bads if name == participant}
+        return values
 
 
 def events_beside(file: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from blake3 import blake3
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.base.text import short_list
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.participants import key_of
@@ -172,7 +171,7 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
     usual = typical_amplitude(data)
     if epochs.unit == "V" and not SMALLEST <= usual <= LARGEST:
         much = "more than any brain gives" if usual > LARGEST else "less than the noise of an amplifier"
-        _warn(
+        warn(
             f"samples that are given in V vary by {usual:.3g} V within a trial, {much}: they are probably in "
             "another unit; scale them, or say which if the format has a field for it (input.unit)"
         )
@@ -199,7 +198,7 @@ def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequenc
     named, most = _named(list(odd)), max(odd.values())
     drop = f"leave out (input.drop = {list(odd)[:NAMED]})"
     if most < IMPOSSIBLE:
-        _warn(f"{named} {most:.2g} times as large as the others: a loose electrode, or no EEG; {drop}")
+        warn(f"{named} {most:.2g} times as large as the others: a loose electrode, or no EEG; {drop}")
         return
     raise InputError(
         f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG",
@@ -221,7 +220,7 @@ def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
     codes = [1 < len(np.unique(each)) <= CODES for each in np.moveaxis(data, 1, 0)]
     named = [name for name, *odd in zip(channels, codes, counts, strict=True) if any(odd)]
     if named:
-        _warn(
+        warn(
             f"{_named(named)} no signal, but a few codes, or a counter: a classifier could read the class "
             "from that; leave out (input.drop)"
         )
@@ -232,7 +231,7 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
     empty = flat.all(axis=1)
     if empty.any():
         first = int(np.flatnonzero(empty)[0]) + 1
-        _warn(
+        warn(
             f"{empty.sum()} of {of} trials are flat in all channels, the first is trial {first}: a gap that "
             "was filled, or a pause of the amplifier; leave them out"
         )
@@ -246,10 +245,10 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
     always, mostly = share == 1, (share >= MOST) & (share < 1)
     if always.any():
         cause = "a reference, or an electrode that was not connected"
-        _warn(f"{_named(names[always].tolist())} flat in all {of} trials: {cause}; {remedy}")
+        warn(f"{_named(names[always].tolist())} flat in all {of} trials: {cause}; {remedy}")
     if mostly.any():
         most = flat.sum(axis=0)[mostly].max()
-        _warn(f"{_named(names[mostly].tolist())} flat in {most} of {of} trials: a loose electrode; {remedy}")
+        warn(f"{_named(names[mostly].tolist())} flat in {most} of {of} trials: a loose electrode; {remedy}")
 
 
 def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence[str]) -> None:
@@ -259,7 +258,7 @@ def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence
     )
     if copies := copies_of(digests):
         named = [f"{channels[at]} of {channels[first]}" for at, first in copies.items()]
-        _warn(
+        warn(
             f"channels are copies of others: {short_list(named, NAMED)}: one "
             "input was recorded or exported twice; leave the copies out (input.drop)"
         )
@@ -267,7 +266,3 @@ def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence
 
 def _named(names: Sequence[str]) -> str:
     return f"channel {names[0]} is" if len(names) == 1 else f"channels {short_list(names, NAMED)} are"
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=3)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from blake3 import blake3
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.base.types import FloatArray
 
 Digests = Sequence[bytes | None]
@@ -118,9 +117,8 @@ def warn_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
     near = np.diff(samples[order]) < TWINS * rate
     count = int((near & (np.diff(labels[order]) == 0)).sum())
     if count:
-        warnings.warn(
+        warn(
             f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
             "class, and share nearly all samples with it: one would be trained on, and the other held out; "
-            "name one event for each trial (input.events)",
-            stacklevel=2,
+            "name one event for each trial (input.events)"
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
@@ -118,10 +117,9 @@ class CsvInput(SignalInput, FilesInput):
         raw = mne.io.RawArray(signals * VOLTS[self.unit], mne.create_info(names, sfreq, kinds))
         told = [name for name in aside if name not in (*self.drop, *self.picks)]
         if told:
-            warnings.warn(
+            warn(
                 f"columns that are not channels, by their names or values, were left out: {', '.join(told)}; "
-                "if they are, name all channels (picks)",
-                stacklevel=2,
+                "if they are, name all channels (picks)"
             )
         if marker is not None:
             raw.set_annotations(_events(table[marker], sfreq))
@@ -344,10 +342,9 @@ def _check_given(times: Any, rate: float, first_line: int) -> None:
         )
     at = int(np.argmax(steps))
     if steps[at] > PACKETS * np.median(gaps) + 2 / rate:
-        warnings.warn(
+        warn(
             f"times jump by {steps[at]:.3g} s after line {first_line + at}: if samples are lost there, "
-            "events after it are off",
-            stacklevel=2,
+            "events after it are off"
         )
 
 

@@ -13,7 +13,7 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.mat import read_struct, variables
-from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,11 +94,11 @@ class FieldtripInput(SignalInput, FilesInput):
         for holder in ("hdr", "elec"):
             held = struct.get(holder)
             held = held if isinstance(held, dict) else {}
-            said = [voltages([str(each)]) for each in _listed(held.get("chanunit", ()))]
-            if known := set().union(*said):
-                common = known if len(known) == 1 else {"µV"}
+            said = [voltage(str(each)) for each in _listed(held.get("chanunit", ()))]
+            if known := {*said} - {""}:
+                common = known.pop() if len(known) == 1 else "µV"
                 own = dict(zip(map(str, _listed(held.get("label", ()))), said, strict=False))
-                return [VOLTS[min(own.get(name) or common)] for name in names]
+                return [VOLTS[own.get(name) or common] for name in names]
         return [VOLTS["µV"]] * len(names)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.same_trials import copies_of, trial_digests
@@ -131,12 +130,11 @@ def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:
         same = (np.abs(np.subtract.outer(a, b)) < 1) & np.equal.outer(one.labels, other.labels)
         shared = int(same.any(axis=1).sum())
         if shared >= SHARED * fewer:
-            warnings.warn(
+            warn(
                 f"{participant}, {other.file.name}: {shared} of {fewer} trials begin when trials of the same "
                 f"class begin in {one.file.name}: unless trials have fixed times, both files are of the same "
                 "moments (two amplifiers, or one filtered), and a trial is in training and held-out trials "
-                "alike; name one of the files",
-                stacklevel=2,
+                "alike; name one of the files"
             )
             return
 
@@ -175,10 +173,9 @@ def _drop_copies(
             found=f"{len(copies)} trials that are there twice, {where}",
             hint="save each trial once, with the class that it has, or leave one of several files out",
         )
-    warnings.warn(
+    warn(
         f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials are there twice, "
-        f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes",
-        stacklevel=2,
+        f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes"
     )
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
     of = Counter(classes[part.labels[index]] for index in copies)
@@ -223,7 +220,7 @@ def warn_of_dropped(dropped: Counter[tuple[int, str]], of: list[int], ends: floa
         for (_, reason), count in dropped.items():
             reasons[reason] += count
         why = _counted(reasons) + (f"; {_ends_earlier(ends)}" if ends is not None else "")
-        warnings.warn(f"{dropped.total()} of {len(of)} trials were left out ({why})", stacklevel=2)
+        warn(f"{dropped.total()} of {len(of)} trials were left out ({why})")
 
 
 def all_left_out(

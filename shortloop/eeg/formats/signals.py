@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
@@ -131,4 +131,4 @@ def _prefixed_warnings(prefix: str) -> Iterator[None]:
     # MNE omits events after the end, before they are moved to their samples.
     moved = any(MOVED in text for text in texts)
     for text in [text for text in texts if not (moved and text.startswith("Omitted "))]:
-        warnings.warn(prefix + text, stacklevel=3)
+        warn(prefix + text)

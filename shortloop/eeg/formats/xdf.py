@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.base.extras import need
 from shortloop.eeg.checks.plausible import nominal, same_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 
 UNPACKED = 8  # bytes in memory for each of the file: samples of 2 bytes, as doubles, and their times
 PAUSE = 0.5  # s without a sample: the recording was interrupted
@@ -140,10 +139,7 @@ class XdfInput(SignalInput, FilesInput):
         at = np.searchsorted((times[1:] + times[:-1]) / 2, stamps)
         kept = np.abs(times[at] - stamps) <= step
         if not kept.all():
-            warnings.warn(
-                f"{np.count_nonzero(~kept)} of {len(kept)} markers were left out: no sample was recorded",
-                stacklevel=2,
-            )
+            warn(f"{np.count_nonzero(~kept)} of {len(kept)} markers were left out: no sample was recorded")
         return at[kept], [texts[each] for each in order[kept]]
 
 
@@ -244,7 +240,7 @@ def _even(stamps: Any, breaks: Any, name: str) -> Any:
             hint="split the recording there",
         )
     if worst > TOLD:
-        warnings.warn(f"{said}, and so may be events", stacklevel=2)
+        warn(f"{said}, and so may be events")
     return np.concatenate(parts)
 
 
@@ -263,15 +259,14 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
             hint="rename them in the file",
         )
     kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
-    units = [next(iter(voltages([_first(each, "unit") or "µV"])), "") for each in listed]  # empty: no voltage
+    units = [voltage(_first(each, "unit") or "µV") for each in listed]
     others = [
         name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"
     ]
     if others and given is None:
-        warnings.warn(
+        warn(
             f"channels whose unit is not a voltage were left out: {', '.join(others)}; if they are EEG, "
             'write their unit under [input], as unit = "µV"',
-            stacklevel=2,
         )
         kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]
     return names, kinds, [VOLTS[given or unit or "µV"] for unit in units]

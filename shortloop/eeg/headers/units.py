@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from shortloop.base.errors import warn
 from shortloop.eeg.headers.brainvision import units_of
 from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
@@ -54,13 +53,12 @@ def unit_named(text: str) -> str:
     return WORDS.get(prefix, prefix.replace("u", "µ")) + BASES[base] + (surface or "").replace("2", "²")
 
 
-def voltages(texts: Iterable[str]) -> set[str]:
-    """Return the units of voltage among texts of a header."""
-    found = set()
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            found.add(unit_named(text))
-    return found & VOLTS.keys()
+def voltage(text: str) -> str:
+    """Return the unit of voltage that a text of a header is; empty if it is none."""
+    with contextlib.suppress(ValueError):
+        if (unit := unit_named(text)) in VOLTS:
+            return unit
+    return ""
 
 
 def _unit(value: object) -> object:
@@ -87,7 +85,7 @@ def scale_to_volts(raw: Any, file: Path) -> None:
     own = _written(raw, kind, file if kind == "RawBrainVision" else read)
     written = {name: unit for name, (unit, _) in zip(raw.ch_names, own, strict=True)}
     types = dict(zip(raw.ch_names, raw.get_channel_types(), strict=True))
-    volts = {name: _volts(text) for name, text in written.items() if types[name] != "stim"}
+    volts = {name: VOLTS.get(voltage(_text(text))) for name, text in written.items() if types[name] != "stim"}
     for name, (_, of_mne) in zip(raw.ch_names, own, strict=True):
         factor = volts.get(name)
         if factor is not None and factor != of_mne:
@@ -103,10 +101,9 @@ def scale_to_volts(raw: Any, file: Path) -> None:
     if others:
         raw.set_channel_types(dict.fromkeys(others, "misc"), on_unit_change="ignore")
         named = ", ".join(f"{name} ({_text(written[name]) or 'no unit'})" for name in others)
-        warnings.warn(
+        warn(
             f"channels whose unit is not a voltage were left out: {named}; if they are EEG, correct their "
-            "units in the file",
-            stacklevel=2,
+            "units in the file"
         )
 
 
@@ -144,12 +141,6 @@ def _text(unit: bytes) -> str:
     for sign, meant in MICRO.items():
         text = text.replace(sign, meant)
     return text.strip(" \0")
-
-
-def _volts(unit: bytes) -> float | None:
-    """Return the factor of a unit; None if it is no voltage."""
-    volts = next(iter(voltages([_text(unit)])), None)
-    return None if volts is None else VOLTS[volts]
 
 
 def _is_no_voltage(unit: bytes) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import mne
 import numpy as np
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
@@ -254,10 +253,9 @@ def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]
             hint="name events that exclude each other (input.events), or take one of these out of the file",
         )
     if len(classes) < len(events):
-        warnings.warn(
+        warn(
             f"{len(events) - len(classes)} of {len(events)} events are at the sample of another one of their "
-            "class: each trial is counted once",
-            stacklevel=2,
+            "class: each trial is counted once"
         )
     return events[np.sort(np.unique(events[:, 0], return_index=True)[1])]
 

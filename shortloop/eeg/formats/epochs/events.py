@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import mne
 import numpy as np
 import pandas as pd
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.formats.base import refuse_unknown, set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
@@ -144,11 +143,10 @@ def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
     events = mne.find_events(raw, stim_channel=channels, shortest_event=1)
     changes = mne.find_events(raw, stim_channel=channels, shortest_event=1, consecutive=True)
     if len(changes) > len(events):
-        warnings.warn(
+        warn(
             f"{len(changes) - len(events)} changes of {', '.join(channels)} to a smaller code, with no 0 "
             f"before it, are no events, beside {len(events)} that are: where codes are held until the next "
-            "one, put a table NAME_events.tsv beside it",
-            stacklevel=2,
+            "one, put a table NAME_events.tsv beside it"
         )
     seen = Counter(str(code) for code in events[:, 2])
     return Found("stim", events, {name: int(name) for name in seen}, seen)

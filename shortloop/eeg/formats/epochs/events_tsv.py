@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.base.text import short_list
 from shortloop.eeg.formats.files.delimited import (
     NO_EVENT,
@@ -97,10 +96,9 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
         )
     lost = np.flatnonzero(missing)
     if len(lost):
-        warnings.warn(
+        warn(
             f"events without an onset were left out: {path.name}, {_lines(table, dialect, lost, column)}; if "
-            "they took place, write their onsets",
-            stacklevel=2,
+            "they took place, write their onsets"
         )
     return onsets
 

@@ -24,7 +24,6 @@ SIGNAL = re.compile(
     rf"({'|'.join(WORDS)}|[muµnpf]?)({'|'.join(sorted(BASES, key=len, reverse=True))})(/m|/cm|/m2|/mm2|/cm2)?"
 )
 EXAMPLES = f"V, mV, µV, nV, T, fT, T/m, fT/cm, µV/m², {', '.join(OTHERS)} (arbitrary: any other)"
-OF_MNE = {"\u03bcV": 1e-6, "\u00b5V": 1e-6, "\x83\xcaV": 1e-6, "uV": 1e-6, "mV": 1e-3}  # factors of MNE
 OF_GDF = {4256: b"V", 4274: b"mV", 4275: b"uV", 4276: b"nV", 0: b"", 512: b""}  # codes of GDF
 DATA = frozenset({"eeg", "seeg", "ecog", "dbs"})
 # The letter µ of Shift JIS and of the DOS and Greek code pages, read as Latin-1.
@@ -115,14 +114,13 @@ def _written(raw: Any, kind: str, file: Path) -> list[tuple[bytes, float]]:
         return [
             (unit.encode(), float(each["range"])) for unit, each in zip(units, raw.info["chs"], strict=True)
         ]
-    chosen = [raw._raw_extras[0]["sel"][each["logno"] - 1] for each in raw.info["chs"]]  # noqa: SLF001  no public access
-    if kind in READERS:
-        texts = EdfHeader.read(file).units
-        return [(texts[at], OF_MNE.get(texts[at].decode("latin-1"), 1.0)) for at in chosen]
-    return [_units_of_gdf(file)[at] for at in chosen]
+    extras = raw._raw_extras[0]  # noqa: SLF001  no public access
+    texts = EdfHeader.read(file).units if kind in READERS else _units_of_gdf(file)
+    places = [each["logno"] - 1 for each in raw.info["chs"]]
+    return [(texts[extras["sel"][at]], float(extras["units"][at])) for at in places]
 
 
-def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
+def _units_of_gdf(file: Path) -> list[bytes]:
     with file.open("rb") as stream:
         start = stream.read(256)
         new = float(start[4:8]) >= NUMBERED
@@ -130,10 +128,9 @@ def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
         stream.seek(256 + (102 if new else 96) * signals)
         fields = [stream.read(2 if new else 8) for _ in range(signals)]
     if not new:
-        texts = [each.strip(b" \0") for each in fields]
-        return [(text, 1e-6 if text.startswith(b"uV") else 1.0) for text in texts]
+        return [each.strip(b" \0") for each in fields]
     codes = [int.from_bytes(each, "little") for each in fields]
-    return [(OF_GDF.get(code, b"code %d" % code), {4274: 1e-3, 4275: 1e-6}.get(code, 1.0)) for code in codes]
+    return [OF_GDF.get(code, b"code %d" % code) for code in codes]
 
 
 def _text(unit: bytes) -> str:

@@ -127,17 +127,14 @@ def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_J
     whole = _import_jobs(study, file)
     if not isinstance(whole, InputError):
         return whole
-    jobs: list[_Job] = []
+    parts = [(part, _import_jobs(part, file)) for part in _parts(study)]
     wrong: list[InputError] = []
-    for part in _parts(study):
-        found = _import_jobs(part, file)
-        if isinstance(found, InputError):
+    for part, error in parts:
+        if isinstance(error, InputError):
             of_files = (_import_jobs(one, file) for one in _of_one_file(part))
-            wrong += [each for each in of_files if isinstance(each, InputError)] or [found]
-        else:
-            jobs += found
+            wrong += [each for each in of_files if isinstance(each, InputError)] or [error]
     problems += wrong or [whole]
-    return jobs
+    return [job for _, jobs in parts if not isinstance(jobs, InputError) for job in jobs]
 
 
 def _parts(study: Study) -> Iterator[Study]:

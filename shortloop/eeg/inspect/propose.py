@@ -58,16 +58,11 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     if not found.recordings:
         _refuse(folder, "there is no recording that can be read", describe_left_out(found))
     scan = scan_recordings(found, tell)
-    if not (scan.recorded if scan.format in FEATURES else scan.all_recorded()):
-        if not scan.recorded:
-            _refuse(folder, "there is no recording that can be read", describe(scan))
-        raise InputError(
-            "no recording has events",
-            file=folder,
-            found="\n".join(describe(scan)),
-            expected="annotations, a channel of codes, or a table of events beside each",
-            hint="write NAME_events.tsv with the columns onset (s) and trial_type beside each recording",
-        )
+    if not scan.recorded:
+        _refuse(folder, "there is no recording that can be read", describe(scan))
+    if not (scan.format in FEATURES or scan.all_recorded()):
+        hint = "write NAME_events.tsv with the columns onset (s) and trial_type beside each recording"
+        _refuse(folder, "no recording has events", describe(scan), hint)
     if not scan.recorded.keys() - scan.left_out.keys():
         hint = "add what they lack, or look at a part of the folder alone"
         _refuse(folder, "no participant has all that a study needs", describe(scan), hint)

@@ -94,20 +94,14 @@ def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]
 
 def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
     """Convert a pattern; with `numbers`, a number in the participant's name must end or start there."""
-    before = r"(?<!\d)" if numbers and participant[:1].isdigit() else ""
-    after = r"(?!\d)" if numbers and participant[-1:].isdigit() else ""
     wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*/|\*\*|\*|\?|\{participant\})", Path(pattern).as_posix())
-    for index, piece in enumerate(pieces):
-        if piece == PLACE:
-            wild_before = index > 1 and not pieces[index - 1] and pieces[index - 2] in wildcards
-            wild_after = index + 2 < len(pieces) and not pieces[index + 1] and pieces[index + 2] in wildcards
-            pieces[index] = (
-                (before if wild_before else "") + re.escape(participant) + (after if wild_after else "")
-            )
-        elif piece not in wildcards:
-            pieces[index] = re.escape(piece)
-    return "".join(wildcards.get(piece, piece) for piece in pieces)
+    found = [wildcards.get(piece, re.escape(piece)) for piece in pieces]
+    for at in [at for at, piece in enumerate(pieces) if piece == PLACE]:
+        before = numbers and participant[:1].isdigit() and not pieces[at - 1][-1:].isdigit()
+        after = numbers and participant[-1:].isdigit() and not pieces[at + 1][:1].isdigit()
+        found[at] = r"(?<!\d)" * before + re.escape(participant) + r"(?!\d)" * after
+    return "".join(found)
 
 
 @contextmanager

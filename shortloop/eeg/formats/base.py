@@ -172,8 +172,9 @@ class FilesInput(RecordedInput):
         super().check_phases(phases, classes, kinds)
 
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
+        field = f"input.files.{phase}"
         return find_files(
-            folder, self.files[phase], participant=participant, phase=phase, folders=self.folders
+            folder, self.files[phase], participant=participant, field=field, folders=self.folders
         )
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.mat import read_struct, variables
+from shortloop.eeg.headers.mat import listed, read_struct, variables
 from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class FieldtripInput(SignalInput, FilesInput):
         import pandas as pd
 
         struct = self._struct(file)
-        names = [str(name) for name in _listed(struct["label"])]
+        names = [str(name) for name in listed(struct["label"])]
         trials, times = _trials(struct, self.tmin, self.tmax)
         sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
         info = mne.create_info(names, sfreq, _types(struct, names))
@@ -94,10 +94,10 @@ class FieldtripInput(SignalInput, FilesInput):
         for holder in ("hdr", "elec"):
             held = struct.get(holder)
             held = held if isinstance(held, dict) else {}
-            said = [voltage(str(each)) for each in _listed(held.get("chanunit", ()))]
+            said = [voltage(str(each)) for each in listed(held.get("chanunit", ()))]
             if known := {*said} - {""}:
                 common = known.pop() if len(known) == 1 else "µV"
-                own = dict(zip(map(str, _listed(held.get("label", ()))), said, strict=False))
+                own = dict(zip(map(str, listed(held.get("label", ()))), said, strict=False))
                 return [VOLTS[own.get(name) or common] for name in names]
         return [VOLTS["µV"]] * len(names)
 
@@ -119,7 +119,7 @@ def _trials(
     times = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["time"], 1)]
     if len(times) == 1:
         times *= len(trials)
-    first, channels = times[0], len(_listed(struct["label"]))
+    first, channels = times[0], len(listed(struct["label"]))
     step = (first[-1] - first[0]) / max(len(first) - 1, 1)
     pairs = [*zip(trials, times, strict=True)]
     same = [
@@ -168,7 +168,7 @@ def _types(struct: dict[str, Any], names: list[str]) -> list[str]:
     header = struct.get("hdr")
     said: dict[str, str] = {}
     if isinstance(header, dict) and {"label", "chantype"} <= header.keys():
-        said = dict(zip(_listed(header["label"]), map(str, _listed(header["chantype"])), strict=False))
+        said = dict(zip(listed(header["label"]), map(str, listed(header["chantype"])), strict=False))
     named = [
         next((kind for start, kind in OTHERS.items() if name.upper().startswith(start)), "eeg")
         for name in names
@@ -184,15 +184,11 @@ def _place(info: Any, struct: dict[str, Any]) -> None:
     if not isinstance(electrodes, dict) or not {"label", "chanpos", "unit"} <= electrodes.keys():
         return
     scale = METRES.get(str(electrodes["unit"]), 1.0)
-    at = dict(zip(_listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
+    at = dict(zip(listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
     types = dict(zip(info.ch_names, info.get_channel_types(), strict=True))
     at = {name: place for name, place in at.items() if types.get(name) == "eeg"}
     if at:
         info.set_montage(mne.channels.make_dig_montage(at, coord_frame="head"), on_missing="ignore")
-
-
-def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _fields(struct: object) -> str:

@@ -92,3 +92,8 @@ def read_struct(file: Path, name: str) -> Any:
     from pymatreader import read_mat
 
     return read_mat(file, variable_names=[name], ignore_fields=["previous", "cfg"])[name]
+
+
+def listed(value: Any) -> list[Any]:
+    """List the items of a list or array, or a single item."""
+    return [value] if isinstance(value, str) or not hasattr(value, "__len__") else list(value)

@@ -49,7 +49,7 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
     for phase in dict.fromkeys(phases.values()):
         found = {name: [each for each in every if phases[each] == phase] for name, every in by_name.items()}
         found = {name: every for name, every in found.items() if every}
-        patterns[phase], reached = _patterns(root, phase, found, place, same)
+        patterns[phase], reached = _patterns(root, found, place, same)
         for name, every in found.items():
             if name in reached:
                 files[name][phase] = reached[name]
@@ -246,7 +246,7 @@ def unique(name: str, taken: Iterable[str]) -> str:
 
 
 def _patterns(
-    root: Path, phase: str, found: dict[str, list[_SplitPath]], place: Place, same: Places
+    root: Path, found: dict[str, list[_SplitPath]], place: Place, same: Places
 ) -> tuple[list[str], dict[str, list[Path]]]:
     """Return patterns of a phase for a study file, and the files that they find, by participant."""
     tokens = {name: [each.tokens(place, same) for each in every] for name, every in found.items()}
@@ -257,15 +257,15 @@ def _patterns(
         ways.insert(0 if count == len(found) else 1, list(usual))
     tried = []
     for patterns in ways:
-        reached = {name: _reached(root, phase, patterns, name, every) for name, every in found.items()}
+        reached = {name: _reached(root, patterns, name, every) for name, every in found.items()}
         tried.append((patterns, {name: files for name, files in reached.items() if files}))
     return max(tried, key=lambda each: len(each[1]))
 
 
-def _reached(root: Path, phase: str, patterns: list[str], name: str, own: list[_SplitPath]) -> list[Path]:
+def _reached(root: Path, patterns: list[str], name: str, own: list[_SplitPath]) -> list[Path]:
     """Return the files that the patterns find; none if these are not the participant's own."""
     try:
-        files = find_files(root, patterns, participant=name, phase=phase, folders=ENDINGS)
+        files = find_files(root, patterns, participant=name, folders=ENDINGS)
     except InputError:
         return []
     return files if {*files} == {each.path for each in own} else []

@@ -18,6 +18,7 @@ from shortloop.eeg.formats.base import refuse_unknown, set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
+from shortloop.eeg.headers.mat import listed
 
 SHOWN = 20  # names of columns in a message
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
@@ -221,7 +222,7 @@ def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
         raise _nowhere(settings, "no table NAME_events.tsv beside the recording")
     fields = _read_dataset(file, "event").get("event")
     if isinstance(fields, dict):
-        fields = {name: _listed(values) for name, values in fields.items()}
+        fields = {name: listed(values) for name, values in fields.items()}
     table = pd.DataFrame(fields).map(_plain).infer_objects()
     names, kept = _asked(table, settings)
     names = table["type"].map(event_name).to_numpy(str) if names is None else names
@@ -278,9 +279,9 @@ def _fields_of_epochs(file: Path) -> pd.DataFrame | None:
     epochs, half = _epochs_of(file)
     rows = []
     for epoch in epochs:
-        away = [abs(float(np.squeeze(each))) for each in _listed(epoch["eventlatency"])]
+        away = [abs(float(np.squeeze(each))) for each in listed(epoch["eventlatency"])]
         at = int(np.argmin(away))
-        fields = {name.removeprefix("event"): _listed(value) for name, value in epoch.items()}
+        fields = {name.removeprefix("event"): listed(value) for name, value in epoch.items()}
         found = {name: values[at] for name, values in fields.items() if name and len(values) == len(away)}
         rows.append(found if away[at] < half else {})
     return pd.DataFrame(rows).map(_plain).infer_objects() if rows else None
@@ -310,8 +311,8 @@ def name_by_events(epochs: Any, file: Path) -> Any:
     locked, every = [], []
     found, half = _epochs_of(file)
     for epoch in found:
-        names = [event_name(kind) for kind in _listed(epoch["eventtype"])]
-        pairs = zip(names, _listed(epoch["eventlatency"]), strict=True)
+        names = [event_name(kind) for kind in listed(epoch["eventtype"])]
+        pairs = zip(names, listed(epoch["eventlatency"]), strict=True)
         at_zero = [name for name, latency in pairs if abs(float(np.squeeze(latency))) < half]
         locked.append("/".join(at_zero))
         every.append("/".join(dict.fromkeys([*at_zero, *names])))
@@ -347,11 +348,6 @@ def _read_dataset(file: Path, *names: str) -> dict[str, Any]:
     content: dict[str, Any] = read_mat(file, variable_names=["EEG", "srate", *names])
     found: dict[str, Any] = content.get("EEG", content)
     return found
-
-
-def _listed(value: Any) -> list[Any]:
-    """List the items of a list or array, or a single item."""
-    return [value] if isinstance(value, str) or not hasattr(value, "__len__") else list(value)
 
 
 def event_name(kind: Any) -> str:

@@ -24,12 +24,10 @@ def find_files(
     patterns: Sequence[str],
     *,
     participant: str,
-    phase: str,
-    field: str | None = None,
+    field: str = "input.files",
     folders: Collection[str] = (),
 ) -> list[Path]:
-    """Find the files of one participant in one phase; ``{participant}*`` of S1 does not match S10."""
-    field = field or f"input.files.{phase}"
+    """Find files of one participant; ``{participant}*`` of S1 does not match S10."""
     if not folder.is_dir():
         raise InputError(
             "the folder of the recordings does not exist",

@@ -253,7 +253,6 @@ def refuse_repeated(
                     file=file.path,
                     field=f"{field}.{phase}",
                     found=f"every byte as in {first.path}, {who}, {when}",
-                    expected="a recording of its own",
                     hint="put the right file there, or leave one of them out: a recording that counts twice "
                     "makes effects out of noise",
                 )

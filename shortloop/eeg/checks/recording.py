@@ -80,7 +80,6 @@ def _do_not_fit(what: str, shape: tuple[int, ...], expected: str) -> InputError:
         field="data",
         found=f"shape {shape}",
         expected=expected,
-        hint="save the file again with arrays that belong together",
     )
 
 
@@ -102,7 +101,6 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
             f"the {phase} phase has no trials of {', '.join(missing)}",
             field="classes",
             found=", ".join(f"{count} {name}" for name, count in counts.items()),
-            expected="trials of every class",
             hint="check the names of the classes and of their events in the study file",
         )
 
@@ -138,7 +136,6 @@ def _not_finite(finite: np.ndarray, first: str, phase: str) -> InputError:
         f"values that are not finite numbers in the {phase} phase",
         field="data",
         found=f"{count} of {finite.size} values are NaN or infinite, {first}",
-        expected="finite numbers",
         hint="repair or leave out these trials or channels",
     )
 
@@ -204,7 +201,6 @@ def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequenc
         f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG",
         field="input.drop",
         found=f"{named} {most:.2g} times as large as the others",
-        expected="channels in one unit, of about one size",
         hint=f"{drop}, or export the recording again with the unit of each channel",
     )
 

@@ -71,7 +71,6 @@ def refuse_shared(
             found=f"{len(shared)} of {len(digests)} trials have the same samples, the first is trial "
             f"{number}, as trial {other} of {training}"
             + (f" in {files[training]}" if files[training] else ""),
-            expected="trials of its own",
             hint="a file that holds both phases is named for both, or files overlap: name a file of each phase; "
             "where it is one, its events (input.phase_events) or sections (input.sections); or leave out "
             f"phases.decode to decode {training} by held-out trials",
@@ -104,7 +103,6 @@ def refuse_same_features(data: FloatArray, phase: str) -> None:
             field="data",
             found=f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, the first is "
             f"trial {at + 1}, as trial {first + 1}",
-            expected="trials of their own",
             hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
             "each trial once",
         )

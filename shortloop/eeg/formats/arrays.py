@@ -106,7 +106,6 @@ def _check(
             field="X",
             found=", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None),
             expected="X (trials, features[, bins]), y (trials), names (features), t (bins)",
-            hint="save arrays that belong together",
         )
     refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
     if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:

@@ -240,7 +240,6 @@ def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Seq
             "an event belongs to two classes",
             field="input.events",
             found=f"{event} in {classes[labels[key]]} and {classes[label]}",
-            expected="each event in one class",
         )
 
 

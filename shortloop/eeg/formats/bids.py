@@ -149,7 +149,6 @@ def _refuse_events(file: Path) -> None:
                 field="input.event_column",
                 found=f"{table.name}: {found}",
                 expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",
-                hint="write the table so",
             )
 
 
@@ -173,7 +172,6 @@ def _named_as_in_table(path: Any) -> Any:
         "channels.tsv has other channels than the recording",
         field=Path(table).name,
         found=found or f"{len(said)} channels, and {len(own)} in the recording",
-        expected="the same channels",
         hint="correct the names in the table",
     )
 

@@ -133,7 +133,6 @@ class CsvInput(SignalInput, FilesInput):
                 "several columns may be the markers",
                 field="input.marker",
                 found=", ".join(used),
-                expected="one",
                 hint=f"name it under [input], as marker = {json.dumps(used[0])}",
             )
         beside = self.event_source == "tsv" or (self.event_source is None and events_beside(file))
@@ -290,7 +289,6 @@ def rate_of(
             "times do not increase",
             field="input.time",
             found=f"{rows} rows, most steps {usual:g} s",
-            expected="a time in each row, each later than the one before",
             hint=_of_packets(sfreq),
         )
     off = np.abs(times - np.arange(rows) / sfreq) * sfreq

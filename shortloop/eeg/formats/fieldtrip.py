@@ -238,7 +238,6 @@ def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
             "several columns of trialinfo could be the codes of events",
             field="input.column",
             found=in_words(found),
-            expected="the number of one of them",
             hint=f"name the column in the study file, for example: column = {min(found)}",
         )
     wanted = column or next(iter(found), 1)

@@ -89,7 +89,6 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
             field="X",
             found=f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}",
             expected="X (trials, channels, samples), y (trials), ch (channels), t (samples)",
-            hint="save arrays that belong together",
         )
     refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch

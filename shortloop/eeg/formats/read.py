@@ -303,7 +303,6 @@ def _refuse_labels_among_features(found: Found, hint: str) -> None:
             raise InputError(
                 f"a feature {encodes}: anybody could tell the classes from it",
                 field=name,
-                expected="features that were measured",
                 hint=hint,
             )
 

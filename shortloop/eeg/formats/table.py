@@ -125,7 +125,6 @@ class TableInput(FeaturesInput):
                     f"the table has no row of {'the phase ' + wanted if field == 'phase' else wanted}",
                     field=f"input.{field}",
                     found=", ".join(seen.unique()[:SHOWN]),
-                    expected=wanted,
                     hint="write names in the study file as the table has them",
                 )
             table = table[seen == composed(wanted)]
@@ -135,7 +134,6 @@ class TableInput(FeaturesInput):
                 "rows have no class",
                 field="input.label",
                 found=f"{empty} of {len(table)} rows without a value of '{self.label}'",
-                expected="a class in each row",
                 hint="fill them in, or leave these rows out of the file",
             )
         return table

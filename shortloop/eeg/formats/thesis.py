@@ -115,6 +115,5 @@ def _check_category(numbers: list[Any], names: list[str]) -> None:
             field="category",
             found=f"{len(numbers)} and {len(names)} trials; pairs "
             + ", ".join(f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10]),
-            expected="one number for each name",
             hint="save the classification data again",
         )

@@ -62,7 +62,6 @@ class XdfInput(SignalInput, FilesInput):
             raise InputError(
                 "the file is truncated",
                 found=f"{size:,} bytes, which end within a chunk",
-                expected="chunks that fill the file",
                 hint="copy it again; if the recorder stopped in the middle, export what is there as .fif",
             )
         return UNPACKED * size
@@ -130,7 +129,6 @@ class XdfInput(SignalInput, FilesInput):
                 field="input.markers",
                 found=", ".join(map(_described, streams)),
                 expected=", ".join(sorted(unknown)),
-                hint="correct input.markers in the study file",
             )
         stamps = np.concatenate([np.zeros(0), *(np.asarray(each["time_stamps"], float) for each in chosen)])
         texts = [_text(row) for each in chosen for row in each["time_series"]]
@@ -210,7 +208,6 @@ def _breaks(stamps: Any, name: str) -> Any:
             found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
             if len(back)
             else "values that are not numbers",
-            expected="a clock that goes on",
             hint="split the recording there",
         )
     usual = float(np.median(steps))

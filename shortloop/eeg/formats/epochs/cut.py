@@ -249,7 +249,6 @@ def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]
             "events of different classes are at one sample",
             field="input.events",
             found=f"{' and '.join(named)} at {at:g} s, the first of {len(several)} such samples",
-            expected="one class for each trial",
             hint="name events that exclude each other (input.events), or take one of these out of the file",
         )
     if len(classes) < len(events):

@@ -92,7 +92,6 @@ def _check_finite(raw: Any, channels: Sequence[str]) -> None:
         field="input.preprocessing",
         found=f"{len(samples)} samples that are NaN or infinite, the first at "
         f"{samples[0] / raw.info['sfreq']:g} s, in {short_list([*wrong], NAMED)}",
-        expected="finite numbers in all of the recording, not in the trials alone",
         hint="annotate gaps as BAD_ACQ_SKIP, with their duration, where the events are: filters end there, "
         "and no trial is within; drop channels that have more (input.drop)",
     )
@@ -146,7 +145,6 @@ def refuse_spread(data: Any, odd: Sequence[str], participant: str) -> None:
         "a channel has values that are not finite numbers, and the reference spreads them",
         field="input.preprocessing.reference",
         found=f"NaN or infinite values in {short_list(odd, NAMED)}",
-        expected="finite numbers in all channels of the trials",
         hint=f"leave out (input.drop = {list(odd)[:NAMED]}), or mark as bad "
         f"(input.preprocessing.bads.{key_of(participant)})",
     )

@@ -179,7 +179,6 @@ def decimal_sign(texts: Iterable[str], separator: str, field: str, hint: str = A
             "numbers are written in two formats",
             field=field,
             found=" and ".join(f"'{each}'" for each in decimal),
-            expected="one sign before fractions in all numbers, '.' or ','",
             hint="export the file again in one format",
         )
     (text,) = decimal
@@ -247,6 +246,5 @@ def _longer(file: Path, dialect: Dialect, line: int, width: int) -> InputError:
         "a row has more values than the line of names has names",
         found=(f"{width} values in line {line}" if line else f"more than {names} values")
         + f", {names} names in line {len(dialect.before) + 1} of {file.name}",
-        expected="a name for each value",
         hint="add the names that are missing to that line, and take separators from the ends of rows",
     )

@@ -71,9 +71,9 @@ def refuse_shared(
             found=f"{len(shared)} of {len(digests)} trials have the same samples, the first is trial "
             f"{number}, as trial {other} of {training}"
             + (f" in {files[training]}" if files[training] else ""),
-            hint="a file that holds both phases is named for both, or files overlap: name a file of each phase; "
-            "where it is one, its events (input.phase_events) or sections (input.sections); or leave out "
-            f"phases.decode to decode {training} by held-out trials",
+            hint="a file that holds both phases is named for both, or files overlap: name a file of each "
+            "phase; where it is one, its events (input.phase_events) or sections (input.sections); or leave "
+            f"out phases.decode to decode {training} by held-out trials",
         )
 
 
@@ -101,8 +101,8 @@ def refuse_same_features(data: FloatArray, phase: str) -> None:
         raise InputError(
             f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
             field="data",
-            found=f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, the first is "
-            f"trial {at + 1}, as trial {first + 1}",
+            found=f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, the first "
+            f"is trial {at + 1}, as trial {first + 1}",
             hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
             "each trial once",
         )

@@ -25,10 +25,6 @@ T = TypeVar("T")
 Patterns = tuple[str, ...]
 
 FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
-FILES = (
-    "files of each phase, as paths below `folder`; '{participant}' stands for the participant's name, "
-    "and * and ? match; no default"
-)
 
 
 def _as_text(values: object) -> object:
@@ -165,7 +161,9 @@ class FilesInput(RecordedInput):
 
     places = frozenset({"folder", "files"})
     folders: ClassVar[frozenset[str]] = frozenset()  # suffixes of folders that are recordings of this format
-    files: dict[str, Annotated[Patterns, Field(min_length=1)]] = Field(description=FILES)
+    files: dict[str, Annotated[Patterns, Field(min_length=1)]] = Field(
+        description="files of each phase below `folder`, with {participant} for the name, * and ?; no default"
+    )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         check_keys("input.files", self.files, phases)

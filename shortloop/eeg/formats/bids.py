@@ -153,7 +153,7 @@ def _refuse_events(file: Path) -> None:
 
 
 def _named_as_in_table(path: Any) -> Any:
-    """Read a recording with another order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``."""
+    """Read a recording with other order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``."""
     import mne_bids
 
     with warnings.catch_warnings():
@@ -188,12 +188,8 @@ def recordings_of(folder: Path) -> list[Path]:
         for path in found
         if (path.suffix in RECORDINGS or (path.suffix == OF_CTF and is_recording(path)))
         and path.stem.rpartition("_")[2] == path.parent.name  # further parts have a number after it
-        and int(_entities(path).get("split", "01")) == 1
+        and int(entities_of(path).get("split", "01")) == 1
     ]
-
-
-def task_of(file: Path) -> str:
-    return _entities(file).get("task", "")
 
 
 def versions_of(files: Sequence[Path]) -> dict[str, list[str]]:
@@ -249,14 +245,14 @@ def _refuse_versions(files: Sequence[Path], said: Collection[str], participant: 
     )
 
 
-def _entities(path: Path) -> dict[str, str]:
+def entities_of(path: Path) -> dict[str, str]:
     parts = [part.partition("-") for part in _stem(path).split("_")]
     return {key: value for key, dash, value in parts if dash}
 
 
 def _labels(path: Path) -> dict[str, str]:
     """Return entities, datatype and extension of a recording."""
-    return {**_entities(path), "datatype": path.parent.name, "extension": path.suffix}
+    return {**entities_of(path), "datatype": path.parent.name, "extension": path.suffix}
 
 
 def _stem(path: Path) -> str:
@@ -270,13 +266,13 @@ def _without_participant(path: Path) -> str:
 
 def _beside(file: Path, root: Path) -> Iterator[Path]:
     """Find files that describe a recording in its folder and in those above, as BIDS inherits them."""
-    own = _entities(file)
+    own = entities_of(file)
     yield from (path for path in [root / "dataset_description.json"] if path.is_file())
     for folder in [each for each in file.parents if each == root or root in each.parents]:
         for path in sorted(folder.iterdir()):
             if path == file or not path.is_file():
                 continue
-            said = _entities(path)
+            said = entities_of(path)
             suffix = _stem(path).rpartition("_")[2]
             free = {"space", "split"}
             if suffix in SIDECARS and all(own.get(key) == said[key] for key in said.keys() - free):

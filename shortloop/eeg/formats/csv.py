@@ -98,7 +98,7 @@ class CsvInput(SignalInput, FilesInput):
         marker = self._marker(file, table, known)
         line = len(dialect.before) + 2
         times = time and seconds_of(table[time], decimal, self.time_unit, first_line=line)
-        counter = counter_in(dialect.names)
+        counter = next((name for name in dialect.names if name.strip().lower() in COUNTERS), None)
         sfreq = rate_of(
             times,
             len(table),
@@ -210,10 +210,6 @@ def marker_columns(names: Sequence[str]) -> list[str]:
 def is_no_channel(name: str) -> bool:
     """True if no electrode has this name."""
     return NO_CHANNEL.fullmatch(name.strip()) is not None or name in marker_columns([name])
-
-
-def counter_in(names: Iterable[str]) -> str | None:
-    return next((name for name in names if name.strip().lower() in COUNTERS), None)
 
 
 def stated_rate(lines: Iterable[str]) -> float | None:

@@ -92,8 +92,7 @@ class FieldtripInput(SignalInput, FilesInput):
         if self.unit is not None:
             return [VOLTS[self.unit]] * len(names)
         for holder in ("hdr", "elec"):
-            held = struct.get(holder)
-            held = held if isinstance(held, dict) else {}
+            held = _inner(struct, holder)
             said = [voltage(str(each)) for each in listed(held.get("chanunit", ()))]
             if known := {*said} - {""}:
                 common = known.pop() if len(known) == 1 else "µV"
@@ -165,10 +164,9 @@ def _arrays(value: Any, dimensions: int = 2) -> list[Any]:
 
 
 def _types(struct: dict[str, Any], names: list[str]) -> list[str]:
-    header = struct.get("hdr")
-    said: dict[str, str] = {}
-    if isinstance(header, dict) and {"label", "chantype"} <= header.keys():
-        said = dict(zip(listed(header["label"]), map(str, listed(header["chantype"])), strict=False))
+    header = _inner(struct, "hdr")
+    kinds = map(str, listed(header.get("chantype", ())))
+    said = dict(zip(listed(header.get("label", ())), kinds, strict=False))
     named = [
         next((kind for start, kind in OTHERS.items() if name.upper().startswith(start)), "eeg")
         for name in names
@@ -180,8 +178,8 @@ def _place(info: Any, struct: dict[str, Any]) -> None:
     import mne
     import numpy as np
 
-    electrodes = struct.get("elec")
-    if not isinstance(electrodes, dict) or not {"label", "chanpos", "unit"} <= electrodes.keys():
+    electrodes = _inner(struct, "elec")
+    if not {"label", "chanpos", "unit"} <= electrodes.keys():
         return
     scale = METRES.get(str(electrodes["unit"]), 1.0)
     at = dict(zip(listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
@@ -189,6 +187,11 @@ def _place(info: Any, struct: dict[str, Any]) -> None:
     at = {name: place for name, place in at.items() if types.get(name) == "eeg"}
     if at:
         info.set_montage(mne.channels.make_dig_montage(at, coord_frame="head"), on_missing="ignore")
+
+
+def _inner(struct: dict[str, Any], name: str) -> dict[str, Any]:
+    found = struct.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _fields(struct: object) -> str:

@@ -45,9 +45,7 @@ class MneInput(SignalInput, FilesInput):
         # Readers of ANT, Curry and EGI, if installed: their versions are in the key.
         with suppress(ImportError):
             import antio  # noqa: F401
-        with suppress(ImportError):
             import curryreader  # noqa: F401
-        with suppress(ImportError):
             import mffpy  # noqa: F401
 
         super().warm_up()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from os.path import getsize
@@ -115,14 +115,14 @@ def read_parts(
             found = [place for each, place in zip(files, places, strict=True) if each == file]
             sizes = [] if found else [BESIDE_BYTES * file.stat().st_size]
             for place in found:
-                with reading(file, participant, place), _recognised(settings, file):
+                with reading(file, participant, place), explain_other_format(file, settings):
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
         def read() -> T:
             parts = []
             for file, place in zip(files, places, strict=True):
-                with reading(file, participant, place), _recognised(settings, file):
+                with reading(file, participant, place), explain_other_format(file, settings):
                     parts.append(replace(settings.read_part(place, participant, classes), file=file))
             return finish(parts)
 
@@ -198,7 +198,7 @@ def read_features_of_phases(
     settings.warm_up()
 
     def declared(file: Path, participant: str) -> int:
-        with _recognised(settings, file):
+        with explain_other_format(file, settings):
             return settings.declared(file, participant)
 
     def read(phase: str) -> Features:
@@ -224,7 +224,7 @@ def find_trials(
     settings: FeaturesInput, file: Path, labels: Path | None, participant: str, phase: str
 ) -> Found:
     """Read all trials of a participant in a phase; refuse features that are the class, if the format asks."""
-    with reading(file, participant), _recognised(settings, file):
+    with reading(file, participant), explain_other_format(file, settings):
         found = settings.find_in(file, labels, participant, phase)
         if settings.remedy:
             _refuse_labels_among_features(found, settings.remedy)
@@ -284,12 +284,6 @@ def _own_header(recording: Named) -> Path:
     samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
     beside = samples.with_name(Path(name).name) if name else file
     return beside if beside.is_file() else file
-
-
-def _recognised(settings: InputSettings, file: Path) -> AbstractContextManager[None]:
-    """Name what a file is if reading fails, unless the format reads files of any kind."""
-    wanted = str(getattr(settings, settings.tag))
-    return nullcontext() if settings.any_kind else explain_other_format(file, wanted)
 
 
 def _refuse_labels_among_features(found: Found, hint: str) -> None:

@@ -199,18 +199,16 @@ def dropped_trials(
         for index, reasons in enumerate(log)
         if reasons
     }
-    there = [index for index in range(len(log)) if index not in by_index]
+    left = [index for index in range(len(log)) if index not in by_index]
+    place = dict(zip(epochs.selection.tolist(), left, strict=True))
     channels: Counter[str] = Counter()
     for step, reason in (("reject", AMPLITUDE), ("flat", FLAT)):
         if thresholds[step] and len(epochs):
-            before = epochs.selection.tolist()
+            before = epochs.selection
             epochs.drop_bad(**{"reject": None, "flat": None, step: thresholds[step]})
-            kept = set(epochs.selection.tolist())
-            for index, number in zip(there, before, strict=True):
-                if number not in kept:
-                    by_index[index] = reason
-                    channels.update(epochs.drop_log[number])
-            there = [index for index, number in zip(there, before, strict=True) if number in kept]
+            for number in np.setdiff1d(before, epochs.selection).tolist():
+                by_index[place[number]] = reason
+                channels.update(epochs.drop_log[number])
     return Counter((of[index], reason) for index, reason in by_index.items()), channels
 
 

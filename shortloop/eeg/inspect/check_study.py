@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
@@ -103,7 +102,7 @@ class _Recorder(Run):
 
 
 class _InMemory(Outputs):
-    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    def create(self, name: str, shape: tuple[int, ...], dtype: np.typing.DTypeLike) -> np.ndarray:
         return np.empty(shape, dtype)
 
 

@@ -248,7 +248,8 @@ def _preprocessing(scan: Scan) -> Iterator[str]:
     yield from ("", "[input.preprocessing]  # nothing is done that is not asked for")
     rates = sorted({each.rate for each in scan.study_recordings()})
     if not same_rate(rates[0], rates[-1]):
-        yield f"resample = {rates[0]:g}  # Hz; recordings have {short_list([f'{rate:g}' for rate in rates], 8)}"
+        several = short_list([f"{rate:g}" for rate in rates], 8)
+        yield f"resample = {rates[0]:g}  # Hz; recordings have {several}"
     yield PREPROCESSING
 
 

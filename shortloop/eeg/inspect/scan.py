@@ -13,7 +13,7 @@ from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
 from shortloop.eeg.formats.base import RecordedInput
-from shortloop.eeg.formats.bids import first_version, task_of, versions_of
+from shortloop.eeg.formats.bids import entities_of, first_version, versions_of
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
 from shortloop.eeg.inspect.format_options import find_options
@@ -123,7 +123,7 @@ def _bids_files(scan: Scan) -> Files:
     files: Files = {}
     for path in scan.folder.recordings[BIDS]:
         who = composed(path.relative_to(scan.folder.root).parts[0].removeprefix("sub-"))
-        task = task_of(path)
+        task = entities_of(path).get("task", "")
         if not task or as_name(task) != task:
             scan.files_left_out[path] = "its name has no task"
         else:

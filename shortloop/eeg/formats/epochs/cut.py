@@ -141,7 +141,11 @@ def part_of(
             "positions": "" if positions is None else settings.preprocessing.montage or "file",
         },
         positions=positions,
-        onsets=found.onsets() if continuous else {},
+        onsets={
+            name: found.events[found.events[:, 2] == number, 0]
+            for name, number in found.ids.items()
+            if continuous
+        },
     )
 
 

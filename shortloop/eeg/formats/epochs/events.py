@@ -35,9 +35,6 @@ class Found:
     ids: dict[str, int]  # number of each name
     seen: Counter[str]  # count of each name
 
-    def onsets(self) -> dict[str, np.ndarray]:
-        return {name: self.events[self.events[:, 2] == number, 0] for name, number in self.ids.items()}
-
 
 def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path) -> Found:
     """Find the events of a continuous recording; the first source with events of a class counts."""

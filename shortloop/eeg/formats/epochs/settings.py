@@ -37,7 +37,7 @@ class Preprocessing(Settings):
     )
     interpolate: bool = Field(
         False,
-        description="whether bad channels are interpolated, which needs positions, or left out; default false",
+        description="whether bad channels are interpolated, by positions, or left out; default false",
     )
     reference: Literal["average"] | Patterns | None = Field(
         None,

@@ -147,7 +147,7 @@ def _unique(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
-    """Find the decimal sign, "." or ","; else return values that contradict each other, or an ambiguous one."""
+    """Find the decimal sign, "." or ","; else return values that contradict each other, or an open one."""
     sure: dict[str, str] = {}
     open_ = ""
     for text in texts:

@@ -1,4 +1,4 @@
-"""Read recordings in processes of their own: if a damaged file makes a library crash or hang, a message says so."""
+"""Read recordings in processes of their own, as a damaged file can make a library crash or hang."""
 
 from __future__ import annotations
 
@@ -131,11 +131,12 @@ def _report(file: Path | None) -> None:
 
 def _unreadable(error: Exception, place: Path | None = None) -> InputError:
     said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
-    denied = isinstance(error, PermissionError)
     return InputError(
         "the file cannot be read",
         found=f"{type(error).__name__}: {' '.join(said.split())[:300]}",
-        hint=f"check that the file is {'yours' if denied else 'whole and of the format that the study names'}",
+        hint="ask its owner for access"
+        if isinstance(error, PermissionError)
+        else "check that the file is whole and of the format that the study names",
     )
 
 

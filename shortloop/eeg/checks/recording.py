@@ -175,7 +175,7 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
 
 
 def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequence[str]) -> None:
-    """Refuse channels in another unit than the others; data: some trials as recorded, × channels × samples."""
+    """Refuse channels in another unit than the others; data: some trials as recorded × channels × samples."""
     if min(data.shape) == 0:
         return
     with np.errstate(invalid="ignore"):  # NaN and infinite values are refused later, if they are in trials

@@ -4,12 +4,14 @@ Neurosci. 2011:156869)."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.mat import listed, read_struct, variables
@@ -219,19 +221,17 @@ def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
             continue
         if not any(np.array_equal(values, other) for other in before):
             before.append(values)
-            found[number] = Counter(values.astype(int).tolist())
+            found[number] = Counter(sorted(values.astype(int).tolist()))
     return found
 
 
-def in_words(columns: dict[int, Counter[int]]) -> str:
-    said = []
-    for number, codes in columns.items():
-        if len(codes) > 2 * SHOWN:
-            values = f"{len(codes)} different, from {min(codes)} to {max(codes)}"
-        else:
-            values = ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))
-        said.append(f"column {number}: {values}")
-    return "; ".join(said)
+def in_words(columns: Mapping[Any, Counter[Any]]) -> str:
+    """List the values of columns, which have names or numbers, with their counts."""
+    values = {
+        name: short_list([f"{value} ({count} times)" for value, count in counts.most_common()], SHOWN)
+        for name, counts in columns.items()
+    }
+    return "; ".join(f"{'column ' * isinstance(name, int)}{name}: {said}" for name, said in values.items())
 
 
 def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:

@@ -87,7 +87,7 @@ def find_options(format: str, file: Path, known: Options) -> tuple[Options, Choi
     options, choices = _event_options(file)
     if format == "csv" and not options and (dialect := dialect_of(file)) is not None:
         if "marker" in known:
-            choices["marker"] = _listed(_used(dialect, marker_columns(dialect.names)))
+            choices["marker"] = in_words(_used(dialect, marker_columns(dialect.names)))
         elif known.get("time_unit") == "ms":
             times = dialect.column(time_columns(dialect.names)[0])
             choices |= {"time_unit": SAMPLE_NUMBERS} if _count_up(_numbers(times, ".")) else {}
@@ -122,7 +122,7 @@ def _event_options(file: Path) -> tuple[Options, Choices]:
         return {}, {}
     else:
         column = next(name for name in (*more, *columns) if name in columns)
-    return {EVENT_COLUMN: column}, {EVENT_COLUMN: _listed(columns)} if len(columns) > 1 else {}
+    return {EVENT_COLUMN: column}, {EVENT_COLUMN: in_words(columns)} if len(columns) > 1 else {}
 
 
 def _event_columns(file: Path) -> dict[str, Counter[str]]:
@@ -143,14 +143,6 @@ def _event_columns(file: Path) -> dict[str, Counter[str]]:
 
 def _are_events(values: Counter[str]) -> bool:
     return len(values) <= MOST and sum(count >= FEWEST for count in values.values()) > 1
-
-
-def _listed(columns: dict[str, Counter[str]]) -> str:
-    said = []
-    for name, values in columns.items():
-        shown = [f"{value} ({count} times)" for value, count in values.most_common(SHOWN)]
-        said.append(f"{name}: {', '.join(shown + ['…'] * (len(values) > SHOWN))}")
-    return "; ".join(said)
 
 
 def _array_options(file: Path) -> dict[str, object]:

@@ -11,6 +11,7 @@ import mne
 import numpy as np
 
 from shortloop.base.errors import InputError, warn
+from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
@@ -23,7 +24,6 @@ from shortloop.eeg.formats.epochs.events import (
     select_by_columns,
 )
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
-from shortloop.eeg.formats.epochs.positions import positions_of
 from shortloop.eeg.formats.epochs.preprocessing import (
     SIGNALS,
     apply_filters,
@@ -37,6 +37,8 @@ from shortloop.eeg.formats.sessions import Log, dropped_trials, warn_of_dropped
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of MNE; V for other types
+HELMET, HEAD = 1, 4  # coordinate frames of FIFF
+FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 LITTLE = 0.1  # of an epoch
 SOME = 20  # trials in which units and codes are checked
 
@@ -341,6 +343,19 @@ def _check_baseline(settings: EpochedInput, tmin: float, tmax: float, step: floa
             expected=f"within {tmin:g} to {tmax:g} s",
             hint="correct it, or let the epochs begin earlier (input.tmin)",
         )
+
+
+def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
+    """Return positions of EEG channels and MEG sensors, (channels, 3) in m, NaN where unknown, or None."""
+    found = np.full((len(channels), 3), np.nan)
+    by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
+    for index, name in enumerate(channels):
+        channel, kind = by_name[name]
+        at = np.asarray(channel["loc"][:3], dtype=float)
+        framed = channel["coord_frame"] == FRAMES.get(kind)
+        if framed and np.isfinite(at).all() and at.any():
+            found[index] = at
+    return found if np.isfinite(found).any() else None
 
 
 def _columns(metadata: Any) -> dict[str, np.ndarray]:

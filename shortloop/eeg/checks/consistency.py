@@ -205,30 +205,25 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
         return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
-    parts = [f"without {short_list(lacking, SHOWN)}"] * bool(lacking) + [
-        f"with {short_list(extra, SHOWN)}"
-    ] * bool(extra)
+    both = (("without", lacking), ("with", extra))
+    parts = [f"{word} {short_list(names, SHOWN)}" for word, names in both if names]
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
 
 
 def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
     """Suggest how recordings get the same channels; only formats that MNE reads can select channels."""
-    in_order = sorted(one.channels) == sorted(other.channels)
     if not any("types" in account for account in one.accounts):
-        return f"save {'channels in one order' if in_order else 'the same channels'} in all files"
-    if in_order:
-        return f"name the channels in the order that all shall have: input.picks = {list(other.channels)}"
+        return "save the same channels, in one order, in all files"
     apart = sorted({*one.channels} ^ {*other.channels})
     bads = {name for each in (one, other) for account in each.accounts for name in account.get("bads", ())}
-    if bads.issuperset(apart):
+    if apart and bads.issuperset(apart):
         return (
             f"leave out in all what is bad in some (input.drop = {apart}), or interpolate it, which needs "
             "positions (input.preprocessing.interpolate = true)"
         )
     shared = [name for name in other.channels if name in one.channels]
-    if not shared:
-        return ALIKE
-    return f"take the channels that both have (input.picks = {shared}), or leave the participant out"
+    take = f"take the channels that both have (input.picks = {shared}), or leave the participant out"
+    return take if shared else ALIKE
 
 
 def refuse_repeated(

@@ -51,12 +51,10 @@ class MneInput(SignalInput, FilesInput):
         super().warm_up()
 
     def together(self, file: Path) -> Named:
-        if file.suffix.lower() == ".eeg":
-            paths = [file, *self.beside(file), *events_beside(file)]
-            endings = [OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix) for path in paths]
-            return [(path.stem + ending, path) for path, ending in zip(paths, endings, strict=True)]
         if not is_recording(file):
-            return super().together(file)
+            ours = OF_NIHON_KOHDEN if file.suffix.lower() == ".eeg" else {}
+            paths = [path for _, path in super().together(file)]
+            return [(path.stem + ours.get(path.suffix.lower(), path.suffix), path) for path in paths]
         inside = files_in(file)
         stem = Path(inside[0][0]).parent.stem
         return [*inside, *((f"{stem}_events.tsv", each) for each in events_beside(file))]

@@ -52,7 +52,7 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
                 file=path,
                 field=field,
                 found="a folder without the header of a recording" if path.is_dir() else "nothing",
-                hint='write format = "mne" if the folder is a recording'
+                hint='write format = "mne"'
                 if path.is_dir() and of_mne
                 else "correct the name in the study file, or leave the participant out",
             )

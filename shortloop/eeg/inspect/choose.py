@@ -46,7 +46,9 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
             _choose(scan, read_features(scan, tell))
         else:
             read_recordings(scan, tell)
-            if not _choose_both_phases(scan):
+            if both := _with_both_phases(scan):
+                scan = both
+            else:
                 _choose(scan, {})
                 if len(scan.patterns) == 1 and scan.all_recorded():
                     scan.sections = sections_in(scan.all_recorded())
@@ -71,21 +73,21 @@ def _choose(scan: Scan, people: People) -> None:
         choices.pop(EVENT_COLUMN, None)
 
 
-def _choose_both_phases(scan: Scan) -> bool:
+def _with_both_phases(scan: Scan) -> Scan | None:
     """Choose two phases in each recording, if the names of events tell them apart."""
     names = phases_in({name for each in scan.all_recorded() for name in each.events})
     if len(scan.patterns) > 1 or not names:
-        return False
+        return None
     ((only, patterns),) = scan.patterns.items()
-    before = scan.patterns, scan.recorded, dict(scan.left_out)
-    scan.patterns, scan.event_names = dict.fromkeys(names, patterns), names
-    scan.recorded = {who: by_phase(phases[only], names) for who, phases in scan.recorded.items()}
-    _choose(scan, {})
-    if scan.classes.certain and scan.trials:
-        return True
-    scan.patterns, scan.recorded, scan.left_out = before
-    scan.event_names = {}
-    return False
+    both = replace(
+        scan,
+        patterns=dict.fromkeys(names, patterns),
+        recorded={who: by_phase(phases[only], names) for who, phases in scan.recorded.items()},
+        left_out={**scan.left_out},
+        event_names=names,
+    )
+    _choose(both, {})
+    return both if both.classes.certain and both.trials else None
 
 
 def _choose_phases(scan: Scan) -> None:

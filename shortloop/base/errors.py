@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from shortloop.base.text import one_line, printable
 
 
@@ -59,6 +61,11 @@ class TransientError(InputError):
 
 class JobFailed(InputError):
     """What a job said that failed; other jobs may be built."""
+
+
+def warn(text: str) -> None:
+    """Warn of what is suspicious, but no error."""
+    warnings.warn(text, stacklevel=3)
 
 
 def place_of(error: BaseException) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray, Span
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -44,3 +43,16 @@ class Features:
     time_unit: str = "s"  # "bin" where the file names no times
     runs: IntArray | None = None  # (trials,), number of the file of each trial, if there are several
     span: Span | None = None  # place of `data` in its file, if it is a map of it and no copy
+
+
+def mean_positions(every: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Average positions of the same channels, each over the recordings that know it."""
+    known = [each for each in every if each is not None]
+    if not known:
+        return None
+    stacked = np.stack(known)
+    there = np.isfinite(stacked)
+    count = there.sum(axis=0)
+    total = np.where(there, stacked, 0.0).sum(axis=0)
+    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean

@@ -175,7 +175,7 @@ def _one_file_each(run: StudyRun, patterns: Mapping[str, str], field: str) -> Fi
     for name in run.study.participants:
         for phase, pattern in patterns.items():
             at = f"{field}.{phase}"
-            found = find_files(folder, [pattern], participant=name, phase=phase, field=at)
+            found = find_files(folder, [pattern], participant=name, field=at)
             if len(found) > 1:
                 raise InputError(
                     "several files match the pattern, and features of a phase are one file",

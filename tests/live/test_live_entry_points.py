@@ -19,7 +19,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.base import FilesInput, Part
 from shortloop.eeg.headers.numpy_files import declared
 
 
@@ -34,14 +34,11 @@ class LabInput(FilesInput):
 
     def warm_up(self):
         import numpy
-        import shortloop.eeg.formats.sessions
 
     def read_part(self, file, participant, classes):
         from collections import Counter
 
         import numpy as np
-
-        from shortloop.eeg.formats.sessions import Part
 
         with np.load(file) as content:
             data, events, times, names = (content[each] for each in ("X", "y", "t", "ch"))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.participants import few
+from shortloop.base.text import short_list
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.summary import RecordingSummary
 from shortloop.stages.inputs import File
@@ -100,11 +100,11 @@ def check_trials(
     refuse: Refuse = raise_first,
 ) -> None:
     """Check that every class has enough trials for the folds."""
+    needed = trials_needed(folds, inner_folds)
     for summary in summaries:
         for name, count in summary.trials.items():
-            if _enough(count, folds, inner_folds):
+            if count >= needed:
                 continue
-            needed = next(n for n in itertools.count(folds) if _enough(n, folds, inner_folds))
             inner = f" and {inner_folds} inner folds" if inner_folds else ""
             report(
                 refuse,
@@ -129,10 +129,10 @@ def uneven_classes(summary: RecordingSummary) -> str:
     )
 
 
-def _enough(count: int, folds: int, inner_folds: int | None) -> bool:
-    # A stratified fold takes at most ceil(count / folds) trials of a class.
-    left = count - -(-count // folds)
-    return count >= folds and (inner_folds is None or left >= inner_folds)
+def trials_needed(folds: int, inner_folds: int | None) -> int:
+    """Return the fewest trials of a class for folds, and for inner folds within each."""
+    # A stratified fold takes at most ceil(n / folds) trials of a class.
+    return next(n for n in itertools.count(folds) if n - -(-n // folds) >= (inner_folds or 0))
 
 
 _NAMES = {
@@ -201,32 +201,29 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
     if set(found) == set(expected):
         first = next(number for number, pair in enumerate(zip(found, expected)) if pair[0] != pair[1])
         start = first if first >= SHOWN else 0
-        others = ["…, " * (start > 0) + few(each[start:]) for each in (found, expected)]
+        others = ["…, " * (start > 0) + short_list(each[start:], SHOWN) for each in (found, expected)]
         return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
-    parts = [f"without {few(lacking)}"] * bool(lacking) + [f"with {few(extra)}"] * bool(extra)
+    both = (("without", lacking), ("with", extra))
+    parts = [f"{word} {short_list(names, SHOWN)}" for word, names in both if names]
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
 
 
 def _same_channels(one: RecordingSummary, other: RecordingSummary) -> str:
     """Suggest how recordings get the same channels; only formats that MNE reads can select channels."""
-    in_order = sorted(one.channels) == sorted(other.channels)
     if not any("types" in account for account in one.accounts):
-        return f"save {'channels in one order' if in_order else 'the same channels'} in all files"
-    if in_order:
-        return f"name the channels in the order that all shall have: input.picks = {list(other.channels)}"
+        return "save the same channels, in one order, in all files"
     apart = sorted({*one.channels} ^ {*other.channels})
     bads = {name for each in (one, other) for account in each.accounts for name in account.get("bads", ())}
-    if bads.issuperset(apart):
+    if apart and bads.issuperset(apart):
         return (
             f"leave out in all what is bad in some (input.drop = {apart}), or interpolate it, which needs "
             "positions (input.preprocessing.interpolate = true)"
         )
     shared = [name for name in other.channels if name in one.channels]
-    if not shared:
-        return ALIKE
-    return f"take the channels that both have (input.picks = {shared}), or leave the participant out"
+    take = f"take the channels that both have (input.picks = {shared}), or leave the participant out"
+    return take if shared else ALIKE
 
 
 def refuse_repeated(
@@ -251,7 +248,6 @@ def refuse_repeated(
                     file=file.path,
                     field=f"{field}.{phase}",
                     found=f"every byte as in {first.path}, {who}, {when}",
-                    expected="a recording of its own",
                     hint="put the right file there, or leave one of them out: a recording that counts twice "
                     "makes effects out of noise",
                 )
@@ -301,8 +297,7 @@ def describe_runs(summary: RecordingSummary) -> str:
         for run in summary.runs
         if any(run["trials"].values())
     ]
-    more = f"; and {len(said) - SHOWN_RUNS} more" if len(said) > SHOWN_RUNS else ""
-    return "; ".join(said[:SHOWN_RUNS]) + more
+    return short_list(said, SHOWN_RUNS, "; ")
 
 
 def _beyond_chance(table: Sequence[Sequence[int]]) -> bool:

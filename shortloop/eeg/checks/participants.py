@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -39,11 +39,6 @@ Participant = Annotated[
 def key_of(name: str) -> str:
     """Write a name as a key in TOML."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
-
-
-def few(names: Sequence[str], most: int = 8) -> str:
-    """List names, and count those beyond `most`."""
-    return ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
 
 
 def alike(names: Iterable[str]) -> list[tuple[str, ...]]:

@@ -1,11 +1,7 @@
-"""Checks of one recording that later stages rely on, and warnings of what is suspicious in it.
-
-Who calls them adds participant and file to an `InputError` (`located` in `formats/files/process.py`).
-"""
+"""Checks of one recording that later stages rely on, and warnings of what is suspicious in it."""
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +9,11 @@ from typing import Any
 import numpy as np
 from blake3 import blake3
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
+from shortloop.base.text import short_list
 from shortloop.base.types import FloatArray
-from shortloop.eeg.checks.participants import few, key_of
-from shortloop.eeg.checks.same_trials import refuse_same_features
+from shortloop.eeg.checks.participants import key_of
+from shortloop.eeg.checks.same_trials import copies_of, refuse_same_features
 from shortloop.eeg.data import Epochs, Features
 
 # A channel is flat if it varies by no more than rounding, relative to the usual span or to its own offset.
@@ -83,7 +80,6 @@ def _do_not_fit(what: str, shape: tuple[int, ...], expected: str) -> InputError:
         field="data",
         found=f"shape {shape}",
         expected=expected,
-        hint="save the file again with arrays that belong together",
     )
 
 
@@ -101,13 +97,10 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
     counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist()))
     missing = [name for name, count in counts.items() if not count]
     if missing:
-        only = len(missing) == len(counts) - 1
-        lacks = "trials of one class only" if only else f"no trials of {', '.join(missing)}"
         raise InputError(
-            f"the {phase} phase has {lacks}",
+            f"the {phase} phase has no trials of {', '.join(missing)}",
             field="classes",
             found=", ".join(f"{count} {name}" for name, count in counts.items()),
-            expected="trials of every class",
             hint="check the names of the classes and of their events in the study file",
         )
 
@@ -115,13 +108,7 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
 def _check_times(times: np.ndarray, sfreq: float) -> None:
     if not (np.isfinite(sfreq) and sfreq > 0):
         raise InputError("the sampling rate is not a positive number", field="sfreq", found=sfreq)
-    if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise InputError(
-            "times do not increase",
-            field="times",
-            found=_span(times),
-            expected="two samples or more, each later than the one before",
-        )
+    check_increasing(times, "times")
     off = np.abs(times - times[0] - np.arange(len(times)) / sfreq).max() * sfreq
     if off > 0.25:
         raise InputError(
@@ -132,13 +119,23 @@ def _check_times(times: np.ndarray, sfreq: float) -> None:
         )
 
 
+def check_increasing(times: np.ndarray, field: str) -> None:
+    """Refuse times that do not increase."""
+    if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise InputError(
+            "times do not increase",
+            field=field,
+            found=_span(times),
+            expected="two samples or more, each later than the one before",
+        )
+
+
 def _not_finite(finite: np.ndarray, first: str, phase: str) -> InputError:
     count = finite.size - np.count_nonzero(finite)
     return InputError(
         f"values that are not finite numbers in the {phase} phase",
         field="data",
         found=f"{count} of {finite.size} values are NaN or infinite, {first}",
-        expected="finite numbers",
         hint="repair or leave out these trials or channels",
     )
 
@@ -171,17 +168,14 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
     usual = typical_amplitude(data)
     if epochs.unit == "V" and not SMALLEST <= usual <= LARGEST:
         much = "more than any brain gives" if usual > LARGEST else "less than the noise of an amplifier"
-        _warn(
+        warn(
             f"samples that are given in V vary by {usual:.3g} V within a trial, {much}: they are probably in "
             "another unit; scale them, or say which if the format has a field for it (input.unit)"
         )
 
 
 def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequence[str]) -> None:
-    """Refuse channels that must be in another unit than the others, before a reference spreads them.
-
-    data: float, (trials, channels, samples). Some trials, unprocessed.
-    """
+    """Refuse channels in another unit than the others; data: some trials as recorded × channels × samples."""
     if min(data.shape) == 0:
         return
     with np.errstate(invalid="ignore"):  # NaN and infinite values are refused later, if they are in trials
@@ -201,22 +195,18 @@ def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequenc
     named, most = _named(list(odd)), max(odd.values())
     drop = f"leave out (input.drop = {list(odd)[:NAMED]})"
     if most < IMPOSSIBLE:
-        _warn(f"{named} {most:.2g} times as large as the others: a loose electrode, or no EEG; {drop}")
+        warn(f"{named} {most:.2g} times as large as the others: a loose electrode, or no EEG; {drop}")
         return
     raise InputError(
         f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG",
         field="input.drop",
         found=f"{named} {most:.2g} times as large as the others",
-        expected="channels in one unit, of about one size",
         hint=f"{drop}, or export the recording again with the unit of each channel",
     )
 
 
 def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
-    """Warn of channels of event codes, from which the class can be read, and of counters.
-
-    data: float, (trials, channels, samples). Some trials, unprocessed.
-    """
+    """Warn of channels of event codes and counters; data: some trials as recorded, × channels × samples."""
     if min(data.shape) == 0 or data.shape[2] <= 2 * CODES:
         return
     steps = np.diff(data, axis=2)
@@ -226,7 +216,7 @@ def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
     codes = [1 < len(np.unique(each)) <= CODES for each in np.moveaxis(data, 1, 0)]
     named = [name for name, *odd in zip(channels, codes, counts, strict=True) if any(odd)]
     if named:
-        _warn(
+        warn(
             f"{_named(named)} no signal, but a few codes, or a counter: a classifier could read the class "
             "from that; leave out (input.drop)"
         )
@@ -237,7 +227,7 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
     empty = flat.all(axis=1)
     if empty.any():
         first = int(np.flatnonzero(empty)[0]) + 1
-        _warn(
+        warn(
             f"{empty.sum()} of {of} trials are flat in all channels, the first is trial {first}: a gap that "
             "was filled, or a pause of the amplifier; leave them out"
         )
@@ -251,30 +241,24 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
     always, mostly = share == 1, (share >= MOST) & (share < 1)
     if always.any():
         cause = "a reference, or an electrode that was not connected"
-        _warn(f"{_named(names[always].tolist())} flat in all {of} trials: {cause}; {remedy}")
+        warn(f"{_named(names[always].tolist())} flat in all {of} trials: {cause}; {remedy}")
     if mostly.any():
         most = flat.sum(axis=0)[mostly].max()
-        _warn(f"{_named(names[mostly].tolist())} flat in {most} of {of} trials: a loose electrode; {remedy}")
+        warn(f"{_named(names[mostly].tolist())} flat in {most} of {of} trials: a loose electrode; {remedy}")
 
 
 def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence[str]) -> None:
-    first: dict[bytes, str] = {}
-    copies = []
-    for index, name in enumerate(channels):
-        if has_signal[index]:
-            digest = blake3(data[:, index].tobytes()).digest()
-            if (original := first.setdefault(digest, name)) != name:
-                copies.append(f"{name} of {original}")
-    if copies:
-        _warn(
-            f"channels are copies of others: {', '.join(copies[:NAMED])}{' …' * (len(copies) > NAMED)}: one "
+    digests = (
+        blake3(data[:, index].tobytes()).digest() if has_signal[index] else None
+        for index in range(len(channels))
+    )
+    if copies := copies_of(digests):
+        named = [f"{channels[at]} of {channels[first]}" for at, first in copies.items()]
+        warn(
+            f"channels are copies of others: {short_list(named, NAMED)}: one "
             "input was recorded or exported twice; leave the copies out (input.drop)"
         )
 
 
 def _named(names: Sequence[str]) -> str:
-    return f"channel {names[0]} is" if len(names) == 1 else f"channels {few(names, NAMED)} are"
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=3)
+    return f"channel {names[0]} is" if len(names) == 1 else f"channels {short_list(names, NAMED)} are"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from blake3 import blake3
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.base.types import FloatArray
 
 Digests = Sequence[bytes | None]
@@ -18,17 +17,12 @@ TWINS = 0.05  # s; no stimulus is repeated so fast, but codes bounce, and severa
 
 
 def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
-    """Hash each trial that may equal another one; None for the others.
-
-    A few samples tell most trials apart, so that few trials are read as a whole.
-
-    *parts: (trials, ...). All trials to be compared, in one or several arrays.
-    """
+    """Hash each trial that may equal another one; None for the others. Parts are (trials, ...)."""
     return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts])
 
 
 def _digests(parts: Sequence[FloatArray], some: Sequence[list[list[int]]]) -> list[list[bytes | None]]:
-    """As `trial_digests`, with samples at `some` places of each axis."""
+    """As `trial_digests`; samples at `some` places of each axis tell most trials apart."""
     marks = [
         [each.tobytes() for each in data[np.ix_(range(len(data)), *places)]]
         for data, places in zip(parts, some, strict=True)
@@ -50,6 +44,13 @@ def _some(size: int) -> list[int]:
     return [*dict.fromkeys(np.linspace(0, size - 1, min(size, MARKS)).astype(int).tolist())]
 
 
+def copies_of(digests: Iterable[bytes | None]) -> dict[int, int]:
+    """Map the place of each copy to that of the first of its kind."""
+    first: dict[bytes, int] = {}
+    places = {at: first.setdefault(each, at) for at, each in enumerate(digests) if each is not None}
+    return {at: original for at, original in places.items() if original != at}
+
+
 def refuse_shared(
     phases: Mapping[str, Digests], *, participant: str, files: Mapping[str, str], field: str
 ) -> None:
@@ -61,7 +62,6 @@ def refuse_shared(
         if not shared:
             continue
         number, other = shared[0]
-        every = len(shared) == len(digests)
         raise InputError(
             f"trials of the {phase} phase are those of the {training} phase: classifiers would be applied to "
             "what they were trained on",
@@ -71,12 +71,9 @@ def refuse_shared(
             found=f"{len(shared)} of {len(digests)} trials have the same samples, the first is trial "
             f"{number}, as trial {other} of {training}"
             + (f" in {files[training]}" if files[training] else ""),
-            expected="trials of its own",
-            hint="the same file, or one that holds both phases, is named for both: "
-            f"name the file of each phase; where it is one file, its events (input.phase_events) or sections "
-            f"(input.sections); or leave out phases.decode to decode {training} by held-out trials"
-            if every
-            else "the files of the phases overlap: export each phase by itself",
+            hint="a file that holds both phases is named for both, or files overlap: name a file of each "
+            "phase; where it is one, its events (input.phase_events) or sections (input.sections); or leave "
+            f"out phases.decode to decode {training} by held-out trials",
         )
 
 
@@ -98,19 +95,14 @@ def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
 
 def refuse_same_features(data: FloatArray, phase: str) -> None:
     """Refuse ready-made features (bins, trials, features) with duplicate trials."""
-    seen: dict[bytes, int] = {}
-    pairs = []
-    for number, digest in enumerate(feature_digests(data)[0], start=1):
-        if digest is not None and (first := seen.setdefault(digest, number)) != number:
-            pairs.append((first, number))
-    if pairs:
-        first, number = pairs[0]
+    copies = copies_of(feature_digests(data)[0])
+    if copies:
+        at, first = next(iter(copies.items()))
         raise InputError(
             f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
             field="data",
-            found=f"{len(pairs)} of {data.shape[1]} trials have the features of an earlier one, the first is "
-            f"trial {number}, as trial {first}",
-            expected="trials of their own",
+            found=f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, the first "
+            f"is trial {at + 1}, as trial {first + 1}",
             hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
             "each trial once",
         )
@@ -123,9 +115,8 @@ def warn_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
     near = np.diff(samples[order]) < TWINS * rate
     count = int((near & (np.diff(labels[order]) == 0)).sum())
     if count:
-        warnings.warn(
+        warn(
             f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
             "class, and share nearly all samples with it: one would be trained on, and the other held out; "
-            "name one event for each trial (input.events)",
-            stacklevel=2,
+            "name one event for each trial (input.events)"
         )

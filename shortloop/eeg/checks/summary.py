@@ -17,13 +17,7 @@ _LISTS = ("channels", "accounts", "warnings", "names", "times", "runs")
 
 @dataclass(frozen=True)
 class RecordingSummary:
-    """Shape and origin of one participant's epochs or features in one phase.
-
-    An account of a ``file`` has ``rate`` (Hz), ``channels_in_file``, ``seconds`` (None for epochs),
-    ``events_from``, ``events`` (counts), ``bads``, ``interpolated``, ``highpass`` and ``lowpass`` (Hz, with
-    those of the recorder), ``trials`` of classes, ``dropped`` (by class and reason), ``rejected_by`` (trials
-    per channel), ``positions`` (``"file"``, a montage or empty) and ``sections`` (s).
-    """
+    """Shape and origin of one participant's epochs or features in one phase."""
 
     participant: str
     phase: str
@@ -36,7 +30,7 @@ class RecordingSummary:
     samples: int = 0  # per epoch
     bins: int = 0  # of features, as the next
     features: int = 0  # per bin
-    accounts: tuple[Mapping[str, Any], ...] = ()  # of each file that was cut here
+    accounts: tuple[Mapping[str, Any], ...] = ()  # of each file that was cut here, as `part_of` writes it
     warnings: tuple[str, ...] = ()
     amplitude: float = 0.0  # median over trials and channels of the SD over samples; 0 for features
     unit: str = ""  # of samples or features

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
-from shortloop.eeg.formats.base import FeaturesInput, check_keys
+from shortloop.eeg.formats.base import FeaturesInput, Found, check_keys
 from shortloop.eeg.headers.numpy_files import (
     as_text,
     declared,
@@ -23,9 +23,6 @@ from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.eeg.formats.feature_trials import Found
-
 
 KEYS = ("X", "y", "names", "t")
 
@@ -39,15 +36,12 @@ class ArraysInput(FeaturesInput):
 
     places = FeaturesInput.places | {"labels"}
     classes_in = "y"
+    remedy = "leave it out of X, and save the file again"
     format: Literal["arrays"] = Field(description="ready-made features in .npz or .npy")
     labels: dict[str, str] = Field(
-        default_factory=dict,
-        description="file of the classes of the trials of each phase, where features are .npy; default: y of "
-        "the .npz",
+        {}, description="file of the classes of each phase, where features are .npy; default: y of the .npz"
     )
-    unit: Unit = Field(
-        "a.u.", description="unit of X, which is taken as it is; 'a.u.', arbitrary units, is the default"
-    )
+    unit: Unit = Field("a.u.", description="unit of X, taken as it is; 'a.u.' (arbitrary) is the default")
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         super().check_phases(phases, classes, kinds)
@@ -56,8 +50,6 @@ class ArraysInput(FeaturesInput):
 
     def warm_up(self) -> None:
         import numpy as np  # noqa: F401
-
-        import shortloop.eeg.formats.feature_trials  # noqa: F401
 
     def files_of_labels(self) -> Mapping[str, str]:
         return self.labels
@@ -71,8 +63,6 @@ class ArraysInput(FeaturesInput):
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np
 
-        from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
-
         arrays = _arrays(file, labels)
         data, y = arrays["X"], arrays["y"]
         _check(**arrays)
@@ -80,9 +70,7 @@ class ArraysInput(FeaturesInput):
         numbered = (f"feature {number}" for number in range(1, bins.shape[2] + 1))
         names = map(as_text, arrays["names"]) if "names" in arrays else numbered
         times = arrays["t"].astype(np.float64) if "t" in arrays else None
-        found = Found([as_text(value) for value in y], tuple(names), bins, times)
-        refuse_labels_among_features(found, hint="leave it out of X, and save the file again")
-        return found
+        return Found([as_text(value) for value in y], tuple(names), bins, times)
 
 
 def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:
@@ -118,7 +106,6 @@ def _check(
             field="X",
             found=", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None),
             expected="X (trials, features[, bins]), y (trials), names (features), t (bins)",
-            hint="save arrays that belong together",
         )
     refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
     if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:

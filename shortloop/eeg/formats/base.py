@@ -1,16 +1,10 @@
-"""Base classes of recording formats: their settings, the files they need, and how one file is read.
-
-A format is a module beside this one with one record in it. The record is read with every study, so heavy
-libraries are imported within its functions only.
-
-An `InputError` that is raised while a file is read needs neither participant nor file: `reading`
-(`files/process.py`) adds both.
-"""
+"""Base classes of recording formats: their settings, the files they need, and what reading gives."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
@@ -21,19 +15,16 @@ from shortloop.eeg.formats.files.find import Named, find_files
 from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from shortloop.base.types import FloatArray, IntArray, Span
     from shortloop.eeg.data import Epochs
-    from shortloop.eeg.formats.feature_trials import Found
-    from shortloop.eeg.formats.sessions import Part
 
 
 T = TypeVar("T")
 Patterns = tuple[str, ...]
 
 FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
-FILES = (
-    "files of each phase, as paths below `folder`; '{participant}' stands for the participant's name, "
-    "and * and ? match; no default"
-)
 
 
 def _as_text(values: object) -> object:
@@ -46,9 +37,41 @@ def _as_text(values: object) -> object:
 Events = Annotated[Patterns, BeforeValidator(_as_text)]
 
 
+@dataclass(frozen=True)
+class Part:
+    """Epochs of one file."""
+
+    file: Path
+    data: FloatArray  # (trials, channels, samples), in `unit`
+    labels: IntArray  # index of each trial's class
+    times: FloatArray  # of each sample, s
+    sfreq: float  # Hz
+    channels: tuple[str, ...]
+    seen: Mapping[str, int]  # count of each event in the file, also of events of no class
+    info: Mapping[str, np.ndarray] = field(default_factory=dict)  # anything else known of each trial
+    unit: str = "V"
+    # Plain data: what was recorded and done, how many trials were left out, and why.
+    account: Mapping[str, Any] = field(default_factory=dict)
+    positions: FloatArray | None = None  # (channels, 3)
+    onsets: Mapping[str, IntArray] = field(default_factory=dict)  # samples of each event, if continuous
+    moments: IntArray | None = None  # sample of each trial's event, where it was cut from
+
+
+@dataclass(frozen=True)
+class Found:
+    """Content of a file of one participant in one phase."""
+
+    trials: list[str]  # class of each
+    features: tuple[str, ...]
+    cells: Sequence[np.ndarray] | np.ndarray  # of each bin, trials × features
+    times: np.ndarray | None = None  # centre of each bin, s; None: bins are numbered from 0
+    span: Span | None = None  # place of the cells in the file, if they are maps of it
+
+
 class InputSettings(Tagged):
-    """Where recordings are and how they are read; a format is a `GeneratedInput`, `RecordedInput` or
-    `FeaturesInput`."""
+    """Where recordings are and how they are read; a format is below one of the classes below this."""
+
+    # Formats are imported with every study: heavy libraries only within functions.
 
     tag = "format"
     group = "shortloop.formats"
@@ -91,13 +114,9 @@ class RecordedInput(InputSettings):
 
     places = frozenset({"folder"})
     folder: str = Field(".", description=f"folder of the recordings, {FOLDER}")
-    events: dict[str, Events] = Field(
-        default_factory=dict, description="names of the events of each class; default: the class's own name"
-    )
+    events: dict[str, Events] = Field({}, description="events of each class; default: the class's own name")
     phase_events: dict[str, dict[str, Events]] = Field(
-        default_factory=dict,
-        description="the same of phases that have events of their own, as phase_events.test.face = [11]; "
-        "default: as in `events`",
+        {}, description="events of phases with their own, as phase_events.test.face = [11]; default: `events`"
     )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
@@ -142,15 +161,18 @@ class FilesInput(RecordedInput):
 
     places = frozenset({"folder", "files"})
     folders: ClassVar[frozenset[str]] = frozenset()  # suffixes of folders that are recordings of this format
-    files: dict[str, Patterns] = Field(description=FILES)
+    files: dict[str, Annotated[Patterns, Field(min_length=1)]] = Field(
+        description="files of each phase below `folder`, with {participant} for the name, * and ?; no default"
+    )
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         check_keys("input.files", self.files, phases)
         super().check_phases(phases, classes, kinds)
 
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
+        field = f"input.files.{phase}"
         return find_files(
-            folder, self.files[phase], participant=participant, phase=phase, folders=self.folders
+            folder, self.files[phase], participant=participant, field=field, folders=self.folders
         )
 
 
@@ -159,13 +181,12 @@ class FeaturesInput(InputSettings):
 
     places = frozenset({"folder", "amplitude", "power"})
     classes_in: ClassVar[str]  # name of the classes in a file, for messages
+    remedy: ClassVar[str] = ""  # for features that are the class itself; empty: not looked for
     folder: str = Field(".", description=f"folder of the files, {FOLDER}")
     amplitude: dict[str, str] = Field(
-        default_factory=dict, description="file of the amplitude features of each phase; default: none"
+        {}, description="file of amplitude features of each phase; default: none"
     )
-    power: dict[str, str] = Field(
-        default_factory=dict, description="file of the power features of each phase; default: none"
-    )
+    power: dict[str, str] = Field({}, description="file of power features of each phase; default: none")
 
     def check_phases(self, phases: tuple[str, ...], classes: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         for kind in kinds:
@@ -205,9 +226,9 @@ def check_keys(
     if missing:
         have = ", ".join(table) or "none"
         raise ValueError(f"{field}: nothing given for {', '.join(missing)} (given: {have})")
-    others = [] if known is None else [name for name in table if name not in known]
-    if known is not None and others:
-        raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known)}")
+    others = [name for name in table if known is not None and name not in known]
+    if others:
+        raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known or ())}")
 
 
 def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Sequence[str]) -> None:
@@ -217,6 +238,28 @@ def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Seq
             "an event belongs to two classes",
             field="input.events",
             found=f"{event} in {classes[labels[key]]} and {classes[label]}",
-            expected="each event in one class",
-            hint="correct [input.events] in the study file",
+        )
+
+
+def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:
+    """Drop channels that the study names."""
+    refuse_unknown(drop, known, "a channel to drop is not in the file", "input.drop")
+    kept = [name for name in names if name not in drop]
+    if not kept:
+        found = f"dropped: {', '.join(drop) or 'none'}"
+        raise InputError("no channels are left", field="input.drop", found=found, hint="drop fewer channels")
+    return kept
+
+
+def refuse_unknown(
+    names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
+) -> None:
+    """Raise InputError if a name of the study is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            problem,
+            field=field,
+            found=", ".join(unknown),
+            expected=expected or f"names among {', '.join(map(str, known))}",
         )

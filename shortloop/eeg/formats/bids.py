@@ -16,9 +16,8 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import as_written, key_of, natural
 from shortloop.eeg.formats.base import Patterns
-from shortloop.eeg.formats.epochs.events_tsv import NOTHING
 from shortloop.eeg.formats.epochs.settings import events_beside
-from shortloop.eeg.formats.files.delimited import dialect_of, numbers, read_table
+from shortloop.eeg.formats.files.delimited import NO_EVENT, dialect_of, numbers, read_table
 from shortloop.eeg.formats.files.find import Named, files_in, is_recording
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.edf import in_its_encoding
@@ -44,18 +43,13 @@ class BidsInput(SignalInput):
     places = frozenset({"folder", "tasks", "sessions", "runs", "entities"})
     any_kind = True
     format: Literal["bids"] = Field(description="a BIDS folder: EEG, MEG, intracranial EEG")
-    tasks: dict[str, str] = Field(
-        default_factory=dict, description="task of each phase; default: the name of the phase"
-    )
-    sessions: dict[str, Patterns] = Field(
-        default_factory=dict, description="sessions of each phase; default: all, and those without"
-    )
-    runs: dict[str, Patterns] = Field(default_factory=dict, description="runs of each phase; default: all")
+    tasks: dict[str, str] = Field({}, description="task of each phase; default: the name of the phase")
+    sessions: dict[str, Patterns] = Field({}, description="sessions of each phase; default: all")
+    runs: dict[str, Patterns] = Field({}, description="runs of each phase; default: all")
     entities: dict[str, dict[str, Patterns]] = Field(
-        default_factory=dict,
+        {},
         description='recordings of each phase by other entities, as entities.test.acq = ["hd"], or by '
-        "datatype or extension: those that are listed are joined, '' stands for those without; default: all "
-        "must agree in them",
+        "datatype or extension; listed ones are joined, '' are those without; default: all must agree",
     )
 
     def warm_up(self) -> None:
@@ -147,7 +141,7 @@ def _refuse_events(file: Path) -> None:
             continue
         onsets = read_table(table, dialect)["onset"]
         values = numbers(onsets, ".")
-        wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NOTHING))
+        wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NO_EVENT))
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
             raise InputError(
@@ -155,15 +149,11 @@ def _refuse_events(file: Path) -> None:
                 field="input.event_column",
                 found=f"{table.name}: {found}",
                 expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",
-                hint="write the table so",
             )
 
 
 def _named_as_in_table(path: Any) -> Any:
-    """Read a recording with another order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``.
-
-    MNE-BIDS copies EDF as it is, and writes names into the table that were corrected after reading.
-    """
+    """Read a recording with other order or spelling of channels in channels.tsv, as ``FC5`` for ``Fc5.``."""
     import mne_bids
 
     with warnings.catch_warnings():
@@ -182,7 +172,6 @@ def _named_as_in_table(path: Any) -> Any:
         "channels.tsv has other channels than the recording",
         field=Path(table).name,
         found=found or f"{len(said)} channels, and {len(own)} in the recording",
-        expected="the same channels",
         hint="correct the names in the table",
     )
 
@@ -199,12 +188,8 @@ def recordings_of(folder: Path) -> list[Path]:
         for path in found
         if (path.suffix in RECORDINGS or (path.suffix == OF_CTF and is_recording(path)))
         and path.stem.rpartition("_")[2] == path.parent.name  # further parts have a number after it
-        and int(_entities(path).get("split", "01")) == 1
+        and int(entities_of(path).get("split", "01")) == 1
     ]
-
-
-def task_of(file: Path) -> str:
-    return _entities(file).get("task", "")
 
 
 def versions_of(files: Sequence[Path]) -> dict[str, list[str]]:
@@ -260,14 +245,14 @@ def _refuse_versions(files: Sequence[Path], said: Collection[str], participant: 
     )
 
 
-def _entities(path: Path) -> dict[str, str]:
+def entities_of(path: Path) -> dict[str, str]:
     parts = [part.partition("-") for part in _stem(path).split("_")]
     return {key: value for key, dash, value in parts if dash}
 
 
 def _labels(path: Path) -> dict[str, str]:
     """Return entities, datatype and extension of a recording."""
-    return {**_entities(path), "datatype": path.parent.name, "extension": path.suffix}
+    return {**entities_of(path), "datatype": path.parent.name, "extension": path.suffix}
 
 
 def _stem(path: Path) -> str:
@@ -281,13 +266,13 @@ def _without_participant(path: Path) -> str:
 
 def _beside(file: Path, root: Path) -> Iterator[Path]:
     """Find files that describe a recording in its folder and in those above, as BIDS inherits them."""
-    own = _entities(file)
+    own = entities_of(file)
     yield from (path for path in [root / "dataset_description.json"] if path.is_file())
     for folder in [each for each in file.parents if each == root or root in each.parents]:
         for path in sorted(folder.iterdir()):
             if path == file or not path.is_file():
                 continue
-            said = _entities(path)
+            said = entities_of(path)
             suffix = _stem(path).rpartition("_")[2]
             free = {"space", "split"}
             if suffix in SIDECARS and all(own.get(key) == said[key] for key in said.keys() - free):

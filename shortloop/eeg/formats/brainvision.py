@@ -9,7 +9,7 @@ from pydantic import Field
 
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.brainvision import declared, pointed_to
+from shortloop.eeg.headers.brainvision import pointed_to
 
 
 class BrainvisionInput(SignalInput, FilesInput):
@@ -18,6 +18,7 @@ class BrainvisionInput(SignalInput, FilesInput):
     Events are called as in MNE, ``Stimulus/S  1``, and either part alone names them, too.
     """
 
+    sized_as = ".vhdr"
     format: Literal["brainvision"] = Field(description="BrainVision headers (.vhdr), with .vmrk and .eeg")
 
     def warm_up(self) -> None:
@@ -30,9 +31,6 @@ class BrainvisionInput(SignalInput, FilesInput):
         there = [path for path in pointed.values() if path.is_file()]
         renamed = file.with_suffix(".eeg")  # named in a message of `declared`
         return [*there, *[renamed] * (pointed.get("DataFile") not in there and renamed.is_file())]
-
-    def declared(self, file: Path, participant: str) -> int:
-        return declared(file)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

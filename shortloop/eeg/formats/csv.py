@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.checks.plausible import SECONDS, nominal
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
@@ -56,22 +55,14 @@ class CsvInput(SignalInput, FilesInput):
     """
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
-    time: str | None = Field(
-        None, description="column of times; default: the one that is called so, as 'timestamps'"
-    )
+    time: str | None = Field(None, description="column of times; default: the one with such a name")
     time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
-        None,
-        description="unit of the times; default: that in the column's name or of times since 1970, else s, "
-        "which is refused where it can hardly be so; dates need none",
+        None, description="unit of the times; default: that in their name or of times since 1970, else s"
     )
     sfreq: float | None = Field(
-        None,
-        gt=0,
-        description="sampling rate, Hz, where rows have no times or those of packets; default: as times say",
+        None, gt=0, description="sampling rate, Hz, if rows have no times of their own; default: as times say"
     )
-    marker: str | None = Field(
-        None, description="column of markers; default: the one that is called so, as 'marker'"
-    )
+    marker: str | None = Field(None, description="column of markers; default: the one with such a name")
     unit: VoltUnit = Field("µV", description="unit of the channels: V, mV, µV or nV; default 'µV'")
     separator: str | None = Field(
         None, min_length=1, max_length=1, description="between values; default: what each file has"
@@ -107,7 +98,7 @@ class CsvInput(SignalInput, FilesInput):
         marker = self._marker(file, table, known)
         line = len(dialect.before) + 2
         times = time and seconds_of(table[time], decimal, self.time_unit, first_line=line)
-        counter = counter_in(dialect.names)
+        counter = next((name for name in dialect.names if name.strip().lower() in COUNTERS), None)
         sfreq = rate_of(
             times,
             len(table),
@@ -126,10 +117,9 @@ class CsvInput(SignalInput, FilesInput):
         raw = mne.io.RawArray(signals * VOLTS[self.unit], mne.create_info(names, sfreq, kinds))
         told = [name for name in aside if name not in (*self.drop, *self.picks)]
         if told:
-            warnings.warn(
+            warn(
                 f"columns that are not channels, by their names or values, were left out: {', '.join(told)}; "
-                "if they are, name all channels (picks)",
-                stacklevel=2,
+                "if they are, name all channels (picks)"
             )
         if marker is not None:
             raw.set_annotations(_events(table[marker], sfreq))
@@ -143,7 +133,6 @@ class CsvInput(SignalInput, FilesInput):
                 "several columns may be the markers",
                 field="input.marker",
                 found=", ".join(used),
-                expected="one",
                 hint=f"name it under [input], as marker = {json.dumps(used[0])}",
             )
         beside = self.event_source == "tsv" or (self.event_source is None and events_beside(file))
@@ -223,10 +212,6 @@ def is_no_channel(name: str) -> bool:
     return NO_CHANNEL.fullmatch(name.strip()) is not None or name in marker_columns([name])
 
 
-def counter_in(names: Iterable[str]) -> str | None:
-    return next((name for name in names if name.strip().lower() in COUNTERS), None)
-
-
 def stated_rate(lines: Iterable[str]) -> float | None:
     """Return the sampling rate (Hz) that lines above the table state, if any."""
     found = SAID.search("\n".join(lines))
@@ -300,7 +285,6 @@ def rate_of(
             "times do not increase",
             field="input.time",
             found=f"{rows} rows, most steps {usual:g} s",
-            expected="a time in each row, each later than the one before",
             hint=_of_packets(sfreq),
         )
     off = np.abs(times - np.arange(rows) / sfreq) * sfreq
@@ -352,10 +336,9 @@ def _check_given(times: Any, rate: float, first_line: int) -> None:
         )
     at = int(np.argmax(steps))
     if steps[at] > PACKETS * np.median(gaps) + 2 / rate:
-        warnings.warn(
+        warn(
             f"times jump by {steps[at]:.3g} s after line {first_line + at}: if samples are lost there, "
-            "events after it are off",
-            stacklevel=2,
+            "events after it are off"
         )
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.edf import EdfHeader, declared, in_its_encoding, is_bdf
+from shortloop.eeg.headers.edf import EdfHeader, in_its_encoding
 
 
 class EdfInput(SignalInput, FilesInput):
@@ -21,6 +21,7 @@ class EdfInput(SignalInput, FilesInput):
     the PhysioNet motor imagery database, are standardised.
     """
 
+    sized_as = ".edf"
     format: Literal["edf"] = Field(description="EDF, EDF+, BDF and BDF+")
 
     def warm_up(self) -> None:
@@ -29,15 +30,12 @@ class EdfInput(SignalInput, FilesInput):
 
         super().warm_up()
 
-    def declared(self, file: Path, participant: str) -> int:
-        return declared(file)
-
     def open(self, file: Path, participant: str) -> Any:
         import mne
         import mne.datasets.eegbci
 
-        read = mne.io.read_raw_bdf if is_bdf(file) else mne.io.read_raw_edf
         header = EdfHeader.read(file)
+        read = mne.io.read_raw_bdf if header.bdf else mne.io.read_raw_edf
         if header.names and all(name.endswith(b"Annotations") for name in header.names):
             raise InputError(
                 "the file has annotations alone, and no signal",

@@ -4,16 +4,18 @@ Neurosci. 2011:156869)."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.mat import declared, read_struct, variables
-from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
+from shortloop.eeg.headers.mat import listed, read_struct, variables
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +26,6 @@ TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar":
 TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}
 OTHERS = {"EOG": "eog", "HEOG": "eog", "VEOG": "eog", "ECG": "ecg", "EMG": "emg", "STI": "stim"}
 """Types of channels by prefixes of their names."""
-AVERAGES, SPECTRA = ("avg", "individual"), ("powspctrm", "fourierspctrm", "crsspctrm")
 SHOWN = 6  # codes of a column in a message
 
 
@@ -35,16 +36,13 @@ class FieldtripInput(SignalInput, FilesInput):
     are of the types that the header names, else EEG, but for names that begin with EOG, ECG or EMG.
     """
 
+    sized_as = ".mat"
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
     variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
     column: int | None = Field(
-        None,
-        ge=1,
-        description="column of trialinfo with codes of events, from 1; default: the only one of integers",
+        None, ge=1, description="column of trialinfo with codes, from 1; default: the only one of integers"
     )
-    unit: VoltUnit | None = Field(
-        None, description="unit of the EEG: V, mV, µV or nV; default: what the header says, else µV"
-    )
+    unit: VoltUnit | None = Field(None, description="unit of the EEG; default: as the header says, else µV")
 
     def warm_up(self) -> None:
         import h5py  # noqa: F401
@@ -53,16 +51,13 @@ class FieldtripInput(SignalInput, FilesInput):
 
         super().warm_up()
 
-    def declared(self, file: Path, participant: str) -> int:
-        return declared(file)
-
     def open(self, file: Path, participant: str) -> Any:
         import mne
         import numpy as np
         import pandas as pd
 
         struct = self._struct(file)
-        names = [str(name) for name in _listed(struct["label"])]
+        names = [str(name) for name in listed(struct["label"])]
         trials, times = _trials(struct, self.tmin, self.tmax)
         sfreq = float(f"{(len(times) - 1) / (times[-1] - times[0]):.12g}")
         info = mne.create_info(names, sfreq, _types(struct, names))
@@ -86,13 +81,12 @@ class FieldtripInput(SignalInput, FilesInput):
         struct = read_struct(file, name) if name in found else None
         if isinstance(struct, dict) and {"label", "time"} <= struct.keys():
             return struct
-        several = name not in found
         raise InputError(
-            "the struct is not in the file" if several else "the variable is no struct of FieldTrip",
+            "the variable is no struct of FieldTrip" if name in found else "the struct is not in the file",
             field="input.variable",
-            found=", ".join(found) if several else f"{name}: {_fields(struct)}",
-            expected=name if self.variable and several else "a struct with label, time and trial",
-            hint="name the variable: input.variable" if several else None,
+            found=f"{name}: {_fields(struct)}" if name in found else ", ".join(found),
+            expected=f"{name}, a struct with label, time and trial",
+            hint="name the variable (input.variable)",
         )
 
     def _factors(self, struct: dict[str, Any], names: list[str]) -> list[float]:
@@ -100,13 +94,12 @@ class FieldtripInput(SignalInput, FilesInput):
         if self.unit is not None:
             return [VOLTS[self.unit]] * len(names)
         for holder in ("hdr", "elec"):
-            held = struct.get(holder)
-            held = held if isinstance(held, dict) else {}
-            said = [voltages([str(each)]) for each in _listed(held.get("chanunit", ()))]
-            if known := set().union(*said):
-                common = known if len(known) == 1 else {"µV"}
-                own = dict(zip(map(str, _listed(held.get("label", ()))), said, strict=False))
-                return [VOLTS[min(own.get(name) or common)] for name in names]
+            held = _inner(struct, holder)
+            said = [voltage(str(each)) for each in listed(held.get("chanunit", ()))]
+            if known := {*said} - {""}:
+                common = known.pop() if len(known) == 1 else "µV"
+                own = dict(zip(map(str, listed(held.get("label", ()))), said, strict=False))
+                return [VOLTS[own.get(name) or common] for name in names]
         return [VOLTS["µV"]] * len(names)
 
 
@@ -117,11 +110,9 @@ def _trials(
     import numpy as np
 
     if "trial" not in struct:
-        averages = not struct.keys().isdisjoint(AVERAGES)
-        spectra = not struct.keys().isdisjoint(SPECTRA)
         raise InputError(
-            "averages cannot be decoded, trials are needed" if averages else "no trials in the struct",
-            found="averages (avg)" if averages else "spectra" if spectra else _fields(struct),
+            "no trials in the struct: averages and spectra cannot be decoded",
+            found=_fields(struct),
             expected="trial",
             hint="save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'",
         )
@@ -129,7 +120,7 @@ def _trials(
     times = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["time"], 1)]
     if len(times) == 1:
         times *= len(trials)
-    first, channels = times[0], len(_listed(struct["label"]))
+    first, channels = times[0], len(listed(struct["label"]))
     step = (first[-1] - first[0]) / max(len(first) - 1, 1)
     pairs = [*zip(trials, times, strict=True)]
     same = [
@@ -175,10 +166,9 @@ def _arrays(value: Any, dimensions: int = 2) -> list[Any]:
 
 
 def _types(struct: dict[str, Any], names: list[str]) -> list[str]:
-    header = struct.get("hdr")
-    said: dict[str, str] = {}
-    if isinstance(header, dict) and {"label", "chantype"} <= header.keys():
-        said = dict(zip(_listed(header["label"]), map(str, _listed(header["chantype"])), strict=False))
+    header = _inner(struct, "hdr")
+    kinds = map(str, listed(header.get("chantype", ())))
+    said = dict(zip(listed(header.get("label", ())), kinds, strict=False))
     named = [
         next((kind for start, kind in OTHERS.items() if name.upper().startswith(start)), "eeg")
         for name in names
@@ -190,19 +180,20 @@ def _place(info: Any, struct: dict[str, Any]) -> None:
     import mne
     import numpy as np
 
-    electrodes = struct.get("elec")
-    if not isinstance(electrodes, dict) or not {"label", "chanpos", "unit"} <= electrodes.keys():
+    electrodes = _inner(struct, "elec")
+    if not {"label", "chanpos", "unit"} <= electrodes.keys():
         return
     scale = METRES.get(str(electrodes["unit"]), 1.0)
-    at = dict(zip(_listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
+    at = dict(zip(listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
     types = dict(zip(info.ch_names, info.get_channel_types(), strict=True))
     at = {name: place for name, place in at.items() if types.get(name) == "eeg"}
     if at:
         info.set_montage(mne.channels.make_dig_montage(at, coord_frame="head"), on_missing="ignore")
 
 
-def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)
+def _inner(struct: dict[str, Any], name: str) -> dict[str, Any]:
+    found = struct.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _fields(struct: object) -> str:
@@ -230,19 +221,17 @@ def code_columns(table: np.ndarray) -> dict[int, Counter[int]]:
             continue
         if not any(np.array_equal(values, other) for other in before):
             before.append(values)
-            found[number] = Counter(values.astype(int).tolist())
+            found[number] = Counter(sorted(values.astype(int).tolist()))
     return found
 
 
-def in_words(columns: dict[int, Counter[int]]) -> str:
-    said = []
-    for number, codes in columns.items():
-        if len(codes) > 2 * SHOWN:
-            values = f"{len(codes)} different, from {min(codes)} to {max(codes)}"
-        else:
-            values = ", ".join(f"{code} ({count} times)" for code, count in sorted(codes.items()))
-        said.append(f"column {number}: {values}")
-    return "; ".join(said)
+def in_words(columns: Mapping[Any, Counter[Any]]) -> str:
+    """List the values of columns, which have names or numbers, with their counts."""
+    values = {
+        name: short_list([f"{value} ({count} times)" for value, count in counts.most_common()], SHOWN)
+        for name, counts in columns.items()
+    }
+    return "; ".join(f"{'column ' * isinstance(name, int)}{name}: {said}" for name, said in values.items())
 
 
 def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
@@ -252,7 +241,6 @@ def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
             "several columns of trialinfo could be the codes of events",
             field="input.column",
             found=in_words(found),
-            expected="the number of one of them",
             hint=f"name the column in the study file, for example: column = {min(found)}",
         )
     wanted = column or next(iter(found), 1)

@@ -11,12 +11,13 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks, declared
+from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks
 
 
 class FifInput(SignalInput, FilesInput):
     """Recordings and epochs that MNE saved, in one file or split into several."""
 
+    sized_as = ".fif"
     format: Literal["fif"] = Field(description="raw recordings and epochs that MNE saved (.fif)")
 
     def beside(self, file: Path) -> list[Path]:
@@ -27,9 +28,6 @@ class FifInput(SignalInput, FilesInput):
         parts = re.compile(pattern + re.escape(f".fif{ending}"))
         return sorted(path for path in file.parent.iterdir() if path != file and parts.fullmatch(path.name))
 
-    def declared(self, file: Path, participant: str) -> int:
-        return declared(file)
-
     def open(self, file: Path, participant: str) -> Any:
         import mne
 
@@ -38,10 +36,8 @@ class FifInput(SignalInput, FilesInput):
             return mne.read_epochs(file, preload=True)
         if RAW & found:
             return mne.io.read_raw_fif(file)
-        averages = EVOKED in found
         raise InputError(
-            "averages cannot be decoded" if averages else "there is no recording in the file",
-            found="averages (evoked)" if averages else "something else that MNE saved",
+            "averages cannot be decoded" if EVOKED in found else "there is no recording in the file",
             expected="epochs, or a continuous recording",
-            hint="save the epochs as they are before they are averaged" if averages else None,
+            hint="save the epochs as they are before they are averaged",
         )

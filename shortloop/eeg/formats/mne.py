@@ -36,9 +36,7 @@ class MneInput(SignalInput, FilesInput):
 
     any_kind = True
     folders = ENDINGS
-    format: Literal["mne"] = Field(
-        description="continuous recordings of any other format that mne.io.read_raw reads, by its ending"
-    )
+    format: Literal["mne"] = Field(description="continuous recordings of any other format of mne.io.read_raw")
     data_format: Literal["int16", "int32"] | None = Field(
         None, description="samples of Neuroscan's .cnt; default: as the header says"
     )
@@ -47,20 +45,16 @@ class MneInput(SignalInput, FilesInput):
         # Readers of ANT, Curry and EGI, if installed: their versions are in the key.
         with suppress(ImportError):
             import antio  # noqa: F401
-        with suppress(ImportError):
             import curryreader  # noqa: F401
-        with suppress(ImportError):
             import mffpy  # noqa: F401
 
         super().warm_up()
 
     def together(self, file: Path) -> Named:
-        if file.suffix.lower() == ".eeg":
-            paths = [file, *self.beside(file), *events_beside(file)]
-            endings = [OF_NIHON_KOHDEN.get(path.suffix.lower(), path.suffix) for path in paths]
-            return [(path.stem + ending, path) for path, ending in zip(paths, endings, strict=True)]
         if not is_recording(file):
-            return super().together(file)
+            ours = OF_NIHON_KOHDEN if file.suffix.lower() == ".eeg" else {}
+            paths = [path for _, path in super().together(file)]
+            return [(path.stem + ours.get(path.suffix.lower(), path.suffix), path) for path in paths]
         inside = files_in(file)
         stem = Path(inside[0][0]).parent.stem
         return [*inside, *((f"{stem}_events.tsv", each) for each in events_beside(file))]
@@ -82,14 +76,16 @@ class MneInput(SignalInput, FilesInput):
         import mne
 
         read, options = mne.io.read_raw, dict[str, Any]()
+        kind = recognised(file)
+        name = kind and kind.name
         if file.suffix.lower() == ".data":  # Nicolet does not say it
             options["ch_type"] = "eeg"
-        elif file.suffix.lower() == ".dat" and _is(file, "BCI2000"):  # MNE only reads it as a whole
+        elif file.suffix.lower() == ".dat" and name == "BCI2000":  # MNE only reads it as a whole
             options["preload"] = True
-        elif _is(file, "Neuroscan CNT"):  # MNE would try the reader of ANT first, which may end the process
+        elif name == "Neuroscan CNT":  # MNE would try the reader of ANT first, which may end the process
             read, options = mne.io.read_raw_cnt, {"data_format": self.data_format or "auto"}
         try:
-            raw = read(file, **options)
+            return read(file, **options)
         except (ImportError, RuntimeError) as error:
             if "data_format" in str(error):
                 raise InputError(
@@ -114,9 +110,3 @@ class MneInput(SignalInput, FilesInput):
                 found=f"{type(error).__name__}: {error}",
                 hint=OF_PERSYST,
             ) from None
-        return raw
-
-
-def _is(file: Path, name: str) -> bool:
-    kind = recognised(file)
-    return kind is not None and kind.name == name

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
-from shortloop.eeg.formats.base import FilesInput, Patterns
+from shortloop.eeg.formats.base import FilesInput, Part, Patterns, kept_channels
 from shortloop.eeg.headers.numpy_files import (
     as_text,
     declared,
@@ -23,9 +23,6 @@ from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.eeg.formats.sessions import Part
-
 
 SOME = 20  # trials in which codes are looked for
 KEYS = ("X", "y", "t", "ch")
@@ -40,9 +37,7 @@ class NpzInput(FilesInput):
 
     format: Literal["npz"] = Field(description="arrays in .npz")
     unit: Unit = Field("V", description="unit of X, which is taken as it is; default V")
-    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(
-        None, description="unit of t; default: s, which is refused where it can hardly be so"
-    )
+    time_unit: Literal["s", "ms", "us", "µs", "ns"] | None = Field(None, description="unit of t; default: s")
     drop: Patterns = Field((), description="channels to leave out; default: none")
 
     def declared(self, file: Path, participant: str) -> int:
@@ -51,20 +46,13 @@ class NpzInput(FilesInput):
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
 
-        from shortloop.eeg.checks.recording import warn_of_codes
-        from shortloop.eeg.formats.sessions import Part, kept_channels
+        from shortloop.eeg.checks.recording import check_increasing, warn_of_codes
 
         wanted = self.class_of_event(classes)
         data, y, times, ch = _arrays(file)
         times = times if self.time_unit in (None, "s") else times * SECONDS[self.time_unit]
-        span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
-        if not span > 0:
-            raise InputError(
-                "times do not increase",
-                field="t",
-                found=f"{len(times)} times over {span:g} s",
-                expected="two samples or more, each later than the one before",
-            )
+        check_increasing(times, "t")
+        span = float(times[-1] - times[0])
         # Twelve digits: rounding of the times must not show in the rate.
         sfreq = float(f"{(len(times) - 1) / span:.12g}")
         check_rate(sfreq, span, believed=self.time_unit is not None, field="input.time_unit")
@@ -101,7 +89,6 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
             field="X",
             found=f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}",
             expected="X (trials, channels, samples), y (trials), ch (channels), t (samples)",
-            hint="save arrays that belong together",
         )
     refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from os.path import getsize
@@ -17,15 +17,23 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.recording import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
-from shortloop.eeg.formats.feature_trials import Found
+from shortloop.eeg.formats.base import (
+    FeaturesInput,
+    Found,
+    GeneratedInput,
+    InputSettings,
+    Part,
+    RecordedInput,
+)
 from shortloop.eeg.formats.files.find import Named, linked, recording_of
 from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
 from shortloop.eeg.formats.files.recognised import explain_other_format
-from shortloop.eeg.formats.sessions import Part, join
+from shortloop.eeg.formats.sessions import join
 
 T = TypeVar("T")
 BESIDE_BYTES = 4  # in memory, of samples of two bytes as doubles, for each byte of a file beside a recording
+MONOTONE = 16  # trials; the chance that so many are in order is 1e-13 per feature
+FEWEST = 10  # trials; in fewer, two values may match two classes by chance
 
 
 def read_epochs(
@@ -71,7 +79,9 @@ def read_epochs(
             check_epochs(epochs, **who)
         return epochs
     if not isinstance(settings, RecordedInput):
-        raise _wrong_kind(settings, "features, not epochs", "read_features", participant)
+        raise InputError(
+            "input has features, not epochs", field="input.format", hint="read it with read_features"
+        )
     settings = settings.of_phase(phase)
     if not recordings:
         raise InputError(
@@ -105,14 +115,14 @@ def read_parts(
             found = [place for each, place in zip(files, places, strict=True) if each == file]
             sizes = [] if found else [BESIDE_BYTES * file.stat().st_size]
             for place in found:
-                with reading(file, participant, place), _recognised(settings, file):
+                with reading(file, participant, place), explain_other_format(file, settings):
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
         def read() -> T:
             parts = []
             for file, place in zip(files, places, strict=True):
-                with reading(file, participant, place), _recognised(settings, file):
+                with reading(file, participant, place), explain_other_format(file, settings):
                     parts.append(replace(settings.read_part(place, participant, classes), file=file))
             return finish(parts)
 
@@ -182,17 +192,19 @@ def read_features_of_phases(
 ) -> dict[str, Features]:
     """Read and check features of all phases at the same time; the second file of a phase has the labels."""
     if not isinstance(settings, FeaturesInput):
-        raise _wrong_kind(settings, "epochs, not features", "read_epochs", participant)
+        raise InputError(
+            "input has epochs, not features", field="input.format", hint="read it with read_epochs"
+        )
     settings.warm_up()
 
     def declared(file: Path, participant: str) -> int:
-        with _recognised(settings, file):
+        with explain_other_format(file, settings):
             return settings.declared(file, participant)
 
     def read(phase: str) -> Features:
         file, *labels = files[phase]
-        with reading(file, participant), _recognised(settings, file):
-            found = settings.find_in(file, next(iter(labels), None), participant, phase)
+        found = find_trials(settings, file, next(iter(labels), None), participant, phase)
+        with reading(file, participant):
             features = _features_of(found, settings, kind, phase, classes, partial(allocate, phase))
         with located(participant, str(file)):
             check_features(features, phase)
@@ -206,6 +218,17 @@ def read_features_of_phases(
             for phase, paths in files.items()
         }
         return {phase: wait() for phase, wait in started.items()}
+
+
+def find_trials(
+    settings: FeaturesInput, file: Path, labels: Path | None, participant: str, phase: str
+) -> Found:
+    """Read all trials of a participant in a phase; refuse features that are the class, if the format asks."""
+    with reading(file, participant), explain_other_format(file, settings):
+        found = settings.find_in(file, labels, participant, phase)
+        if settings.remedy:
+            _refuse_labels_among_features(found, settings.remedy)
+    return found
 
 
 def _features_of(
@@ -253,29 +276,43 @@ def _features_of(
 
 
 def _own_header(recording: Named) -> Path:
-    """Return the file of a recording, for messages.
-
-    Its header may be known by the path of another file of the same content; its samples are its own.
-    """
+    """Return the file of a recording, for messages."""
     name, file = recording[0]
     if recording_of(file) != file:
         return recording_of(file)
+    # The header may be known by the path of another file of the same content; the samples are its own.
     samples = max((path for _, path in recording if path.is_file()), key=getsize, default=file)
     beside = samples.with_name(Path(name).name) if name else file
     return beside if beside.is_file() else file
 
 
-def _recognised(settings: InputSettings, file: Path) -> AbstractContextManager[None]:
-    """Name what a file is if reading fails, unless the format reads files of any kind."""
-    wanted = str(getattr(settings, settings.tag))
-    return nullcontext() if settings.any_kind else explain_other_format(file, wanted)
+def _refuse_labels_among_features(found: Found, hint: str) -> None:
+    """Refuse features that encode the class, or the order of the trials."""
+    if len(found.trials) < FEWEST:
+        return
+    _, labels = np.unique(found.trials, return_inverse=True)
+    for name, values in zip(found.features, np.asarray(found.cells[0]).T):
+        encodes = _what_it_encodes(values, labels)
+        if encodes:
+            raise InputError(
+                f"a feature {encodes}: anybody could tell the classes from it",
+                field=name,
+                hint=hint,
+            )
 
 
-def _wrong_kind(settings: InputSettings, has: str, function: str, participant: str) -> InputError:
-    name = getattr(settings, settings.tag)
-    return InputError(
-        f"input of the format '{name}' has {has}",
-        participant=participant,
-        field="input.format",
-        hint=f"read it with {function}",
-    )
+def _what_it_encodes(values: np.ndarray, labels: np.ndarray) -> str:
+    values = values.astype(np.float64, copy=False)  # differences of unsigned numbers are never below 0
+    steps = np.diff(values)
+    if steps[0] and (steps == steps[0]).all() and float(steps[0]).is_integer():
+        return "counts the trials"
+    if len(values) >= MONOTONE and ((steps > 0).all() or (steps < 0).all()):
+        return "grows or falls from each trial to the next, as numbers and times of trials do"
+    classes = labels.max() + 1
+    if classes < 2 or len(np.unique(values[: 2 * FEWEST])) > classes:  # most end here
+        return ""
+    pairs = len(set(zip(values.tolist(), labels.tolist(), strict=True)))
+    different = len(np.unique(values))
+    # Two values that stand for more classes, as of 'is_face': in few trials, they could by chance.
+    enough = different == classes or (different > 1 and len(values) >= classes + FEWEST + MONOTONE)
+    return "is the class in other words" if pairs == classes and enough else ""

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shortloop.base.errors import InputError
-from shortloop.base.types import FloatArray, IntArray
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
-from shortloop.eeg.checks.same_trials import trial_digests
-from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.epochs.positions import mean_positions
+from shortloop.eeg.checks.same_trials import copies_of, trial_digests
+from shortloop.eeg.data import Epochs, mean_positions
+from shortloop.eeg.formats.base import Part
 
 PARALLEL = 10  # trials; two files that share so many onsets do not by chance
 SHARED = 0.9  # of the trials: a few may be left out of one file
@@ -32,51 +29,6 @@ REASONS = {
 }
 NAMED = 5  # channels in a message
 Log = Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Epochs of one file."""
-
-    file: Path
-    data: FloatArray  # (trials, channels, samples), in `unit`
-    labels: IntArray  # index of each trial's class
-    times: FloatArray  # of each sample, s
-    sfreq: float  # Hz
-    channels: tuple[str, ...]
-    seen: Mapping[str, int]  # count of each event in the file, also of events of no class
-    info: Mapping[str, np.ndarray] = field(default_factory=dict)  # anything else known of each trial
-    unit: str = "V"
-    # Plain data: what was recorded and done, how many trials were left out, and why.
-    account: Mapping[str, Any] = field(default_factory=dict)
-    positions: FloatArray | None = None  # (channels, 3)
-    onsets: Mapping[str, IntArray] = field(default_factory=dict)  # samples of each event, if continuous
-    moments: IntArray | None = None  # sample of each trial's event, where it was cut from
-
-
-def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:
-    """Drop channels that the study names."""
-    refuse_unknown(drop, known, "a channel to drop is not in the file", "input.drop")
-    kept = [name for name in names if name not in drop]
-    if not kept:
-        found = f"dropped: {', '.join(drop) or 'none'}"
-        raise InputError("no channels are left", field="input.drop", found=found, hint="drop fewer channels")
-    return kept
-
-
-def refuse_unknown(
-    names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
-) -> None:
-    """Raise InputError if a name of the study is not known."""
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InputError(
-            problem,
-            field=field,
-            found=", ".join(unknown),
-            expected=expected or f"names among {', '.join(map(str, known))}",
-            hint=f"correct {field} in the study file",
-        )
 
 
 def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequence[str]) -> Epochs:
@@ -177,12 +129,11 @@ def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:
         same = (np.abs(np.subtract.outer(a, b)) < 1) & np.equal.outer(one.labels, other.labels)
         shared = int(same.any(axis=1).sum())
         if shared >= SHARED * fewer:
-            warnings.warn(
+            warn(
                 f"{participant}, {other.file.name}: {shared} of {fewer} trials begin when trials of the same "
                 f"class begin in {one.file.name}: unless trials have fixed times, both files are of the same "
                 "moments (two amplifiers, or one filtered), and a trial is in training and held-out trials "
-                "alike; name one of the files",
-                stacklevel=2,
+                "alike; name one of the files"
             )
             return
 
@@ -197,18 +148,15 @@ def _moments(part: Part) -> np.ndarray:
 
 def _without_copies(parts: Sequence[Part], classes: Sequence[str], participant: str) -> list[Part]:
     # Copies of a trial would be among training and held-out trials.
-    seen: dict[bytes, tuple[Part, int]] = {}
-    kept = []
-    for part, digests in zip(parts, trial_digests(*(part.data for part in parts)), strict=True):
-        first = [
-            (part, index) if digest is None else seen.setdefault(digest, (part, index))
-            for index, digest in enumerate(digests)
-        ]
-        copies = {
-            index: found for index, found in enumerate(first) if found[0] is not part or found[1] != index
-        }
-        kept.append(_drop_copies(part, copies, classes, participant) if copies else part)
-    return kept
+    places = [(number, index) for number, part in enumerate(parts) for index in range(len(part.labels))]
+    copies: dict[int, dict[int, tuple[Part, int]]] = defaultdict(dict)
+    for at, original in copies_of(itertools.chain(*trial_digests(*(part.data for part in parts)))).items():
+        (number, index), (first, same) = places[at], places[original]
+        copies[number][index] = parts[first], same
+    return [
+        _drop_copies(part, copies[number], classes, participant) if number in copies else part
+        for number, part in enumerate(parts)
+    ]
 
 
 def _drop_copies(
@@ -224,10 +172,9 @@ def _drop_copies(
             found=f"{len(copies)} trials that are there twice, {where}",
             hint="save each trial once, with the class that it has, or leave one of several files out",
         )
-    warnings.warn(
+    warn(
         f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials are there twice, "
-        f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes",
-        stacklevel=2,
+        f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes"
     )
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
     of = Counter(classes[part.labels[index]] for index in copies)
@@ -251,18 +198,16 @@ def dropped_trials(
         for index, reasons in enumerate(log)
         if reasons
     }
-    there = [index for index in range(len(log)) if index not in by_index]
+    left = [index for index in range(len(log)) if index not in by_index]
+    place = dict(zip(epochs.selection.tolist(), left, strict=True))
     channels: Counter[str] = Counter()
     for step, reason in (("reject", AMPLITUDE), ("flat", FLAT)):
         if thresholds[step] and len(epochs):
-            before = epochs.selection.tolist()
+            before = epochs.selection
             epochs.drop_bad(**{"reject": None, "flat": None, step: thresholds[step]})
-            kept = set(epochs.selection.tolist())
-            for index, number in zip(there, before, strict=True):
-                if number not in kept:
-                    by_index[index] = reason
-                    channels.update(epochs.drop_log[number])
-            there = [index for index, number in zip(there, before, strict=True) if number in kept]
+            for number in np.setdiff1d(before, epochs.selection).tolist():
+                by_index[place[number]] = reason
+                channels.update(epochs.drop_log[number])
     return Counter((of[index], reason) for index, reason in by_index.items()), channels
 
 
@@ -272,7 +217,7 @@ def warn_of_dropped(dropped: Counter[tuple[int, str]], of: list[int], ends: floa
         for (_, reason), count in dropped.items():
             reasons[reason] += count
         why = _counted(reasons) + (f"; {_ends_earlier(ends)}" if ends is not None else "")
-        warnings.warn(f"{dropped.total()} of {len(of)} trials were left out ({why})", stacklevel=2)
+        warn(f"{dropped.total()} of {len(of)} trials were left out ({why})")
 
 
 def all_left_out(

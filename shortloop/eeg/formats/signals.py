@@ -7,20 +7,23 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
+from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
-from shortloop.eeg.headers import brainvision, edf, fif_tags
+from shortloop.eeg.headers import brainvision, edf, fif_tags, mat
 from shortloop.eeg.headers.units import scale_to_volts
 
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.sessions import Part
-
-
 FDT_BYTES = 4  # of each sample in .fdt
-SIZES = {".edf": edf.declared, ".bdf": edf.declared, ".fif": fif_tags.declared, ".vhdr": brainvision.declared}
+SIZES = {
+    ".edf": edf.declared,
+    ".bdf": edf.declared,
+    ".fif": fif_tags.declared,
+    ".vhdr": brainvision.declared,
+    ".mat": mat.declared,
+}
 """What checks the size of a recording, by its ending; MNE would read truncated files without an error."""
 
 # Harmless warnings of MNE, and those that are given here in other words.
@@ -31,14 +34,13 @@ HARMLESS = (
 
 
 class SignalInput(EpochedInput):
-    """Recordings that MNE reads. Continuous ones are cut into epochs around their events.
+    """Recordings that MNE reads, cut into epochs around their events if they are continuous.
 
-    A name of an event stands for all events that have it among their ``/``-separated parts, as in MNE. Data
-    are in V (T, T/m for MEG), of EEG, MEG and intracranial channels that are neither dropped nor marked as
-    bad; projections are applied. ``trial_info``: ``"file"`` (number of the file), ``"event"``, of continuous
-    recordings ``"onset"`` (s in the file), of epochs the columns of their metadata. It is said how many
-    trials are left out, and why.
+    ``trial_info``: ``"file"`` (its number), ``"event"``, of continuous recordings ``"onset"`` (s in the
+    file), of epochs the columns of their metadata.
     """
+
+    sized_as: ClassVar[str] = ""  # ending in `SIZES`, whatever the file's own is
 
     @abstractmethod
     def open(self, file: Path, participant: str) -> Any:
@@ -69,8 +71,7 @@ class SignalInput(EpochedInput):
             import numba  # noqa: F401
 
     def declared(self, file: Path, participant: str) -> int:
-        known = SIZES.get(file.suffix.lower())
-        if known is not None:
+        if known := SIZES.get(self.sized_as or file.suffix.lower()):
             return known(file)
         # As doubles, if samples have two bytes.
         return (fif_tags.PACKED if file.suffix in (".gz", ".mat") else fif_tags.BYTES) * file.stat().st_size
@@ -130,4 +131,4 @@ def _prefixed_warnings(prefix: str) -> Iterator[None]:
     # MNE omits events after the end, before they are moved to their samples.
     moved = any(MOVED in text for text in texts)
     for text in [text for text in texts if not (moved and text.startswith("Omitted "))]:
-        warnings.warn(prefix + text, stacklevel=3)
+        warn(prefix + text)

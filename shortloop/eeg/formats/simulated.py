@@ -43,11 +43,7 @@ class SimulatedInput(GeneratedInput):
     onset: float = Field(0.1, description="start of the class patterns in the training phase, s; default 0.1")
     offset: float = Field(0.4, description="end of the class patterns in the training phase, s; default 0.4")
     delay: float = Field(0.25, description="how much later they come in the decoded phase, s; default 0.25")
-    strength: float = Field(
-        1.0,
-        ge=0,
-        description="size of the patterns; default 1, where they reach about 1 SD of the noise; 0: none",
-    )
+    strength: float = Field(1.0, ge=0, description="size of the patterns; default 1, about 1 SD of the noise")
     weakening: float = Field(0.6, ge=0, description="their size in the decoded phase, relative; default 0.6")
 
     def generate(
@@ -55,12 +51,10 @@ class SimulatedInput(GeneratedInput):
     ) -> Epochs:
         """Simulate one participant's epochs in one phase, in V.
 
-        Patterns of the classes come at ``onset`` … ``offset`` in the training phase; in others they are later
-        by ``delay`` and scaled by ``weakening``. Noise: one source per channel with 1/f power, mixed at
-        random, plus white noise of each sensor. Effect: *evoked*, a pattern over the channels, phase-locked,
-        rising and falling as a squared sine; *induced*, a burst of 20 Hz of random phase in each trial, whose
-        amplitude over the channels tells the class, so that it is in the power and not in the average
-        (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
+        Noise: one source per channel with 1/f power, mixed at random, plus white noise of each sensor.
+        Effect: *evoked*, a pattern over the channels, phase-locked, as a squared sine; *induced*, a burst of
+        random phase in each trial, whose amplitude over the channels tells the class, so that it is in the
+        power and not in the average (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
         """
         from shortloop.eeg.data import Epochs
 
@@ -118,7 +112,6 @@ class SimulatedInput(GeneratedInput):
                 field="input.tmax",
                 found=f"{self.tmax} s",
                 expected=f"later than input.tmin, {self.tmin} s",
-                hint="correct input.tmin or input.tmax in the study file",
             )
         return np.arange(first, last + 1) / self.sfreq
 
@@ -135,7 +128,6 @@ class SimulatedInput(GeneratedInput):
                 field="input.onset",
                 found=f"patterns from {onset:g} to {offset:g} s",
                 expected=f"onset before offset, within {times[0]:g} to {times[-1]:g} s",
-                hint="correct input.onset, input.offset or input.delay in the study file",
             )
         return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import FeaturesInput, Patterns
+from shortloop.eeg.formats.base import FeaturesInput, Found, Patterns
 from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, numbers, read_table, require_dialect
 from shortloop.eeg.headers.units import Unit
-
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.feature_trials import Found
-
 
 BYTES = 8  # in memory, for each byte of text
 SHOWN = 20  # names in a message
@@ -29,17 +25,16 @@ class TableInput(FeaturesInput):
     """
 
     classes_in = "label"
+    remedy = "leave out columns that are no features: input.drop"
     format: Literal["table"] = Field(description="ready-made features in text with a row for each trial")
     label: str = Field("label", description="column of the classes; default 'label'")
     participant: str | None = Field(
-        None, description="column of the participants, where one file holds several; default: none"
+        None, description="column of participants, if there are several; default: none"
     )
-    phase: str | None = Field(
-        None, description="column of the phases, where one file holds several; default: none"
-    )
+    phase: str | None = Field(None, description="column of phases, if there are several; default: none")
     drop: Patterns = Field((), description="columns that are no features, such as the run; default: none")
     unit: Unit = Field(
-        "a.u.", description="unit of the features, taken as they are; 'a.u.', arbitrary units, is the default"
+        "a.u.", description="unit of the features, as they are; 'a.u.' (arbitrary) is the default"
     )
     separator: str | None = Field(
         None, min_length=1, max_length=1, description="between values; default: what each file has"
@@ -50,8 +45,6 @@ class TableInput(FeaturesInput):
 
     def warm_up(self) -> None:
         import pandas as pd  # noqa: F401
-
-        import shortloop.eeg.formats.feature_trials  # noqa: F401
 
     def holds_several(self) -> bool:
         return self.participant is not None
@@ -65,8 +58,6 @@ class TableInput(FeaturesInput):
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np
 
-        from shortloop.eeg.formats.feature_trials import Found, refuse_labels_among_features
-
         table = self._rows(self._table(file), participant, phase)
         given = {self.label, self.participant, self.phase, *self.drop}
         features = table[[name for name in table.columns if name not in given]]
@@ -79,13 +70,8 @@ class TableInput(FeaturesInput):
                 expected="numbers in each row of each feature",
                 hint="drop columns that are no features (input.drop), or repair the file",
             )
-        found = Found(
-            _texts(table[self.label]).tolist(),
-            tuple(features.columns),
-            features.to_numpy(np.float64)[np.newaxis],
-        )
-        refuse_labels_among_features(found, hint="leave out columns that are no features: input.drop")
-        return found
+        values = features.to_numpy(np.float64)[np.newaxis]
+        return Found(_texts(table[self.label]).tolist(), tuple(features.columns), values)
 
     def participants_in(self, file: Path) -> list[tuple[str, str]]:
         """List the participants and phases of a file's rows."""
@@ -139,7 +125,6 @@ class TableInput(FeaturesInput):
                     f"the table has no row of {'the phase ' + wanted if field == 'phase' else wanted}",
                     field=f"input.{field}",
                     found=", ".join(seen.unique()[:SHOWN]),
-                    expected=wanted,
                     hint="write names in the study file as the table has them",
                 )
             table = table[seen == composed(wanted)]
@@ -149,7 +134,6 @@ class TableInput(FeaturesInput):
                 "rows have no class",
                 field="input.label",
                 found=f"{empty} of {len(table)} rows without a value of '{self.label}'",
-                expected="a class in each row",
                 hint="fill them in, or leave these rows out of the file",
             )
         return table

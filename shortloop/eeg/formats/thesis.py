@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import FeaturesInput
+from shortloop.eeg.formats.base import FeaturesInput, Found
 from shortloop.eeg.headers.mat import declared, read_struct, variables
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.eeg.formats.feature_trials import Found
-
 
 FIELDS = ("category_name", "feature_name", "feature")
 
@@ -31,7 +28,6 @@ class ThesisInput(FeaturesInput):
     def warm_up(self) -> None:
         import h5py  # noqa: F401
 
-        import shortloop.eeg.formats.feature_trials
         import shortloop.eeg.headers.mat5  # noqa: F401
 
     def unit_of(self, kind: str) -> str:
@@ -50,7 +46,6 @@ class ThesisInput(FeaturesInput):
 
 def _mapped(file: Path) -> tuple[Found, list[float] | None] | None:
     """Map trials and their numeric classes, if the layout of the file allows it."""
-    from shortloop.eeg.formats.feature_trials import Found
     from shortloop.eeg.headers.mat5 import NotMappable, open_struct
 
     try:
@@ -67,8 +62,6 @@ def _mapped(file: Path) -> tuple[Found, list[float] | None] | None:
 
 def _loaded(file: Path) -> tuple[Found, list[float] | None]:
     import numpy as np
-
-    from shortloop.eeg.formats.feature_trials import Found
 
     names = variables(file)
     struct = read_struct(file, file.stem) if file.stem in names else None
@@ -122,6 +115,5 @@ def _check_category(numbers: list[Any], names: list[str]) -> None:
             field="category",
             found=f"{len(numbers)} and {len(names)} trials; pairs "
             + ", ".join(f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10]),
-            expected="one number for each name",
             hint="save the classification data again",
         )

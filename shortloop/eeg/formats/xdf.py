@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.base.extras import need
 from shortloop.eeg.checks.plausible import nominal, same_rate
 from shortloop.eeg.formats.base import FilesInput, Patterns
 from shortloop.eeg.formats.signals import SignalInput
-from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltages
+from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 
 UNPACKED = 8  # bytes in memory for each of the file: samples of 2 bytes, as doubles, and their times
 PAUSE = 0.5  # s without a sample: the recording was interrupted
@@ -34,15 +33,11 @@ class XdfInput(SignalInput, FilesInput):
     """
 
     format: Literal["xdf"] = Field(description="streams of the Lab Streaming Layer (.xdf), by pyxdf")
-    stream: str | None = Field(
-        None, description="name or number of the stream to decode; default: the one of type EEG"
-    )
+    stream: str | None = Field(None, description="name or number of the stream to decode; default: the EEG")
     markers: Patterns = Field(
-        (), description="names or numbers of streams of markers; default: all without a sampling rate"
+        (), description="names or numbers of marker streams; default: all without a rate"
     )
-    unit: VoltUnit | None = Field(
-        None, description="unit of the channels: V, mV, µV or nV; default: as the stream says, else µV"
-    )
+    unit: VoltUnit | None = Field(None, description="unit of channels; default: as the stream says, else µV")
 
     def warm_up(self) -> None:
         need("formats", ["pyxdf"])
@@ -67,7 +62,6 @@ class XdfInput(SignalInput, FilesInput):
             raise InputError(
                 "the file is truncated",
                 found=f"{size:,} bytes, which end within a chunk",
-                expected="chunks that fill the file",
                 hint="copy it again; if the recorder stopped in the middle, export what is there as .fif",
             )
         return UNPACKED * size
@@ -135,7 +129,6 @@ class XdfInput(SignalInput, FilesInput):
                 field="input.markers",
                 found=", ".join(map(_described, streams)),
                 expected=", ".join(sorted(unknown)),
-                hint="correct input.markers in the study file",
             )
         stamps = np.concatenate([np.zeros(0), *(np.asarray(each["time_stamps"], float) for each in chosen)])
         texts = [_text(row) for each in chosen for row in each["time_series"]]
@@ -144,10 +137,7 @@ class XdfInput(SignalInput, FilesInput):
         at = np.searchsorted((times[1:] + times[:-1]) / 2, stamps)
         kept = np.abs(times[at] - stamps) <= step
         if not kept.all():
-            warnings.warn(
-                f"{np.count_nonzero(~kept)} of {len(kept)} markers were left out: no sample was recorded",
-                stacklevel=2,
-            )
+            warn(f"{np.count_nonzero(~kept)} of {len(kept)} markers were left out: no sample was recorded")
         return at[kept], [texts[each] for each in order[kept]]
 
 
@@ -218,7 +208,6 @@ def _breaks(stamps: Any, name: str) -> Any:
             found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
             if len(back)
             else "values that are not numbers",
-            expected="a clock that goes on",
             hint="split the recording there",
         )
     usual = float(np.median(steps))
@@ -248,7 +237,7 @@ def _even(stamps: Any, breaks: Any, name: str) -> Any:
             hint="split the recording there",
         )
     if worst > TOLD:
-        warnings.warn(f"{said}, and so may be events", stacklevel=2)
+        warn(f"{said}, and so may be events")
     return np.concatenate(parts)
 
 
@@ -267,15 +256,14 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
             hint="rename them in the file",
         )
     kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
-    units = [next(iter(voltages([_first(each, "unit") or "µV"])), "") for each in listed]  # empty: no voltage
+    units = [voltage(_first(each, "unit") or "µV") for each in listed]
     others = [
         name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"
     ]
     if others and given is None:
-        warnings.warn(
+        warn(
             f"channels whose unit is not a voltage were left out: {', '.join(others)}; if they are EEG, "
             'write their unit under [input], as unit = "µV"',
-            stacklevel=2,
         )
         kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]
     return names, kinds, [VOLTS[given or unit or "µV"] for unit in units]

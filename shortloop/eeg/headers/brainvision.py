@@ -22,7 +22,6 @@ def declared(file: Path) -> int:
         raise InputError(
             "the header names a file in another folder",
             found=", ".join(away),
-            expected="files beside it",
             hint="put them there, and name them in the header without a folder",
         )
     for path in pointed.values():

@@ -86,11 +86,6 @@ def declared(file: Path) -> int:
     return BYTES_OF_SAMPLE * (size - header.start)
 
 
-def is_bdf(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(8) == BDF
-
-
 def decoded(text: bytes) -> str:
     """Decode UTF-8, or else Latin-1."""
     try:

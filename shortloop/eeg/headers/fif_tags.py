@@ -18,10 +18,7 @@ RAW, EVOKED, EPOCHS = {102, 112, 119}, 104, 373  # kinds of blocks
 
 
 def declared(file: Path) -> int:
-    """Return the bytes of the file as doubles, after checking that each tag lies behind the one before.
-
-    A tag that points back would send MNE into an endless loop.
-    """
+    """Return the bytes of the file as doubles; refuse tags that point back, an endless loop for MNE."""
     size = file.stat().st_size
     if file.suffix == ".gz":
         return PACKED * size

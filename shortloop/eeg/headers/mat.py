@@ -1,7 +1,4 @@
-"""MAT files of any version: sizes that their tags declare, names of variables, and structs.
-
-SciPy trusts the sizes in a file; `declared` checks them first.
-"""
+"""MAT files of any version: sizes that their tags declare, which SciPy would trust, variables and structs."""
 
 from __future__ import annotations
 
@@ -59,20 +56,15 @@ def _order(stream: IO[bytes], size: int) -> str:
     header = stream.read(HEADER_BYTES)
     order = ">" if header[126:] == b"MI" else "<"
     version = header[125 if order == "<" else 124 :][:1]
-    if len(header) < HEADER_BYTES:
-        found, hint = f"{size} bytes", "copy the file again from its source"
-    elif 0 in header[:4]:
-        found, hint = "level 4, or no .mat file", "save it with save(…, '-v6')"
-    elif header[126:] not in (b"MI", b"IM") or version != bytes([LEVEL_5]):
-        found, hint = f"a header that ends with {header[124:]!r}", "copy the file again from its source"
-    else:
-        return order
-    raise InputError(
-        "the file cannot be read",
-        found=found,
-        expected="a .mat file of MATLAB's versions 5 to 7.3",
-        hint=hint,
-    )
+    old = 0 in header[:4]
+    if old or len(header) < HEADER_BYTES or header[126:] not in (b"MI", b"IM") or version != bytes([LEVEL_5]):
+        raise InputError(
+            "the file cannot be read",
+            found="level 4, or no .mat file" if old else f"{size} bytes, without a header of level 5",
+            expected="a .mat file of MATLAB's versions 5 to 7.3",
+            hint="save it with save(…, '-v6')" if old else "copy the file again from its source",
+        )
+    return order
 
 
 def is_hdf5(file: Path) -> bool:
@@ -100,3 +92,8 @@ def read_struct(file: Path, name: str) -> Any:
     from pymatreader import read_mat
 
     return read_mat(file, variable_names=[name], ignore_fields=["previous", "cfg"])[name]
+
+
+def listed(value: Any) -> list[Any]:
+    """List the items of a list or array, or a single item."""
+    return [value] if isinstance(value, str) or not hasattr(value, "__len__") else list(value)

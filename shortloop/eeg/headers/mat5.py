@@ -16,10 +16,7 @@ from shortloop.base.types import Span
 HEADER_BYTES = 128
 VERSION = b"\x00\x01IM"  # level 5, little-endian
 ELEMENT = struct.Struct("<2I")
-# An unnamed matrix of two dimensions: its tag, flags, dimensions and empty name, 48 bytes.
-MATRIX = struct.Struct("<12I")
-# The same up to a name that is not empty.
-VARIABLE = struct.Struct("<10I")
+MATRIX = struct.Struct("<10I")  # of two dimensions: its tag, flags and dimensions, before its name
 
 INT8, UINT8, UINT16, INT32, UINT32, DOUBLE, MATRIX_TYPE, UTF8 = 1, 2, 4, 5, 6, 9, 14, 16  # types of data
 NUMBERS = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8"}
@@ -32,8 +29,9 @@ class NotMappable(Exception):
 
 @dataclass(frozen=True)
 class _Matrix:
-    """Class and dimensions of a matrix, and the bytes of its content after its name."""
+    """Name, class and dimensions of a matrix, and the bytes of its content after its name."""
 
+    name: bytes
     kind: int
     rows: int
     columns: int
@@ -69,7 +67,7 @@ class Struct:
         _expect(len(cells) > 0)
         first = cells[0]
         size = 8 * first.rows * first.columns
-        step = first.stop - first.start + MATRIX.size
+        step = first.stop - first.start + MATRIX.size + ELEMENT.size  # its name is empty
         for number, cell in enumerate(cells):
             _expect((cell.kind, cell.rows, cell.columns) == (DOUBLE_CLASS, first.rows, first.columns))
             _expect(cell.start == first.start + number * step)
@@ -119,13 +117,9 @@ def _variable(content: mmap.mmap, name: bytes) -> _Matrix:
     found = []
     at = HEADER_BYTES
     while at < len(content):
-        end = _stop(content, at, len(content))
-        tags = VARIABLE.unpack_from(content, at)
-        _expect(tags[2:4] == (UINT32, 8) and tags[6:8] == (INT32, 8))
-        stored, start, size, stop = _element(content, at + VARIABLE.size, end)
-        if (stored, content[start : start + size]) == (INT8, name):
-            found.append(_Matrix(tags[4], tags[8], tags[9], stop, end))
-        at = end
+        matrix = _matrix(content, at, len(content))
+        found += [matrix] * (matrix.name == name)
+        at = matrix.stop
     _expect(len(found) == 1 and (found[0].kind, found[0].rows, found[0].columns) == (STRUCT_CLASS, 1, 1))
     return found[0]
 
@@ -150,10 +144,10 @@ def _matrix(content: mmap.mmap, at: int, end: int) -> _Matrix:
     """Read the matrix at `at`, which must stop before `end`."""
     stop = _stop(content, at, end)
     tags = MATRIX.unpack_from(content, at)
-    _expect(tags[2:4] == (UINT32, 8) and tags[6:8] == (INT32, 8) and tags[10:] == (INT8, 0))
-    _expect(at + MATRIX.size <= stop)
+    stored, start, size, begin = _element(content, at + MATRIX.size, stop)
+    _expect(tags[2:4] == (UINT32, 8) and tags[6:8] == (INT32, 8) and stored == INT8)
     # Flags beside the class would say that it is complex, logical or global.
-    return _Matrix(tags[4], tags[8], tags[9], at + MATRIX.size, stop)
+    return _Matrix(content[start : start + size], tags[4], tags[8], tags[9], begin, stop)
 
 
 def _stop(content: mmap.mmap, at: int, end: int) -> int:

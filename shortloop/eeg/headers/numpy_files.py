@@ -54,7 +54,6 @@ def read_array(content: Any, key: str, file: Path | None = None) -> np.ndarray:
             f"{TEXTS.get(key, key)} are Python objects, which are not read",
             file=file,
             field=key,
-            expected="an array of numbers or of text",
             hint=f"save it again with {key}.astype({'str' if key in TEXTS else 'float'})",
         ) from None
     return found

@@ -1,19 +1,15 @@
-"""Units of signals: as people and headers write them, in one spelling, and scaled to volts.
-
-Of the units in EDF, BDF, GDF and BrainVision files MNE knows few, and takes the others for volts.
-"""
+"""Units of signals, scaled to volts: MNE knows few of those in EDF, GDF and BrainVision files."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from shortloop.base.errors import warn
 from shortloop.eeg.headers.brainvision import units_of
 from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
@@ -22,19 +18,12 @@ VOLTS = {"V": 1.0, "mV": 1e-3, "µV": 1e-6, "nV": 1e-9}  # factor of each unit
 BASES = {"v": "V", "volt": "V", "volts": "V", "t": "T", "tesla": "T"}
 WORDS = {"milli": "m", "micro": "µ", "mikro": "µ", "nano": "n", "pico": "p", "femto": "f"}
 OTHERS = ("µM", "mM", "M", "mm", "°", "%", "dB", "1", "z", "a.u.")
-SAME = {
-    "au": "a.u.",
-    "arbitrary": "a.u.",
-    "arbitraryunits": "a.u.",
-    "zscore": "z",
-    "zscores": "z",
-    "db": "dB",
-}
+SAME = dict.fromkeys(("au", "arbitrary", "arbitraryunits"), "a.u.")
+SAME |= {"zscore": "z", "zscores": "z", "db": "dB"}
 SIGNAL = re.compile(
     rf"({'|'.join(WORDS)}|[muµnpf]?)({'|'.join(sorted(BASES, key=len, reverse=True))})(/m|/cm|/m2|/mm2|/cm2)?"
 )
 EXAMPLES = f"V, mV, µV, nV, T, fT, T/m, fT/cm, µV/m², {', '.join(OTHERS)} (arbitrary: any other)"
-OF_MNE = {"\u03bcV": 1e-6, "\u00b5V": 1e-6, "\x83\xcaV": 1e-6, "uV": 1e-6, "mV": 1e-3}  # factors of MNE
 OF_GDF = {4256: b"V", 4274: b"mV", 4275: b"uV", 4276: b"nV", 0: b"", 512: b""}  # codes of GDF
 DATA = frozenset({"eeg", "seeg", "ecog", "dbs"})
 # The letter µ of Shift JIS and of the DOS and Greek code pages, read as Latin-1.
@@ -63,13 +52,12 @@ def unit_named(text: str) -> str:
     return WORDS.get(prefix, prefix.replace("u", "µ")) + BASES[base] + (surface or "").replace("2", "²")
 
 
-def voltages(texts: Iterable[str]) -> set[str]:
-    """Return the units of voltage among texts of a header."""
-    found = set()
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            found.add(unit_named(text))
-    return found & VOLTS.keys()
+def voltage(text: str) -> str:
+    """Return the unit of voltage that a text of a header is; empty if it is none."""
+    with contextlib.suppress(ValueError):
+        if (unit := unit_named(text)) in VOLTS:
+            return unit
+    return ""
 
 
 def _unit(value: object) -> object:
@@ -96,7 +84,7 @@ def scale_to_volts(raw: Any, file: Path) -> None:
     own = _written(raw, kind, file if kind == "RawBrainVision" else read)
     written = {name: unit for name, (unit, _) in zip(raw.ch_names, own, strict=True)}
     types = dict(zip(raw.ch_names, raw.get_channel_types(), strict=True))
-    volts = {name: _volts(text) for name, text in written.items() if types[name] != "stim"}
+    volts = {name: VOLTS.get(voltage(_text(text))) for name, text in written.items() if types[name] != "stim"}
     for name, (_, of_mne) in zip(raw.ch_names, own, strict=True):
         factor = volts.get(name)
         if factor is not None and factor != of_mne:
@@ -112,10 +100,9 @@ def scale_to_volts(raw: Any, file: Path) -> None:
     if others:
         raw.set_channel_types(dict.fromkeys(others, "misc"), on_unit_change="ignore")
         named = ", ".join(f"{name} ({_text(written[name]) or 'no unit'})" for name in others)
-        warnings.warn(
+        warn(
             f"channels whose unit is not a voltage were left out: {named}; if they are EEG, correct their "
-            "units in the file",
-            stacklevel=2,
+            "units in the file"
         )
 
 
@@ -127,14 +114,13 @@ def _written(raw: Any, kind: str, file: Path) -> list[tuple[bytes, float]]:
         return [
             (unit.encode(), float(each["range"])) for unit, each in zip(units, raw.info["chs"], strict=True)
         ]
-    chosen = [raw._raw_extras[0]["sel"][each["logno"] - 1] for each in raw.info["chs"]]  # noqa: SLF001  no public access
-    if kind in READERS:
-        texts = EdfHeader.read(file).units
-        return [(texts[at], OF_MNE.get(texts[at].decode("latin-1"), 1.0)) for at in chosen]
-    return [_units_of_gdf(file)[at] for at in chosen]
+    extras = raw._raw_extras[0]  # noqa: SLF001  no public access
+    texts = EdfHeader.read(file).units if kind in READERS else _units_of_gdf(file)
+    places = [each["logno"] - 1 for each in raw.info["chs"]]
+    return [(texts[extras["sel"][at]], float(extras["units"][at])) for at in places]
 
 
-def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
+def _units_of_gdf(file: Path) -> list[bytes]:
     with file.open("rb") as stream:
         start = stream.read(256)
         new = float(start[4:8]) >= NUMBERED
@@ -142,10 +128,9 @@ def _units_of_gdf(file: Path) -> list[tuple[bytes, float]]:
         stream.seek(256 + (102 if new else 96) * signals)
         fields = [stream.read(2 if new else 8) for _ in range(signals)]
     if not new:
-        texts = [each.strip(b" \0") for each in fields]
-        return [(text, 1e-6 if text.startswith(b"uV") else 1.0) for text in texts]
+        return [each.strip(b" \0") for each in fields]
     codes = [int.from_bytes(each, "little") for each in fields]
-    return [(OF_GDF.get(code, b"code %d" % code), {4274: 1e-3, 4275: 1e-6}.get(code, 1.0)) for code in codes]
+    return [OF_GDF.get(code, b"code %d" % code) for code in codes]
 
 
 def _text(unit: bytes) -> str:
@@ -153,12 +138,6 @@ def _text(unit: bytes) -> str:
     for sign, meant in MICRO.items():
         text = text.replace(sign, meant)
     return text.strip(" \0")
-
-
-def _volts(unit: bytes) -> float | None:
-    """Return the factor of a unit; None if it is no voltage."""
-    volts = next(iter(voltages([_text(unit)])), None)
-    return None if volts is None else VOLTS[volts]
 
 
 def _is_no_voltage(unit: bytes) -> bool:

@@ -6,10 +6,11 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from errno import EACCES
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import numpy as np
 
 from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
@@ -23,18 +24,11 @@ from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs
 from shortloop.eeg.stages.import_features import ImportFeatures
 from shortloop.eeg.study.load import read_study
+from shortloop.eeg.study.schema import Study
 from shortloop.keys.hashing import hash_files
 from shortloop.plan.pipeline import Built, Call, Run
-from shortloop.project.system_errors import unreadable
 from shortloop.stages.stage import File, Outputs, Stage
 from shortloop.study_run import StudyRun
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import DTypeLike
-
-    from shortloop.eeg.study.schema import Study
-
 
 Facts = dict[str, Any]
 NOTES = 20  # that are shown
@@ -48,12 +42,8 @@ def open_all(file: Path, tell: Tell) -> Opened:
         return Opened("its recordings are simulated: there are none to open")
     need(pipeline.KIND.extra, pipeline.LIBRARIES)
     problems: list[InputError] = []
-    jobs = [
-        part
-        for who in study.participants
-        for job in _imports_of(study.model_copy(update={"participants": (who,)}), file, problems)
-        for part in _readable(job, problems)
-    ]
+    alone = (study.model_copy(update={"participants": (who,)}) for who in study.participants)
+    jobs = [job for each in alone for job in _imports_of(each, file, problems)]
     _find_repeated(jobs, problems, isinstance(study.input, FeaturesInput) and study.input.holds_several())
     warm_up(study.input)
     imported: dict[str, list[Facts]] = defaultdict(list)
@@ -112,9 +102,7 @@ class _Recorder(Run):
 
 
 class _InMemory(Outputs):
-    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-        import numpy as np
-
+    def create(self, name: str, shape: tuple[int, ...], dtype: np.typing.DTypeLike) -> np.ndarray:
         return np.empty(shape, dtype)
 
 
@@ -138,17 +126,14 @@ def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_J
     whole = _import_jobs(study, file)
     if not isinstance(whole, InputError):
         return whole
-    jobs: list[_Job] = []
+    parts = [(part, _import_jobs(part, file)) for part in _parts(study)]
     wrong: list[InputError] = []
-    for part in _parts(study):
-        found = _import_jobs(part, file)
-        if isinstance(found, InputError):
+    for part, error in parts:
+        if isinstance(error, InputError):
             of_files = (_import_jobs(one, file) for one in _of_one_file(part))
-            wrong += [each for each in of_files if isinstance(each, InputError)] or [found]
-        else:
-            jobs += found
+            wrong += [each for each in of_files if isinstance(each, InputError)] or [error]
     problems += wrong or [whole]
-    return jobs
+    return [job for _, jobs in parts if not isinstance(jobs, InputError) for job in jobs]
 
 
 def _parts(study: Study) -> Iterator[Study]:
@@ -170,30 +155,9 @@ def _of_one_file(study: Study) -> Iterator[Study]:
             yield study.model_copy(update={"input": alone})
 
 
-def _readable(job: _Job, problems: list[InputError]) -> list[_Job]:
-    """Return an import without phases that have a file without permission."""
-
-    def locked(one: _Job) -> list[Path]:
-        return [path for path in _paths(one.fields) if not os.access(path, os.R_OK)]
-
-    for path in dict.fromkeys(locked(job)):
-        error = unreadable(PermissionError(EACCES, os.strerror(EACCES), str(path)), "a file")
-        error.where = {"participant": job.who}
-        problems.append(error)
-    return [one for one in job.phases() if not locked(one)] if locked(job) else [job]
-
-
-def _paths(value: object) -> Iterator[Path]:
-    if isinstance(value, File):
-        yield value.path
-    elif isinstance(value, Mapping | list | tuple):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _paths(each)
-
-
 def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: bool) -> None:
     """Find recordings that are there twice, by the content of files that are of one size."""
-    named = [one for job in jobs for one in _files_of(job)]
+    named = [one for job in jobs for one in _files_of(job) if os.access(one[-1], os.R_OK)]
     pairs = {(who, path) for _, who, _, path in named}
     sizes = {path: path.stat().st_size for _, path in pairs}
     same = Counter(sizes[path] for _, path in pairs)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.consistency import check_trials
-from shortloop.eeg.checks.summary import RecordingSummary
+from shortloop.eeg.checks.consistency import trials_needed
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.bins import check_bins_fit
@@ -46,7 +46,9 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
             _choose(scan, read_features(scan, tell))
         else:
             read_recordings(scan, tell)
-            if not _choose_both_phases(scan):
+            if both := _with_both_phases(scan):
+                scan = both
+            else:
                 _choose(scan, {})
                 if len(scan.patterns) == 1 and scan.all_recorded():
                     scan.sections = sections_in(scan.all_recorded())
@@ -71,21 +73,21 @@ def _choose(scan: Scan, people: People) -> None:
         choices.pop(EVENT_COLUMN, None)
 
 
-def _choose_both_phases(scan: Scan) -> bool:
+def _with_both_phases(scan: Scan) -> Scan | None:
     """Choose two phases in each recording, if the names of events tell them apart."""
     names = phases_in({name for each in scan.all_recorded() for name in each.events})
     if len(scan.patterns) > 1 or not names:
-        return False
+        return None
     ((only, patterns),) = scan.patterns.items()
-    before = scan.patterns, scan.recorded, dict(scan.left_out)
-    scan.patterns, scan.event_names = dict.fromkeys(names, patterns), names
-    scan.recorded = {who: by_phase(phases[only], names) for who, phases in scan.recorded.items()}
-    _choose(scan, {})
-    if scan.classes.certain and scan.trials:
-        return True
-    scan.patterns, scan.recorded, scan.left_out = before
-    scan.event_names = {}
-    return False
+    both = replace(
+        scan,
+        patterns=dict.fromkeys(names, patterns),
+        recorded={who: by_phase(phases[only], names) for who, phases in scan.recorded.items()},
+        left_out={**scan.left_out},
+        event_names=names,
+    )
+    _choose(both, {})
+    return both if both.classes.certain and both.trials else None
 
 
 def _choose_phases(scan: Scan) -> None:
@@ -177,16 +179,7 @@ def _choose_folds(scan: Scan, trials: dict[str, dict[str, int]]) -> dict[str, st
     return lacking
 
 
-@dataclass(frozen=True)
-class Window:
-    """Settings of amplitude features that fit epochs."""
-
-    amplitude: AmplitudeSettings
-    milliseconds: float  # of a bin
-    stop: float  # of the last bin, s
-
-
-def window_of(start: float, stop: float, rate: float) -> Window:
+def window_of(start: float, stop: float, rate: float) -> AmplitudeSettings:
     """Return amplitude features that fit epochs from `start` to `stop` (s) at `rate` (Hz)."""
     begin = max(start, BEFORE) if stop > 0 else start
     step = max(1, round(rate / ENOUGH))
@@ -210,13 +203,11 @@ def window_of(start: float, stop: float, rate: float) -> Window:
     while True:  # rounding may cost the last bin
         try:
             check_bins_fit("amplitude", amplitude, tmin=start, sfreq=rate, samples=samples)
-            break
+            return amplitude
         except InputError:
             if amplitude.bins == 1:
                 raise
             amplitude = amplitude.model_copy(update={"bins": amplitude.bins - 1})
-    length = size * step / rate
-    return Window(amplitude, 1000 * length, amplitude.start + amplitude.bins * length)
 
 
 def epochs_of(rates: Collection[float]) -> tuple[float, float]:
@@ -234,23 +225,12 @@ def epochs_of(rates: Collection[float]) -> tuple[float, float]:
 
 def folds_for(trials: Mapping[str, Mapping[str, int]], inner_folds: int | None) -> tuple[int, dict[str, str]]:
     """Return folds that most participants have trials for, and the others with the reason."""
+    needed = {folds: trials_needed(folds, inner_folds) for folds in FOLDS}
+    fewest = {who: min(counts.values(), default=math.inf) for who, counts in trials.items()}
     lacking = {}
     for who, counts in trials.items():
-        reasons = [_lacks({who: counts}, folds, inner_folds) for folds in FOLDS]
-        if all(reasons):  # fewer folds leave fewer trials for the inner ones
-            lacking[who] = reasons[1]
-    others = {who: counts for who, counts in trials.items() if who not in lacking}
-    return next((folds for folds in FOLDS if not _lacks(others, folds, inner_folds)), FOLDS[-1]), lacking
-
-
-def _lacks(trials: Mapping[str, Mapping[str, int]], folds: int, inner_folds: int | None) -> str:
-    """Return what trials lack for these folds; empty if nothing."""
-    summaries = (
-        RecordingSummary(who, "train", "epochs", "", dict(counts), (), 0.0, 0.0, 0, 0, 0)
-        for who, counts in trials.items()
-    )
-    try:
-        check_trials(summaries, folds=folds, inner_folds=inner_folds)
-    except InputError as error:
-        return f"{error.found}, {error.expected}"
-    return ""
+        if fewest[who] < min(needed.values()):
+            name = next(name for name in counts if counts[name] == fewest[who])
+            lacking[who] = f"{fewest[who]} trials of {name}, at least {min(needed.values())} are needed"
+    rest = min((fewest[who] for who in trials if who not in lacking), default=math.inf)
+    return next((folds for folds in FOLDS if rest >= needed[folds]), FOLDS[-1]), lacking

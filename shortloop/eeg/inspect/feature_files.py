@@ -10,12 +10,12 @@ from pathlib import Path
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.participants import NAME, alike
 from shortloop.eeg.formats.base import FeaturesInput, InputSettings
-from shortloop.eeg.formats.files.process import read_apart, reading
+from shortloop.eeg.formats.files.process import read_apart
+from shortloop.eeg.formats.read import find_trials
 from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.inspect.format_options import find_options
-from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, ONLY, NamedFiles, read_names
+from shortloop.eeg.inspect.names import ONLY, NamedFiles, read_names, unfit
 from shortloop.eeg.inspect.recording import Recorded, parallel_map
 from shortloop.eeg.inspect.rules import as_name, name_means
 from shortloop.eeg.inspect.scan import Scan
@@ -87,9 +87,8 @@ def _read(settings: FeaturesInput, one: _File) -> tuple[Counter[str], str] | Inp
     """Count the trials of each class, and return the name of the first feature."""
 
     def read() -> tuple[Counter[str], str]:
-        with reading(one.file, one.who):
-            found = settings.find_in(one.file, one.labels, one.who, one.phase)
-            return Counter(found.trials), next(iter(found.features), "")
+        found = find_trials(settings, one.file, one.labels, one.who, one.phase)
+        return Counter(found.trials), next(iter(found.features), "")
 
     files = [one.file] if one.labels is None else [one.file, one.labels]
     try:
@@ -177,9 +176,6 @@ def _of_shared_files(scan: Scan, settings: TableInput, files: list[Path]) -> lis
         pattern = file.relative_to(scan.folder.root).as_posix()
         group = ONLY if len(files) == 1 else as_name("-".join(file.stem.split()), ONLY)
         found += [_File(who, phase or group, pattern, file, phase) for who, phase in whose]
-    names = dict.fromkeys(one.who for one in found)
-    out = {name: BAD_NAME.format(name) for name in names if not NAME.fullmatch(name)}
-    for some in alike(names):
-        out |= dict.fromkeys(some, DIFFER_BY_CASE.format(" and ".join(some)))
+    out = unfit(dict.fromkeys(one.who for one in found))
     scan.left_out |= out
     return [one for one in found if one.who not in out]

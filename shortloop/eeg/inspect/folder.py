@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
+from shortloop.base.text import one_line
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.bids import recordings_of
 from shortloop.eeg.formats.files.delimited import dialect_of, is_of_numbers
@@ -22,15 +23,6 @@ FEATURES = frozenset({"thesis", "arrays", "table"})
 """Formats of ready-made features, where a file has one phase and one kind of features."""
 ARRAYS, TABLE, CSV = "arrays", "table", "csv"
 TABLES = (".csv", ".tsv", ".txt")
-DIFFERENCES = {
-    "time_unit": "its times are in {}, those of the others in {}: call its column time_ms if they are in ms",
-    "unit": "its values are in {}, those of the others in {}: save all in one unit",
-    "marker": "its markers may be in {}, those of the others in {}: take the other columns out",
-    "label": "its classes are in {}, those of the others in {}: rename the column",
-    "participant": "its participants are in {}, those of the others in {}: rename the column",
-    "phase": "its phases are in {}, those of the others in {}: rename the column",
-    "drop": "columns that are no features are {}, in the others {}: save the same columns",
-}
 DEFAULTS = {"time_unit": "s", "unit": "µV", "marker": "one column"}
 MANY = 100  # rows of numbers that are no list of anything
 EMPTY_ROOM = re.compile(r"(?i)(?<![a-z])empty[ _-]?room")
@@ -119,7 +111,6 @@ def _files_below(folder: Path, found: Folder) -> list[Path]:
 
 def _sort(path: Path, found: Folder) -> None:
     """Add a file to the recordings, the known files, the problems or the others."""
-    ending = path.suffix.lower()
     try:
         str(path).encode()
         if path.is_dir() and not is_recording(path):
@@ -134,11 +125,9 @@ def _sort(path: Path, found: Folder) -> None:
         found.problems[path] = InputError("its name is not valid UTF-8: rename it", file=path)
     except InputError as error:
         found.problems[path] = error
-    except PermissionError as error:
-        found.problems[path] = InputError("the file cannot be read", file=path, found=error.strerror)
     except Exception as error:
-        if ending in (".mat", ".set"):
-            said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        if isinstance(error, PermissionError) or path.suffix.lower() in (".mat", ".set"):
+            said = getattr(error, "strerror", None) or f"{type(error).__name__}: {one_line(error)[:200]}"
             found.problems[path] = InputError("the file cannot be read", file=path, found=said)
         else:
             found.others.append(path)
@@ -192,7 +181,7 @@ def _choose_options(found: Folder) -> None:
             found.problems[path] = InputError(
                 "its columns or units differ from those of most other files",
                 file=path,
-                found="; ".join(DIFFERENCES[n].format(_value(own, n), _value(usual, n)) for n in differ),
+                found="; ".join(f"{n} is {_value(own, n)}, of the others {_value(usual, n)}" for n in differ),
             )
 
 

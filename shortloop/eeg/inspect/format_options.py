@@ -1,8 +1,4 @@
-"""Fields that formats need, found in the files, and the choices if several values are as good.
-
-Columns tell text files apart: a recording has times that go up in small steps, and markers; a table of
-features has classes and numbers.
-"""
+"""Fields that formats need, found in the files, and the choices if several values are as good."""
 
 from __future__ import annotations
 
@@ -12,6 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
+
+import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS
@@ -24,11 +23,11 @@ from shortloop.eeg.formats.csv import (
     unit_of_times,
 )
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
-from shortloop.eeg.formats.epochs.events_tsv import NOTHING as NO_EVENT
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.fieldtrip import code_columns, in_words, table_of
 from shortloop.eeg.formats.files.delimited import (
     MISSING,
+    NO_EVENT,
     Dialect,
     decimal_of,
     dialect_of,
@@ -88,7 +87,7 @@ def find_options(format: str, file: Path, known: Options) -> tuple[Options, Choi
     options, choices = _event_options(file)
     if format == "csv" and not options and (dialect := dialect_of(file)) is not None:
         if "marker" in known:
-            choices["marker"] = _listed(_used(dialect, marker_columns(dialect.names)))
+            choices["marker"] = in_words(_used(dialect, marker_columns(dialect.names)))
         elif known.get("time_unit") == "ms":
             times = dialect.column(time_columns(dialect.names)[0])
             choices |= {"time_unit": SAMPLE_NUMBERS} if _count_up(_numbers(times, ".")) else {}
@@ -123,7 +122,7 @@ def _event_options(file: Path) -> tuple[Options, Choices]:
         return {}, {}
     else:
         column = next(name for name in (*more, *columns) if name in columns)
-    return {EVENT_COLUMN: column}, {EVENT_COLUMN: _listed(columns)} if len(columns) > 1 else {}
+    return {EVENT_COLUMN: column}, {EVENT_COLUMN: in_words(columns)} if len(columns) > 1 else {}
 
 
 def _event_columns(file: Path) -> dict[str, Counter[str]]:
@@ -146,17 +145,7 @@ def _are_events(values: Counter[str]) -> bool:
     return len(values) <= MOST and sum(count >= FEWEST for count in values.values()) > 1
 
 
-def _listed(columns: dict[str, Counter[str]]) -> str:
-    said = []
-    for name, values in columns.items():
-        shown = [f"{value} ({count} times)" for value, count in values.most_common(SHOWN)]
-        said.append(f"{name}: {', '.join(shown + ['…'] * (len(values) > SHOWN))}")
-    return "; ".join(said)
-
-
 def _array_options(file: Path) -> dict[str, object]:
-    import numpy as np
-
     try:
         with np.load(file, allow_pickle=False) as content:
             first = np.asarray(content["X"][:1], dtype=float)
@@ -228,8 +217,6 @@ def _unit_of_times(dialect: Dialect, name: str, decimal: str) -> str | None:
 
 def _numbers(texts: Sequence[str], decimal: str) -> list[float]:
     """Return the values that are numbers."""
-    import pandas as pd
-
     found = numbers(pd.Series(texts, dtype=str), decimal)
     return [float(value) for value in found if value == value]
 

@@ -19,8 +19,6 @@ Place = tuple[int, int | None]
 word in it; None: the whole name of the folder."""
 Places = frozenset[tuple[int, int]]
 ONLY = "recording"  # name of a phase that no word names
-BAD_NAME = "'{}' cannot be the name of a participant: rename it"
-DIFFER_BY_CASE = "{} differ only by upper and lower case: rename one"
 FEW = 12  # paths that a phase may list before wildcards replace them
 FULL = 0.05  # bonus for a first name with a surname over the first name alone
 MOST_DEPTH = 4  # folders above a file whose names are read
@@ -42,11 +40,8 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
     split, place = _find_place(root, paths)
     left_out: dict[Path, str] = {}
     by_name = _grouped(split, place)
-    for name in [name for name in by_name if not NAME.fullmatch(name)]:
-        left_out |= {each.path: BAD_NAME.format(name) for each in by_name.pop(name)}
-    for alike_names in alike(by_name):
-        why = DIFFER_BY_CASE.format(" and ".join(alike_names))
-        left_out |= {each.path: why for name in alike_names for each in by_name.pop(name)}
+    for name, why in unfit(by_name).items():
+        left_out |= {each.path: why for each in by_name.pop(name)}
     same = _same_places(by_name, place)
     phases = _phases({each: each.words(place, same) for found in by_name.values() for each in found})
     files: dict[str, dict[str, list[Path]]] = {name: {} for name in by_name}
@@ -54,7 +49,7 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
     for phase in dict.fromkeys(phases.values()):
         found = {name: [each for each in every if phases[each] == phase] for name, every in by_name.items()}
         found = {name: every for name, every in found.items() if every}
-        patterns[phase], reached = _patterns(root, phase, found, place, same)
+        patterns[phase], reached = _patterns(root, found, place, same)
         for name, every in found.items():
             if name in reached:
                 files[name][phase] = reached[name]
@@ -63,6 +58,19 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
                 left_out |= dict.fromkeys((each.path for each in every), why)
     order = sorted((name for name, found in files.items() if found), key=natural)
     return NamedFiles({name: files[name] for name in order}, patterns, left_out)
+
+
+def unfit(names: Iterable[str]) -> dict[str, str]:
+    """Return names that no participant may have, or not beside each other, and why."""
+    names = [*names]
+    bad = {
+        each: f"'{each}' cannot be the name of a participant: rename it"
+        for each in names
+        if not NAME.fullmatch(each)
+    }
+    for same in alike(each for each in names if each not in bad):
+        bad |= dict.fromkeys(same, f"{' and '.join(same)} differ only by upper and lower case: rename one")
+    return bad
 
 
 class _SplitPath:
@@ -238,7 +246,7 @@ def unique(name: str, taken: Iterable[str]) -> str:
 
 
 def _patterns(
-    root: Path, phase: str, found: dict[str, list[_SplitPath]], place: Place, same: Places
+    root: Path, found: dict[str, list[_SplitPath]], place: Place, same: Places
 ) -> tuple[list[str], dict[str, list[Path]]]:
     """Return patterns of a phase for a study file, and the files that they find, by participant."""
     tokens = {name: [each.tokens(place, same) for each in every] for name, every in found.items()}
@@ -249,15 +257,15 @@ def _patterns(
         ways.insert(0 if count == len(found) else 1, list(usual))
     tried = []
     for patterns in ways:
-        reached = {name: _reached(root, phase, patterns, name, every) for name, every in found.items()}
+        reached = {name: _reached(root, patterns, name, every) for name, every in found.items()}
         tried.append((patterns, {name: files for name, files in reached.items() if files}))
     return max(tried, key=lambda each: len(each[1]))
 
 
-def _reached(root: Path, phase: str, patterns: list[str], name: str, own: list[_SplitPath]) -> list[Path]:
+def _reached(root: Path, patterns: list[str], name: str, own: list[_SplitPath]) -> list[Path]:
     """Return the files that the patterns find; none if these are not the participant's own."""
     try:
-        files = find_files(root, patterns, participant=name, phase=phase, folders=ENDINGS)
+        files = find_files(root, patterns, participant=name, folders=ENDINGS)
     except InputError:
         return []
     return files if {*files} == {each.path for each in own} else []

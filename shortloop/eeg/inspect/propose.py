@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from shortloop.analyses import Look, Tell
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line
-from shortloop.eeg.checks.participants import few
+from shortloop.base.text import one_line, short_list
 from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
@@ -60,21 +58,15 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     if not found.recordings:
         _refuse(folder, "there is no recording that can be read", describe_left_out(found))
     scan = scan_recordings(found, tell)
-    if not (scan.recorded if scan.format in FEATURES else scan.all_recorded()):
-        if not scan.recorded:
-            _refuse(folder, "there is no recording that can be read", describe(scan))
-        raise InputError(
-            "no recording has events",
-            file=folder,
-            found="\n".join(describe(scan)),
-            expected="annotations, a channel of codes, or a table of events beside each",
-            hint="write NAME_events.tsv with the columns onset (s) and trial_type beside each recording",
-        )
+    if not scan.recorded:
+        _refuse(folder, "there is no recording that can be read", describe(scan))
+    if not (scan.format in FEATURES or scan.all_recorded()):
+        hint = "write NAME_events.tsv with the columns onset (s) and trial_type beside each recording"
+        _refuse(folder, "no recording has events", describe(scan), hint)
     if not scan.recorded.keys() - scan.left_out.keys():
         hint = "add what they lack, or look at a part of the folder alone"
         _refuse(folder, "no participant has all that a study needs", describe(scan), hint)
     text = _draft(scan, project.name, project)
-    tomllib.loads(text)
     return Look(tuple(describe(scan)), text, tuple(_questions(scan, text.splitlines())))
 
 
@@ -142,7 +134,7 @@ def _head(scan: Scan, name: str) -> Iterator[str]:
     yield from (HEAD, _set(name, "name"))
     yield from _array("participants", scan.trials or scan.recorded)
     for why, who in [*scan.reasons().items()][:MOST_COMMENTED]:
-        yield f"# left out: {few([*map(one_line, who)], MOST_COMMENTED)}: {one_line(why)}"
+        yield f"# left out: {short_list([*map(one_line, who)], MOST_COMMENTED)}: {one_line(why)}"
     classes = scan.classes
     if classes.certain:
         yield _set([*classes.events], "classes")
@@ -256,20 +248,21 @@ def _preprocessing(scan: Scan) -> Iterator[str]:
     yield from ("", "[input.preprocessing]  # nothing is done that is not asked for")
     rates = sorted({each.rate for each in scan.study_recordings()})
     if not same_rate(rates[0], rates[-1]):
-        yield f"resample = {rates[0]:g}  # Hz; recordings have {few([f'{rate:g}' for rate in rates])}"
+        several = short_list([f"{rate:g}" for rate in rates], 8)
+        yield f"resample = {rates[0]:g}  # Hz; recordings have {several}"
     yield PREPROCESSING
 
 
 def _amplitude(scan: Scan) -> Iterator[str]:
     rate = min(each.rate for each in scan.study_recordings())
-    window = window_of(*_span(scan), rate)
-    amplitude, baseline = window.amplitude, window.amplitude.baseline
+    amplitude = window_of(*_span(scan), rate)
+    baseline, length = amplitude.baseline, amplitude.bin_samples * amplitude.step / rate  # s
     yield from ("", "[features.amplitude]")
     yield "baseline = false" if baseline is None else f"{_set(baseline, 'baseline')}  # s"
     yield _set(False if amplitude.lowpass is None else amplitude.lowpass, "lowpass")
     yield _set(amplitude.start, "start")
-    yield f"bins = {amplitude.bins}  # to {window.stop:.3g} s"
-    yield f"bin_samples = {amplitude.bin_samples}  # {window.milliseconds:.3g} ms"
+    yield f"bins = {amplitude.bins}  # to {amplitude.start + amplitude.bins * length:.3g} s"
+    yield f"bin_samples = {amplitude.bin_samples}  # {1000 * length:.3g} ms"
     enough = f"  # {rate / amplitude.step:g} Hz are enough" if amplitude.step > 1 else ""
     yield f"step = {amplitude.step}{enough}"
 
@@ -331,4 +324,4 @@ def _array(key: str, values: Iterable[str]) -> Iterator[str]:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return few([f"{count:,} × {one_line(name)}" for name, count in counts.items()], MOST_COMMENTED)
+    return short_list([f"{count:,} × {one_line(name)}" for name, count in counts.items()], MOST_COMMENTED)

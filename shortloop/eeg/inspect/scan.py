@@ -11,13 +11,13 @@ from pathlib import Path
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.participants import NAME, alike, composed
+from shortloop.eeg.checks.participants import composed
 from shortloop.eeg.formats.base import RecordedInput
-from shortloop.eeg.formats.bids import first_version, task_of, versions_of
+from shortloop.eeg.formats.bids import entities_of, first_version, versions_of
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
 from shortloop.eeg.inspect.format_options import find_options
-from shortloop.eeg.inspect.names import BAD_NAME, DIFFER_BY_CASE, read_names
+from shortloop.eeg.inspect.names import read_names, unfit
 from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
 from shortloop.eeg.inspect.rules import as_name
 
@@ -123,18 +123,14 @@ def _bids_files(scan: Scan) -> Files:
     files: Files = {}
     for path in scan.folder.recordings[BIDS]:
         who = composed(path.relative_to(scan.folder.root).parts[0].removeprefix("sub-"))
-        task = task_of(path)
-        if not NAME.fullmatch(who):
-            scan.files_left_out[path] = BAD_NAME.format(who)
-        elif not task or as_name(task) != task:
+        task = entities_of(path).get("task", "")
+        if not task or as_name(task) != task:
             scan.files_left_out[path] = "its name has no task"
         else:
             scan.patterns[task] = [task]
             files.setdefault(who, {}).setdefault(task, []).append(path)
-    for names in alike(files):
-        why = DIFFER_BY_CASE.format(" and ".join(names))
-        same = [path for who in names for every in files.pop(who).values() for path in every]
-        scan.files_left_out |= dict.fromkeys(same, why)
+    for who, why in unfit(files).items():
+        scan.files_left_out |= {path: why for every in files.pop(who).values() for path in every}
     for phases in files.values():
         for task, every in phases.items():
             for key, values in versions_of(every).items():

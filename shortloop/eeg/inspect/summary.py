@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from shortloop.base.text import counted, one_line
+from shortloop.base.text import counted, one_line, short_list
 from shortloop.eeg.inspect.folder import Folder
 from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.scan import Scan
@@ -55,21 +55,13 @@ def _left_out_of(scan: Scan) -> list[str]:
 
 
 def _not_read(folder: Folder) -> list[str]:
-    """Describe files of a known kind; many of one kind in one line."""
-    same: dict[tuple[str, str], list[tuple[Path, str]]] = {}
+    """Describe files of each known kind by the first."""
+    same: dict[str, tuple[str, list[str]]] = {}
     for path, kind in folder.not_read.items():
         # The kind of a .mat file lists its variables, which differ from one file to the next.
         name = kind.partition(" with ")[0] if kind.startswith("a .mat file") else kind
-        same.setdefault((path.suffix.lower(), name), []).append((path, kind))
-    lines = []
-    for (ending, _), files in same.items():
-        if len(files) > FEW:
-            kinds = {kind for _, kind in files}
-            first = f"{one_line(files[0][1])}{' (the first)' * (len(kinds) > 1)}"
-            lines.append(f"not read: {len(files):,} × {ending or 'files'}: {first}")
-        else:
-            lines += [f"not read: {_below(path, folder)}: {one_line(kind)}" for path, kind in files]
-    return lines
+        same.setdefault(name, (kind, []))[1].append(_below(path, folder))
+    return [f"not read: {_some(names)}: {one_line(kind)}" for kind, names in same.values()]
 
 
 def _phase(scan: Scan, phase: str, patterns: Sequence[str]) -> list[str]:
@@ -130,5 +122,4 @@ def _below(path: Path, folder: Folder) -> str:
 
 
 def _some(texts: Iterable[str], most: int = FEW) -> str:
-    texts = [one_line(text) for text in texts]
-    return ", ".join(texts if len(texts) <= most else [*texts[: most - 1], "…", texts[-1]])
+    return short_list([*map(one_line, texts)], most)

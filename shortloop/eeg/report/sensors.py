@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.formats.epochs.positions import mean_positions
+from shortloop.eeg.data import mean_positions
 from shortloop.stages.results import Result
 
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of all others V

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from shortloop.eeg.formats.base import InputSettings
-from shortloop.eeg.headers.units import VOLTS, unit_named, voltages
+from shortloop.eeg.headers.units import VOLTS, unit_named, voltage
 
 MICRO, MU = "\u00b5V", "\u03bcV"
 
@@ -46,7 +46,7 @@ def test_what_is_not_clear_is_named(text: str) -> None:
 
 def test_every_voltage_is_one() -> None:
     assert {unit_named(text) for text in VOLTS} == set(VOLTS)
-    assert voltages(["uV", MU, "unknown", "T"]) == {MICRO}
+    assert [*map(voltage, ["uV", MU, "unknown", "T"])] == [MICRO, MICRO, "", ""]
 
 
 @pytest.mark.parametrize("unit", ["uv", MU, "micro volt"])

@@ -181,9 +181,7 @@ def test_files_that_need_other_settings_are_named(tmp_path: Path) -> None:
         lines = text(values(3) * scale, write=lambda value: f"{value:.12f}")
         (tmp_path / f"data/{who}.csv").write_text(lines, encoding="utf-8")
     found = proposed(tmp_path / "data", tmp_path / "study")
-    assert "its values are in V, those of the others in µV" in next(
-        each for each in found.lines if "S3" in each
-    )
+    assert "unit is V, of the others µV" in next(each for each in found.lines if "S3" in each)
 
 
 def test_a_sign_that_may_be_between_thousands_is_asked_about(tmp_path: Path) -> None:

@@ -182,9 +182,9 @@ def test_what_is_no_trials_is_named(tmp_path: Path) -> None:
 
     averages = timelock_struct()
     del averages["trial"]
-    expect("averages cannot be decoded", averages, "cfg.keeptrials")
+    expect("averages and spectra cannot be decoded", averages, "cfg.keeptrials")
     power = {"label": cell(NAMES), "time": TIMES, "powspctrm": np.ones((7, 5, 49))}
-    expect("no trials in the struct", power, "spectra")
+    expect("no trials in the struct", power, "powspctrm")
     uneven = raw_struct()
     uneven["trial"][2] = uneven["trial"][2][:, :40]
     uneven["time"][2] = TIMES[:40]

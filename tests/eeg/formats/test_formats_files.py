@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.files.find import find_files
 
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def names(folder: Path, *patterns: str, participant: str = "S1") -> list[str]:
-    found = find_files(folder, patterns, participant=participant, phase="study")
+    found = find_files(folder, patterns, participant=participant)
     return [path.relative_to(folder).as_posix() for path in found]
 
 
@@ -83,27 +84,27 @@ def test_a_bracket_is_a_bracket(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["{participant}_c.edf", "{participant}_c*.edf", "sub"])
 def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
     with pytest.raises(InputError) as caught:
-        find_files(folder, [pattern], participant="S1", phase="study")
+        find_files(folder, [pattern], participant="S1")
     error = caught.value
     assert error.where["participant"] == "S1"
-    assert error.field == "input.files.study"
+    assert error.field == "input.files"
     assert error.file == str(folder / pattern.replace("{participant}", "S1"))
     assert error.hint
     with pytest.raises(InputError) as caught:
-        find_files(folder, [pattern], participant="S1", phase="study", field="input.power.study")
+        find_files(folder, [pattern], participant="S1", field="input.power.study")
     assert caught.value.field == "input.power.study"
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder") as caught:
-        find_files(tmp_path / "none", ["*"], participant="S1", phase="study")
+        find_files(tmp_path / "none", ["*"], participant="S1")
     assert caught.value.file == str(tmp_path / "none")
     assert caught.value.where["participant"] == "S1"
 
 
-def test_no_patterns_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no files are named"):
-        find_files(tmp_path, [], participant="S1", phase="study")
+def test_no_patterns_is_an_error() -> None:
+    with pytest.raises(ValueError, match="at least 1 item"):
+        EdfInput(format="edf", files={"study": ()})
 
 
 @pytest.mark.parametrize("module", ["formats.files", "checks.summary", "checks.consistency"])

@@ -145,7 +145,7 @@ def test_patterns_find_folders(tmp_path: Path, pattern: str) -> None:
     write_mff(recording("S1", trials=2), at / "S1.mff")
     write_mff(recording("S1", trials=2), at / "S10.mff")
     (at / "S1 notes").mkdir()
-    found = find_files(tmp_path, [pattern], participant="S1", phase="run", folders=ENDINGS)
+    found = find_files(tmp_path, [pattern], participant="S1", folders=ENDINGS)
     assert found == [at / "S1.mff"]
 
 
@@ -154,10 +154,10 @@ def test_a_folder_that_is_none(folder: Path) -> None:
     header.unlink()
     assert not is_recording(folder)
     with pytest.raises(InputError, match="a file is missing") as refused:
-        find_files(folder.parent, [folder.name], participant="S1", phase="run", folders=ENDINGS)
-    assert "without the header" in str(refused.value.found)
+        find_files(folder.parent, [folder.name], participant="S1", folders=ENDINGS)
+    assert refused.value.found == "a folder without the header of a recording"
     with pytest.raises(InputError) as refused:
-        find_files(folder.parent, [folder.name], participant="S1", phase="run")
+        find_files(folder.parent, [folder.name], participant="S1")
     assert refused.value.hint == 'write format = "mne"'
 
 

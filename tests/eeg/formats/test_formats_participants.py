@@ -72,7 +72,6 @@ def test_files_are_found_as_they_are_written(
         tmp_path,
         [unicodedata.normalize(asked, pattern)],
         participant=unicodedata.normalize("NFC", name),
-        phase="run",
     )
     assert found == [path]
 
@@ -80,7 +79,7 @@ def test_files_are_found_as_they_are_written(
 def test_a_name_with_another_letter_is_another_name(tmp_path: Path) -> None:
     touched(tmp_path, "Jürg_1.edf", "NFC")
     with pytest.raises(InputError, match="no file matches") as refused:
-        find_files(tmp_path, ["{participant}_*.edf"], participant="Jörg", phase="run")
+        find_files(tmp_path, ["{participant}_*.edf"], participant="Jörg")
     assert refused.value.found == "nothing"
 
 

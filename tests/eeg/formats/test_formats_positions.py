@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from eeg_recordings import NAMES, exported, make_raw, read
 
-from shortloop.eeg.formats.epochs.positions import HEAD, positions_of
+from shortloop.eeg.formats.epochs.cut import HEAD, positions_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 EEG = NAMES[:6]

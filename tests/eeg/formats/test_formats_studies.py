@@ -90,7 +90,7 @@ def test_the_simulated_classification_data_fit_their_study(
     for participant in study.participants:
         for kind, patterns in (("amplitude", study.input.amplitude), ("power", study.input.power)):
             for phase, pattern in patterns.items():
-                (path,) = find_files(folder, [pattern], participant=participant, phase=phase)
+                (path,) = find_files(folder, [pattern], participant=participant)
                 features = read_features(
                     study.input, path, kind=kind, participant=participant, phase=phase, classes=study.classes
                 )

@@ -230,9 +230,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="features, not epochs") as caught:
+    with pytest.raises(InputError, match="features, not epochs"):
         read_epochs(INPUT, [tmp_path / "x.mat"], participant="S1", phase="study", classes=("a", "b"))
-    assert caught.value.where["participant"] == "S1"
     edf = EdfInput(format="edf", files={"study": ("x.edf",)})
     with pytest.raises(InputError, match="epochs, not features"):
         read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))

@@ -90,12 +90,12 @@ def test_voltages_of_gdf_1_are_understood(tmp_path: Path, unit: bytes, factor: f
 
 @pytest.mark.parametrize(("code", "factor"), [(4256, 1.0), (4274, 1e-3), (4275, 1e-6), (4276, 1e-9)])
 def test_codes_of_gdf_2_are_read_as_written(tmp_path: Path, code: int, factor: float) -> None:
-    from shortloop.eeg.headers.units import _units_of_gdf, _volts
+    from shortloop.eeg.headers.units import VOLTS, _text, _units_of_gdf, voltage
 
     head = b"GDF 2.20".ljust(252) + struct.pack("<HH", 2, 0)
     (tmp_path / "S1.gdf").write_bytes(head + bytes(2 * 102) + struct.pack("<HH", code, 4275) + bytes(400))
-    (text, _), other = _units_of_gdf(tmp_path / "S1.gdf")
-    assert (_volts(text), other) == (factor, (b"uV", 1e-6))
+    text, other = _units_of_gdf(tmp_path / "S1.gdf")
+    assert (VOLTS[voltage(_text(text))], other) == (factor, b"uV")
 
 
 def test_a_name_that_is_padded_by_nul_is_a_name(tmp_path: Path) -> None:

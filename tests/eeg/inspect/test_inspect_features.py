@@ -152,7 +152,7 @@ def test_tables_and_arrays_beside_recordings_are_none(tmp_path: Path) -> None:
     found, study = looked_at(tmp_path)
     assert study.input.model_dump()["format"] == "edf"
     assert "no recordings: 3 × .csv" in found.lines
-    assert "not read: S1_mask.npy: one array of NumPy" in found.lines
+    assert "not read: S1_mask.npy, S2_mask.npy, S3_mask.npy: one array of NumPy" in found.lines
 
 
 def test_a_table_of_nobody_is_left_to_others(tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ def test_noise_of_an_empty_room_is_of_nobody(tmp_path: Path, form: str) -> None:
             raw.save(data / name, verbose="ERROR")
     found, file = looked_at(data)
     assert "2 participants: jm, kl" in found.lines
-    assert sum(line.endswith("noise of an empty room, by its name") for line in found.lines) == 2
+    (noise,) = (line for line in found.lines if line.endswith("noise of an empty room, by its name"))
+    assert noise.count(".fif") == 2
     assert open_all(file, silent).problems == ()
 
 
@@ -231,7 +232,7 @@ def test_many_files_beside_recordings_are_one_line(tmp_path: Path) -> None:
     found, file = looked_at(tmp_path / "data")
     assert "139 files are no recordings: 139 × .csv" in found.lines
     (line,) = (each for each in found.lines if each.startswith("not read: "))
-    assert line.startswith("not read: 139 × .mat: a .mat file with ")
+    assert " and 131 more: a .mat file with " in line
     assert sum("broken.set" in each for each in found.lines) == 1
     assert "3 participants: P0, P1, P2" in found.lines
     assert len(read_study(file).participants) == 3

@@ -159,7 +159,7 @@ def test_each_file_is_found_once_by_what_is_written(tmp_path: Path, folder: str)
         path
         for who in found.files
         for phase, patterns in found.patterns.items()
-        for path in find_files(tmp_path, patterns, participant=who, phase=phase)
+        for path in find_files(tmp_path, patterns, participant=who)
     ]
     assert sorted(reached) == sorted(tmp_path / name for name in names)
 

@@ -24,11 +24,12 @@ def test_features_can_be_made(rate: float, span: tuple[float, float]) -> None:
     times = start + np.arange(round((stop - start) * rate) + 1) / rate
     data = np.random.default_rng(0).standard_normal((3, 2, len(times)))
     epochs = Epochs(data, np.array([0, 1, 0]), ("x", "y"), times, rate, ("Cz", "Pz"))
-    features = amplitude_features(epochs, window.amplitude)
-    assert features.data.shape[0] == window.amplitude.bins
-    assert window.stop <= stop + window.amplitude.step / rate
+    features = amplitude_features(epochs, window)
+    assert features.data.shape[0] == window.bins
+    last = window.start + window.bins * window.bin_samples * window.step / rate
+    assert last <= stop + window.step / rate
     if stop > 0:
-        assert window.stop > stop - 0.25 * (stop - max(start, -0.2))  # most of what is there is used
+        assert last > stop - 0.25 * (stop - max(start, -0.2))  # most of what is there is used
 
 
 @pytest.mark.parametrize("rates", [(128.0, 256.0), (500.0, 512.0), (128.0, 500.0, 1000.0), (160.0, 2048.0)])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
+from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
+from shortloop.eeg.formats.base import Part, kept_channels, refuse_unknown
 from shortloop.eeg.formats.epochs.events import (
     Found,
     events_within,
@@ -23,7 +24,6 @@ from shortloop.eeg.formats.epochs.events import (
     select_by_columns,
 )
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
-from shortloop.eeg.formats.epochs.positions import positions_of
 from shortloop.eeg.formats.epochs.preprocessing import (
     SIGNALS,
     apply_filters,
@@ -32,21 +32,13 @@ from shortloop.eeg.formats.epochs.preprocessing import (
     not_finite,
     refuse_spread,
 )
-from shortloop.eeg.formats.sessions import (
-    Log,
-    Part,
-    dropped_trials,
-    kept_channels,
-    refuse_unknown,
-    warn_of_dropped,
-)
-
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.epochs.settings import EpochedInput
-
+from shortloop.eeg.formats.epochs.settings import EpochedInput
+from shortloop.eeg.formats.sessions import Log, dropped_trials, warn_of_dropped
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of MNE; V for other types
+HELMET, HEAD = 1, 4  # coordinate frames of FIFF
+FRAMES = {"eeg": HEAD, "mag": HELMET, "grad": HELMET}
 LITTLE = 0.1  # of an epoch
 SOME = 20  # trials in which units and codes are checked
 
@@ -151,7 +143,11 @@ def part_of(
             "positions": "" if positions is None else settings.preprocessing.montage or "file",
         },
         positions=positions,
-        onsets=found.onsets() if continuous else {},
+        onsets={
+            name: found.events[found.events[:, 2] == number, 0]
+            for name, number in found.ids.items()
+            if continuous
+        },
     )
 
 
@@ -186,10 +182,7 @@ def _as_recorded(signal: Any, events: Any, channels: list[str]) -> Any:
 
 
 def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[str]:
-    """Preprocess all channels that are not dropped, then pick those that are needed.
-
-    Returned are channels with NaN or infinite values, which a reference spreads.
-    """
+    """Preprocess, then pick channels that are needed; return those whose NaN values a reference spreads."""
     steps = settings.preprocessing
     reference = steps.reference if isinstance(steps.reference, tuple) else ()
     dropped = [name for name in settings.drop if name not in reference]
@@ -224,7 +217,6 @@ def _cut(
             field="input.tmax",
             found=f"{tmax} s",
             expected=f"later than input.tmin, {tmin} s",
-            hint="correct input.tmin or input.tmax in the study file",
         )
     _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
     if not len(events):
@@ -263,14 +255,12 @@ def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]
             "events of different classes are at one sample",
             field="input.events",
             found=f"{' and '.join(named)} at {at:g} s, the first of {len(several)} such samples",
-            expected="one class for each trial",
             hint="name events that exclude each other (input.events), or take one of these out of the file",
         )
     if len(classes) < len(events):
-        warnings.warn(
+        warn(
             f"{len(events) - len(classes)} of {len(events)} events are at the sample of another one of their "
-            "class: each trial is counted once",
-            stacklevel=2,
+            "class: each trial is counted once"
         )
     return events[np.sort(np.unique(events[:, 0], return_index=True)[1])]
 
@@ -333,7 +323,6 @@ def _cropped(epochs: Any, labels: dict[int, int], settings: EpochedInput) -> tup
             field="input.tmin" if tmin < first - half else "input.tmax",
             found=f"{first:g} to {last:g} s",
             expected=f"{tmin:g} to {tmax:g} s",
-            hint="correct input.tmin or input.tmax in the study file, or leave them out",
         )
     _check_baseline(settings, first, last, 2 * half)
     epochs = epochs.load_data()[np.flatnonzero(np.isin(epochs.events[:, 2], list(labels)))]
@@ -354,6 +343,19 @@ def _check_baseline(settings: EpochedInput, tmin: float, tmax: float, step: floa
             expected=f"within {tmin:g} to {tmax:g} s",
             hint="correct it, or let the epochs begin earlier (input.tmin)",
         )
+
+
+def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
+    """Return positions of EEG channels and MEG sensors, (channels, 3) in m, NaN where unknown, or None."""
+    found = np.full((len(channels), 3), np.nan)
+    by_name = dict(zip(signal.ch_names, zip(signal.info["chs"], signal.get_channel_types(), strict=True)))
+    for index, name in enumerate(channels):
+        channel, kind = by_name[name]
+        at = np.asarray(channel["loc"][:3], dtype=float)
+        framed = channel["coord_frame"] == FRAMES.get(kind)
+        if framed and np.isfinite(at).all() and at.any():
+            found[index] = at
+    return found if np.isfinite(found).any() else None
 
 
 def _columns(metadata: Any) -> dict[str, np.ndarray]:

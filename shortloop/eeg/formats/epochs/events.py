@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +13,12 @@ import mne
 import numpy as np
 import pandas as pd
 
-from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import set_class
+from shortloop.base.errors import InputError, warn
+from shortloop.eeg.formats.base import refuse_unknown, set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
-from shortloop.eeg.formats.sessions import refuse_unknown
+from shortloop.eeg.headers.mat import listed
 
 SHOWN = 20  # names of columns in a message
 COMBINED = ("STI101", "STI 014")  # channels of Neuromag with the codes of all others
@@ -35,9 +34,6 @@ class Found:
     events: np.ndarray  # int, (events, 3), as in MNE: sample, 0, number
     ids: dict[str, int]  # number of each name
     seen: Counter[str]  # count of each name
-
-    def onsets(self) -> dict[str, np.ndarray]:
-        return {name: self.events[self.events[:, 2] == number, 0] for name, number in self.ids.items()}
 
 
 def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path) -> Found:
@@ -145,11 +141,10 @@ def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
     events = mne.find_events(raw, stim_channel=channels, shortest_event=1)
     changes = mne.find_events(raw, stim_channel=channels, shortest_event=1, consecutive=True)
     if len(changes) > len(events):
-        warnings.warn(
+        warn(
             f"{len(changes) - len(events)} changes of {', '.join(channels)} to a smaller code, with no 0 "
             f"before it, are no events, beside {len(events)} that are: where codes are held until the next "
-            "one, put a table NAME_events.tsv beside it",
-            stacklevel=2,
+            "one, put a table NAME_events.tsv beside it"
         )
     seen = Counter(str(code) for code in events[:, 2])
     return Found("stim", events, {name: int(name) for name in seen}, seen)
@@ -205,10 +200,7 @@ def _samples(edge: Edge | None, default: int, found: Found, raw: Any) -> list[in
 
 
 def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
-    """Name and select events by metadata of epochs or fields of EEGLAB, if the study asks for it.
-
-    A table beside a continuous recording is read later.
-    """
+    """Name and select events by metadata of epochs or fields of EEGLAB, if the study asks for it."""
     if settings.event_column is None and settings.event_query is None:
         return signal
     of_set = file.suffix == ".set"
@@ -222,12 +214,12 @@ def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
             _set_names(chosen, names[kept].tolist())
         return chosen
     if events_beside(file) and settings.event_source in (None, "tsv"):
-        return signal
+        return signal  # the table is read later
     if not of_set:
         raise _nowhere(settings, "no table NAME_events.tsv beside the recording")
     fields = _read_dataset(file, "event").get("event")
     if isinstance(fields, dict):
-        fields = {name: _listed(values) for name, values in fields.items()}
+        fields = {name: listed(values) for name, values in fields.items()}
     table = pd.DataFrame(fields).map(_plain).infer_objects()
     names, kept = _asked(table, settings)
     names = table["type"].map(event_name).to_numpy(str) if names is None else names
@@ -284,9 +276,9 @@ def _fields_of_epochs(file: Path) -> pd.DataFrame | None:
     epochs, half = _epochs_of(file)
     rows = []
     for epoch in epochs:
-        away = [abs(float(np.squeeze(each))) for each in _listed(epoch["eventlatency"])]
+        away = [abs(float(np.squeeze(each))) for each in listed(epoch["eventlatency"])]
         at = int(np.argmin(away))
-        fields = {name.removeprefix("event"): _listed(value) for name, value in epoch.items()}
+        fields = {name.removeprefix("event"): listed(value) for name, value in epoch.items()}
         found = {name: values[at] for name, values in fields.items() if name and len(values) == len(away)}
         rows.append(found if away[at] < half else {})
     return pd.DataFrame(rows).map(_plain).infer_objects() if rows else None
@@ -316,8 +308,8 @@ def name_by_events(epochs: Any, file: Path) -> Any:
     locked, every = [], []
     found, half = _epochs_of(file)
     for epoch in found:
-        names = [event_name(kind) for kind in _listed(epoch["eventtype"])]
-        pairs = zip(names, _listed(epoch["eventlatency"]), strict=True)
+        names = [event_name(kind) for kind in listed(epoch["eventtype"])]
+        pairs = zip(names, listed(epoch["eventlatency"]), strict=True)
         at_zero = [name for name, latency in pairs if abs(float(np.squeeze(latency))) < half]
         locked.append("/".join(at_zero))
         every.append("/".join(dict.fromkeys([*at_zero, *names])))
@@ -353,11 +345,6 @@ def _read_dataset(file: Path, *names: str) -> dict[str, Any]:
     content: dict[str, Any] = read_mat(file, variable_names=["EEG", "srate", *names])
     found: dict[str, Any] = content.get("EEG", content)
     return found
-
-
-def _listed(value: Any) -> list[Any]:
-    """List the items of a list or array, or a single item."""
-    return [value] if isinstance(value, str) or not hasattr(value, "__len__") else list(value)
 
 
 def event_name(kind: Any) -> str:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shortloop.base.errors import InputError
-from shortloop.eeg.formats.files.delimited import Dialect, decimal_sign, dialect_of, numbers, read_table
+import numpy as np
+import pandas as pd
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
+from shortloop.base.errors import InputError, warn
+from shortloop.base.text import short_list
+from shortloop.eeg.formats.files.delimited import (
+    NO_EVENT,
+    Dialect,
+    decimal_sign,
+    dialect_of,
+    numbers,
+    read_table,
+)
 
 COLUMNS = ("trial_type", "value")
-NOTHING = ("", "n/a", "N/A", "nan", "NaN")
 SHOWN = 3  # rows in a message
 FIELD = "input.event_column"
 
@@ -33,9 +37,7 @@ class Rows:
 
     def typed(self) -> pd.DataFrame:
         """Return all columns, with numbers and truth values converted."""
-        import pandas as pd
-
-        return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NOTHING)
+        return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NO_EVENT)
 
     def only(self, rows: np.ndarray) -> Rows:
         return Rows(self.onsets[rows], self.durations[rows], self.names[rows], self.texts[rows])
@@ -45,8 +47,6 @@ def read_events(
     path: Path, *, column: str | None, unit: str | None, sfreq: float, seconds: float
 ) -> Rows | None:
     """Read the table of a recording of `seconds`; None if it has no events."""
-    import numpy as np
-
     if not path.read_bytes().strip():
         return None
     dialect = dialect_of(path)
@@ -62,8 +62,8 @@ def read_events(
             hint="rename its columns so, or name the one with events (input.event_column)",
         )
     table = read_table(path, dialect).fillna("")
-    named = [name for name in there if not table[name].isin(NOTHING).all()] or there
-    table = table[~table[named[0]].isin(NOTHING)]
+    named = [name for name in there if not table[name].isin(NO_EVENT).all()] or there
+    table = table[~table[named[0]].isin(NO_EVENT)]
     onsets = _onsets(table, path, dialect, named[0])
     kept = np.isfinite(onsets)
     table, onsets = table[kept], onsets[kept]
@@ -79,14 +79,12 @@ def read_events(
 
 def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
     """Return onsets as written; NaN for rows without one, with a warning."""
-    import numpy as np
-
     texts = table["onset"]
     hint = f"write onsets in {path.name} with a point before fractions, as 1.5"
     # As if commas were between values: a point is before fractions, as in BIDS.
     decimal = decimal_sign(texts, ",", FIELD, hint)
     onsets = numbers(texts, decimal)
-    missing = texts.str.strip().isin(NOTHING).to_numpy()
+    missing = texts.str.strip().isin(NO_EVENT).to_numpy()
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):
         raise InputError(
@@ -98,10 +96,9 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
         )
     lost = np.flatnonzero(missing)
     if len(lost):
-        warnings.warn(
+        warn(
             f"events without an onset were left out: {path.name}, {_lines(table, dialect, lost, column)}; if "
-            "they took place, write their onsets",
-            stacklevel=2,
+            "they took place, write their onsets"
         )
     return onsets
 
@@ -109,16 +106,13 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
 def _lines(table: Any, dialect: Dialect, rows: Any, column: str) -> str:
     """Describe lines of the file by their values in a column."""
     first = len(dialect.before) + 2
-    some = [f"line {first + table.index[at]} ('{table[column].iloc[at]}')" for at in rows[:SHOWN]]
-    return ", ".join(some) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
+    return short_list([f"line {first + table.index[at]} ('{table[column].iloc[at]}')" for at in rows], SHOWN)
 
 
 def _refuse_another_unit(
     onsets: Any, path: Path, unit: str, scales: dict[str, float], seconds: float
 ) -> None:
     """Refuse a table most of whose events are after the end of the recording."""
-    import numpy as np
-
     late = onsets * scales[unit] > seconds
     if 2 * np.count_nonzero(late) <= len(onsets):
         return

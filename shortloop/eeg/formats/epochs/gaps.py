@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import mne
 import numpy as np
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, warn
 from shortloop.eeg.headers.edf import READERS, EdfHeader, decoded
 
 MOVED = "times of records are not those of the samples"
@@ -83,7 +82,7 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
     moved.append(meet, 0.0, ["BAD boundary", "EDGE boundary"] * len(pauses))
     raw.set_annotations(moved)
     lost = f", and {np.count_nonzero(~kept)} in pauses or after the end were left out" * bool((~kept).any())
-    warnings.warn(f"{MOVED} ({told}): events were moved to their samples{lost}", stacklevel=2)
+    warn(f"{MOVED} ({told}): events were moved to their samples{lost}")
 
 
 def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
@@ -111,16 +110,13 @@ def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:
 
 
 def prepare_pieces(raw: Any) -> None:
-    """Mark boundaries between pieces as MNE does, so that filters end there, and no trial is across one.
-
-    Recordings whose channels have several rates are loaded as a whole: MNE resamples each stretch that it
-    reads, and stretches as short as a trial come out wrong.
-    """
+    """Mark boundaries between pieces as MNE does, so that filters end there, and no trial is across one."""
     mark_gaps(raw)
     for extra in raw._raw_extras:  # noqa: SLF001  no public access
         samples = extra.get("n_samps") if isinstance(extra, dict) else None  # of EDF and its kin alone
         if samples is not None:
             others = {*extra.get("stim_channel_idxs", ()), *extra.get("tal_idx", ())}
+            # MNE resamples each stretch that it reads, and stretches as short as a trial come out wrong.
             if len({int(each) for number, each in enumerate(samples) if number not in others}) > 1:
                 raw.load_data()
 

@@ -10,9 +10,10 @@ import mne
 import numpy as np
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.participants import few, key_of
+from shortloop.base.text import short_list
+from shortloop.eeg.checks.participants import key_of
+from shortloop.eeg.formats.base import refuse_unknown
 from shortloop.eeg.formats.epochs.settings import Preprocessing
-from shortloop.eeg.formats.sessions import refuse_unknown
 
 SKIPPED = "bad_acq_skip"  # prefix of annotations of stretches that MNE's filters skip
 NAMED = 8  # channels in a message
@@ -90,8 +91,7 @@ def _check_finite(raw: Any, channels: Sequence[str]) -> None:
         "the recording has values that are not finite numbers, and a filter would spread them",
         field="input.preprocessing",
         found=f"{len(samples)} samples that are NaN or infinite, the first at "
-        f"{samples[0] / raw.info['sfreq']:g} s, in {few([*wrong])}",
-        expected="finite numbers in all of the recording, not in the trials alone",
+        f"{samples[0] / raw.info['sfreq']:g} s, in {short_list([*wrong], NAMED)}",
         hint="annotate gaps as BAD_ACQ_SKIP, with their duration, where the events are: filters end there, "
         "and no trial is within; drop channels that have more (input.drop)",
     )
@@ -144,8 +144,7 @@ def refuse_spread(data: Any, odd: Sequence[str], participant: str) -> None:
     raise InputError(
         "a channel has values that are not finite numbers, and the reference spreads them",
         field="input.preprocessing.reference",
-        found=f"NaN or infinite values in {few(odd)}",
-        expected="finite numbers in all channels of the trials",
+        found=f"NaN or infinite values in {short_list(odd, NAMED)}",
         hint=f"leave out (input.drop = {list(odd)[:NAMED]}), or mark as bad "
         f"(input.preprocessing.bads.{key_of(participant)})",
     )

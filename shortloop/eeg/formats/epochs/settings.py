@@ -25,52 +25,36 @@ class Preprocessing(Settings):
     """
 
     montage: str | None = Field(
-        None,
-        description="MNE's name for positions of channels by their names, e.g. 'easycap-M1'; default: the "
-        "positions in the file",
+        None, description="MNE's name of positions of channels, as 'easycap-M1'; default: those in the file"
     )
     bads: dict[Participant, Patterns] = Field(
-        default_factory=dict,
-        description="bad channels of each participant, besides those that a file marks; default: none",
+        {}, description="bad channels of each participant, besides those that a file marks; default: none"
     )
-    highpass: float | None = Field(
-        None, gt=0, description="lower edge of the pass band, Hz; default: no filter"
-    )
-    lowpass: float | None = Field(
-        None, gt=0, description="upper edge of the pass band, Hz; default: no filter"
-    )
+    highpass: float | None = Field(None, gt=0, description="lower edge of the pass band, Hz; default: none")
+    lowpass: float | None = Field(None, gt=0, description="upper edge of the pass band, Hz; default: none")
     notch: float | tuple[float, ...] | None = Field(
         None, description="frequencies to take out, Hz, e.g. 50 or [50, 100]; default: none"
     )
     interpolate: bool = Field(
         False,
-        description="whether bad channels are interpolated from the others, which needs positions, by "
-        "spherical splines, or left out; default false",
+        description="whether bad channels are interpolated, by positions, or left out; default false",
     )
     reference: Literal["average"] | Patterns | None = Field(
         None,
-        description="new reference of the EEG: 'average', or names of channels whose mean it is; default: as "
-        "recorded",
+        description="new reference of the EEG: 'average', or channels whose mean it is; default: as recorded",
     )
     baseline: tuple[float, float] | None = Field(
-        None,
-        description="interval whose mean is subtracted from each epoch, s relative to the event; "
-        "default: none",
+        None, description="interval whose mean is subtracted, s relative to the event; default: none"
     )
     reject: dict[str, float] = Field(
-        default_factory=dict,
-        description=f"largest peak-to-peak amplitude that a trial may have {THRESHOLDS} {{ eeg = 150e-6 }}; "
-        "default: any",
+        {},
+        description=f"most peak-to-peak amplitude of a trial {THRESHOLDS} {{ eeg = 150e-6 }}; default: any",
     )
     flat: dict[str, float] = Field(
-        default_factory=dict,
-        description=f"smallest peak-to-peak amplitude that a trial must have {THRESHOLDS} {{ eeg = 1e-6 }}; "
-        "default: any",
+        {}, description=f"least peak-to-peak amplitude of a trial {THRESHOLDS} {{ eeg = 1e-6 }}; default: any"
     )
     resample: float | None = Field(
-        None,
-        gt=0,
-        description="new sampling rate, Hz, of epochs after they are cut, by the FFT; default: as recorded",
+        None, gt=0, description="new sampling rate of the epochs, Hz, by the FFT; default: as recorded"
     )
 
     _in_seconds = field_validator("baseline")(in_seconds)
@@ -90,24 +74,15 @@ class Preprocessing(Settings):
                     raise ValueError(f"{field}.{kind}: {value:g} V is more than any brain gives; {hint}")
         return self
 
-    def of(self, participant: str) -> Preprocessing:
-        """Return the settings without bad channels of other participants."""
-        bads = {name: bads for name, bads in self.bads.items() if name == participant}
-        return self.model_copy(update={"bads": bads})
-
 
 class Section(Settings):
     """Place of a phase in a recording."""
 
     start: Edge | None = Field(
-        None,
-        description="event with which it begins, each time that it is there, or time in s; default: the "
-        "beginning of the recording",
+        None, description="event with which it begins, each time, or time in s; default: the first sample"
     )
     stop: Edge | None = Field(
-        None,
-        description="event before which it ends, or time in s; default: where a section of any phase begins, "
-        "else the end of the recording",
+        None, description="event before which it ends, or time in s; default: the next section, else the end"
     )
 
 
@@ -115,16 +90,14 @@ class EpochedInput(RecordedInput):
     """Recordings that are cut into epochs, or are epochs."""
 
     tmin: float | None = Field(
-        None,
-        description="start of the epochs, s relative to the event; default: -0.5 s, of epochs as they are",
+        None, description="start of the epochs, s from the event; default: -0.5 s, of epochs as they are"
     )
     tmax: float | None = Field(
-        None, description="end of the epochs, s relative to the event; default: 1.5 s, of epochs as they are"
+        None, description="end of the epochs, s from the event; default: 1.5 s, of epochs as they are"
     )
     picks: Patterns = Field(
         (),
-        description="channels to decode, by name or by type as MNE calls it, in this order; default: EEG, "
-        "MEG, intracranial, as the file has them",
+        description="channels to decode, by name or type of MNE, in order; default: EEG, MEG, intracranial",
     )
     drop: Patterns = Field((), description="channels to leave out, e.g. those of the eyes; default: none")
     event_source: Literal["tsv", "annotations", "stim"] | None = Field(
@@ -138,24 +111,16 @@ class EpochedInput(RecordedInput):
         "EEGLAB's events; default: trial_type of the tsv, else value, of others the event's own name",
     )
     event_query: str | None = Field(
-        None,
-        description="which events count, by their columns, as of pandas.DataFrame.query: 'correct == 1'; "
-        "default: all",
+        None, description="which events count, by pandas.DataFrame.query: 'correct == 1'; default: all"
     )
     event_unit: Literal["s", "ms", "samples"] | None = Field(
-        None,
-        description="unit of onsets in the tsv: s, ms or samples from 0; default: s, which is refused where "
-        "most are after the end",
+        None, description="unit of onsets in the tsv: s, ms or samples from 0; default: s"
     )
     stim_channel: str | None = Field(None, description="channel of codes; default: MNE's choice")
     sections: dict[str, Section] = Field(
-        default_factory=dict,
-        description='where in a continuous recording each phase is, as sections.test = {start = "test"}; '
-        "default: each phase has recordings of its own, or events",
+        {}, description='part of a recording of each phase, as sections.test = {start = "test"}; default: all'
     )
-    preprocessing: Preprocessing = Field(
-        Preprocessing(), description="filters, reference, rejection and the like"
-    )
+    preprocessing: Preprocessing = Field(Preprocessing(), description="filters, reference, rejection")
 
     _in_seconds = field_validator("tmin", "tmax")(in_seconds)
 
@@ -177,8 +142,10 @@ class EpochedInput(RecordedInput):
             raise ValueError(f"input.preprocessing.bads: {', '.join(unknown)} is no participant")
 
     def how_to_read(self, participant: str) -> dict[str, Any]:
-        mine = self.model_copy(update={"preprocessing": self.preprocessing.of(participant)})
-        return super(EpochedInput, mine).how_to_read(participant)
+        values = super().how_to_read(participant)
+        bads = values["preprocessing"]["bads"]
+        values["preprocessing"]["bads"] = {name: bads[name] for name in bads if name == participant}
+        return values
 
 
 def events_beside(file: Path) -> list[Path]:

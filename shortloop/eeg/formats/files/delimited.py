@@ -22,6 +22,7 @@ FIRST = 80  # of these, lines that tell the separator and have the header
 SPACES = " '\u2019\u00a0\u2009\u202f"  # between thousands, with any decimal sign
 NUMBER = re.compile(rf"[+-]?[\d.,{SPACES}]*\d[.,]?(?:[eE][+-]?\d+)?")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2}.*)?")
+NO_EVENT = ("", "n/a", "N/A", "nan", "NaN")  # in a table of events
 MISSING = ("", "nan", "NaN", "n/a", "N/A", "NA", "null", "NULL", "None")
 ASK = 'write decimal = "." under [input] if the sign is before fractions; else write decimal = ","'
 MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
@@ -146,10 +147,7 @@ def _unique(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
-    """Find the decimal sign, "." or ","; else return values that contradict each other, or an ambiguous one.
-
-    A file with commas between values is assumed to have no points between thousands.
-    """
+    """Find the decimal sign, "." or ","; else return values that contradict each other, or an open one."""
     sure: dict[str, str] = {}
     open_ = ""
     for text in texts:
@@ -166,6 +164,7 @@ def decimal_of(texts: Iterable[str], separator: str) -> str | tuple[str, ...]:
             sure.setdefault(last, text)
     if len(sure) > 1:
         return tuple(sure.values())
+    # With commas between values, points are hardly between thousands.
     is_open = open_ and not (separator == "," and "." in open_)
     return next(iter(sure), None) or ((open_,) if is_open else ".")
 
@@ -180,7 +179,6 @@ def decimal_sign(texts: Iterable[str], separator: str, field: str, hint: str = A
             "numbers are written in two formats",
             field=field,
             found=" and ".join(f"'{each}'" for each in decimal),
-            expected="one sign before fractions in all numbers, '.' or ','",
             hint="export the file again in one format",
         )
     (text,) = decimal
@@ -248,6 +246,5 @@ def _longer(file: Path, dialect: Dialect, line: int, width: int) -> InputError:
         "a row has more values than the line of names has names",
         found=(f"{width} values in line {line}" if line else f"more than {names} values")
         + f", {names} names in line {len(dialect.before) + 1} of {file.name}",
-        expected="a name for each value",
         hint="add the names that are missing to that line, and take separators from the ends of rows",
     )

@@ -1,7 +1,4 @@
-"""Find a participant's recordings from patterns of the study file.
-
-Light, because every run does it before anything is read.
-"""
+"""Find a participant's recordings from patterns of the study file; light, because every run does it."""
 
 from __future__ import annotations
 
@@ -27,33 +24,19 @@ def find_files(
     patterns: Sequence[str],
     *,
     participant: str,
-    phase: str,
-    field: str | None = None,
+    field: str = "input.files",
     folders: Collection[str] = (),
 ) -> list[Path]:
-    """Find the files of one participant in one phase.
-
-    ``{participant}*`` of participant S1 does not match files of S10: where a wildcard adjoins the name, a
-    number at its end (or start) must end (or start) there.
-    """
-    field = field or f"input.files.{phase}"
+    """Find files of one participant; ``{participant}*`` of S1 does not match S10."""
     if not folder.is_dir():
         raise InputError(
             "the folder of the recordings does not exist",
             participant=participant,
             file=folder,
             field="input.folder",
-            hint="correct input.folder in the study file, or put the recordings there",
+            hint="correct it, or put the recordings there",
         )
     found = [path for pattern in patterns for path in _expand(folder, pattern, participant, field, folders)]
-    if not found:
-        raise InputError(
-            f"no files are named for the {phase} phase",
-            participant=participant,
-            file=folder,
-            field=field,
-            hint="name at least one file or pattern",
-        )
     return list(dict.fromkeys(found))
 
 
@@ -62,12 +45,16 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
     if not any(sign in named for sign in "*?"):
         path = as_written(folder, named)
         if not _is_there(path, folders):
+            of_mne = path.suffix.lower() in ENDINGS - {*folders}
             raise InputError(
                 "a file is missing",
                 participant=participant,
                 file=path,
                 field=field,
-                **_instead(path, folders),
+                found="a folder without the header of a recording" if path.is_dir() else "nothing",
+                hint='write format = "mne"'
+                if path.is_dir() and of_mne
+                else "correct the name in the study file, or leave the participant out",
             )
         return [path]
     matched = _glob(folder, pattern, participant, folders)
@@ -94,21 +81,6 @@ def _is_there(path: Path, folders: Collection[str]) -> bool:
     return path.is_file() or (path.suffix.lower() in folders and is_recording(path))
 
 
-def _instead(path: Path, folders: Collection[str]) -> dict[str, str]:
-    """Describe what is in place of a file."""
-    usual = "correct the name in the study file, or leave the participant out"
-    if not path.is_dir():
-        return {"found": "nothing", "hint": usual}
-    if path.suffix.lower() not in ENDINGS:
-        return {"found": "a folder", "hint": usual}
-    if path.suffix.lower() in folders:
-        return {
-            "found": "a folder without the header of a recording",
-            "hint": "copy it again from its source",
-        }
-    return {"found": "a folder that may be a recording", "hint": 'write format = "mne"'}
-
-
 def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]) -> list[Path]:
     # For users, only * and ? are wildcards, not brackets. An accented letter may be two characters on disk.
     named = pattern.replace("[", "[[]").replace(PLACE, glob.escape(participant))
@@ -120,20 +92,14 @@ def _glob(folder: Path, pattern: str, participant: str, folders: Collection[str]
 
 def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
     """Convert a pattern; with `numbers`, a number in the participant's name must end or start there."""
-    before = r"(?<!\d)" if numbers and participant[:1].isdigit() else ""
-    after = r"(?!\d)" if numbers and participant[-1:].isdigit() else ""
     wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*/|\*\*|\*|\?|\{participant\})", Path(pattern).as_posix())
-    for index, piece in enumerate(pieces):
-        if piece == PLACE:
-            wild_before = index > 1 and not pieces[index - 1] and pieces[index - 2] in wildcards
-            wild_after = index + 2 < len(pieces) and not pieces[index + 1] and pieces[index + 2] in wildcards
-            pieces[index] = (
-                (before if wild_before else "") + re.escape(participant) + (after if wild_after else "")
-            )
-        elif piece not in wildcards:
-            pieces[index] = re.escape(piece)
-    return "".join(wildcards.get(piece, piece) for piece in pieces)
+    found = [wildcards.get(piece, re.escape(piece)) for piece in pieces]
+    for at in [at for at, piece in enumerate(pieces) if piece == PLACE]:
+        before = numbers and participant[:1].isdigit() and not pieces[at - 1][-1:].isdigit()
+        after = numbers and participant[-1:].isdigit() and not pieces[at + 1][:1].isdigit()
+        found[at] = r"(?<!\d)" * before + re.escape(participant) + r"(?!\d)" * after
+    return "".join(found)
 
 
 @contextmanager

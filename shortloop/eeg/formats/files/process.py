@@ -1,7 +1,4 @@
-"""Read recordings in a process of their own, within limits that follow from the file.
-
-A damaged file can make a library crash, hang or take all memory; here that becomes one message.
-"""
+"""Read recordings in processes of their own, as a damaged file can make a library crash or hang."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ import os
 import pickle
 import resource
 import signal
-import struct
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -39,14 +35,13 @@ CLOCK, CLOCK_PER_SECOND = 60, 10
 PACKED, FEW_BYTES = 100, 2**28
 
 NO_MEMORY = 3  # exit status
-# Index of the file that is being read, and the limits of memory (bytes) and time (s).
-STATE = struct.Struct("=3q")
 FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM}
 
 ALIGNED = 64  # bytes; arrays begin at multiples of it
 
-# In the reading process: the memory in which it reports its state, and the files.
-_shared: tuple[mmap.mmap, Sequence[Path]] | None = None
+# In the reading process: its state, which its parent sees, and the files. The state is the index of the file
+# that is being read, and the limits of memory (bytes) and time (s).
+_shared: tuple[np.ndarray, Sequence[Path]] | None = None
 
 
 def read_apart(read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared) -> T:
@@ -59,7 +54,8 @@ def start_reading(
     read: Callable[[], T], files: Sequence[Path], *, participant: str, declared: Declared
 ) -> Iterator[Callable[[], T]]:
     """Start to read files in a separate process, which ends with the context at the latest."""
-    child, state = 0, mmap.mmap(-1, STATE.size)  # shared with the child
+    child, state = 0, np.frombuffer(mmap.mmap(-1, 3 * 8), np.int64)  # shared with the child
+    state[0] = -1
     answer = os.memfd_create("answer")
     try:
         # The child inherits this process's handlers; it takes no signal before it has reset them.
@@ -110,10 +106,7 @@ def located(participant: str | None, file: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(file: Path, participant: str | None, place: Path | None = None) -> Iterator[None]:
-    """Turn errors into an `InputError` that names participant and file.
-
-    Messages do not show `place`, the link under which the file is read, nor links beside it.
-    """
+    """Turn errors into an `InputError` that names participant and file, and not the link `place` to it."""
     _report(file)
     links = None if place is None or place == file else place.parent
     with located(participant, str(file)):
@@ -133,7 +126,7 @@ def reading(file: Path, participant: str | None, place: Path | None = None) -> I
 def _report(file: Path | None) -> None:
     if _shared is not None:
         state, files = _shared
-        struct.pack_into("=q", state, 0, files.index(file) if file in files else -1)
+        state[0] = files.index(file) if file in files else -1
 
 
 def _unreadable(error: Exception, place: Path | None = None) -> InputError:
@@ -141,7 +134,9 @@ def _unreadable(error: Exception, place: Path | None = None) -> InputError:
     return InputError(
         "the file cannot be read",
         found=f"{type(error).__name__}: {' '.join(said.split())[:300]}",
-        hint="check that the file is whole and of the format that the study names",
+        hint="ask its owner for access"
+        if isinstance(error, PermissionError)
+        else "check that the file is whole and of the format that the study names",
     )
 
 
@@ -150,7 +145,7 @@ def _run(
     files: Sequence[Path],
     participant: str,
     declared: Declared,
-    state: mmap.mmap,
+    state: np.ndarray,
     answer: int,
 ) -> NoReturn:
     """Run the child process: write the value or the problem, and the warnings; never return."""
@@ -158,7 +153,6 @@ def _run(
     value, problem, status = None, None, 1
     try:
         _detach()
-        STATE.pack_into(state, 0, -1, 0, 0)
         _shared = state, files
         with warnings.catch_warnings(record=True) as caught:
             try:
@@ -226,12 +220,12 @@ def _limit(size: int, unpacked: int) -> None:
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     signal.alarm(CLOCK + CLOCK_PER_SECOND * seconds)
     assert _shared is not None
-    struct.pack_into("=2q", _shared[0], 8, memory, seconds)
+    _shared[0][1:] = memory, seconds
 
 
-def _end(ended: int, state: mmap.mmap, files: Sequence[Path]) -> InputError:
+def _end(ended: int, state: np.ndarray, files: Sequence[Path]) -> InputError:
     """Explain why the child returned nothing."""
-    at, memory, seconds = STATE.unpack(state)
+    at, memory, seconds = state.tolist()
     outside = -ended in FROM_OUTSIDE
     if ended == NO_MEMORY:
         found = f"its reader needs more than {memory / 1e6:.0f} MB of memory"

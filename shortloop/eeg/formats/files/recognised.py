@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.files.find import is_recording
 from shortloop.eeg.headers.mat import is_hdf5, variables
 
@@ -135,17 +136,17 @@ def _fields(file: Path, names: list[str]) -> set[str]:
 
 
 @contextlib.contextmanager
-def explain_other_format(file: Path, wanted: str) -> Iterator[None]:
-    """If reading fails, say what the file is, if the study names another format."""
+def explain_other_format(file: Path, settings: InputSettings) -> Iterator[None]:
+    """If reading fails, say what the file is, if the study names another format that reads one kind."""
     try:
         yield
     except MemoryError:
         raise
     except Exception:
-        kind = None
+        kind, wanted = None, str(getattr(settings, settings.tag))
         with contextlib.suppress(Exception):  # then the first error counts
             kind = recognised(file)
-        if kind is None or kind.format == wanted:
+        if settings.any_kind or kind is None or kind.format == wanted:
             raise
         if kind.vague and wanted in (OF_NUMPY if kind.format in OF_NUMPY else OF_MATLAB):
             raise

@@ -26,7 +26,6 @@ def _width(character: str) -> int:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """Pad a text to a width."""
     space = " " * (width - display_width(text))
     return space + text if right else text + space
 
@@ -54,10 +53,7 @@ def _head(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int, indent: str | None = None) -> list[str]:
-    """Wrap a line between words, or within one that is too long.
-
-    `indent` is that of the later lines; default: a little more than that of the first.
-    """
+    """Wrap a line between words, or within a long one; `indent` is that of the later lines."""
     first = text[: len(text) - len(text.lstrip(" "))]
     indent = f"{first}{HANGING}" if indent is None else indent
     if display_width(indent) > width // 2:  # hardly anything would fit beside it
@@ -93,11 +89,7 @@ def table_lines(
     below: Sequence[str] = (),
     wrap: str = "",
 ) -> list[list[str]]:
-    """The lines of a table, those of its heading first: each row has one, or several if it would be too wide.
-
-    Texts of the column `wrap` are wrapped in it. The columns `below` then go below the others, one after the
-    other until these fit, and at last names are shortened. `width` None: there is room for all.
-    """
+    """Lines of each row, heading first; if too wide, `wrap` is wrapped, `below` go below, names are cut."""
     cells = [tuple(columns), *map(tuple, rows)]
     aligned = {place for place, name in enumerate(columns) if name in right}
     wrapped_place = columns.index(wrap) if wrap and width is not None else -1

@@ -51,7 +51,6 @@ def counted(number: int, what: str) -> str:
 
 
 def short(text: str) -> str:
-    """Shorten a value for a line."""
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 

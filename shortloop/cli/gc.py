@@ -19,11 +19,7 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 def collect_garbage(
     really: bool, older: str | None, to: str | None, settings: str | None, as_json: bool = False
 ) -> None:
-    """Delete superseded jobs, or print which would be deleted.
-
-    Only jobs at least as old as `older`, and only until the rest fits into `to`; jobs of the latest run of
-    `settings` count as superseded. Jobs that other projects with the same workdirs need are kept.
-    """
+    """Delete superseded jobs as old as `older`, until the rest fits into `to`, or print which would be."""
     age = None if older is None else parse_age(older)
     size = None if to is None else parse_size(to)
     if really:

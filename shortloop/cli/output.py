@@ -40,10 +40,7 @@ def print_table(
     wrap: str = "",
     styles: Sequence[str] = (),
 ) -> None:
-    """Print a table as `table_lines` lays it out: in the terminal's width, or a line for each row elsewhere.
-
-    `styles` are those of the rows. Cells are printed in one line, with control characters made visible.
-    """
+    """Print a table, in the terminal's width if there is one; `styles` are those of the rows."""
     cells = [tuple(map(one_line, row)) for row in rows]
     lines = table_lines([*map(one_line, columns)], cells, right, _terminal_columns(), below, wrap)
     for row, style in zip_longest(lines, ("", *styles), fillvalue=""):
@@ -171,7 +168,6 @@ class Waiting:
         self._stop()
 
     def tell(self, done: int, total: int) -> None:
-        """Report how much is done."""
         now = time.monotonic()
         if total != self._total:
             self._stop()

@@ -92,8 +92,7 @@ def _ctrl_c_passed_on() -> Iterator[None]:
 
 
 def _begin(alone: str, ready: int, needed: int) -> None:
-    """In the run, until the server answers: import what build scripts need, and finish without the server if
-    all jobs are cached."""
+    """In the run, until the server answers: import what scripts need, and finish if all jobs are cached."""
     from shortloop.exax.patches.loading import load_from_source
 
     load_from_source()  # as build scripts do first

@@ -1,7 +1,4 @@
-"""Engine settings, which are in no key because results do not depend on them.
-
-Every run asks, and most say nothing of it: pydantic is imported where something is said.
-"""
+"""Engine settings, in no key; few runs have any, so pydantic is imported only where they are set."""
 
 from __future__ import annotations
 
@@ -47,7 +44,6 @@ class EngineSettings:
 
     @classmethod
     def validated(cls, said: Mapping[str, object]) -> EngineSettings:
-        """Validate a table."""
         from pydantic import TypeAdapter
 
         return TypeAdapter(cls).validate_python(dict(said))

@@ -246,11 +246,7 @@ def with_failed(
     tables: Mapping[str, Table],
     errors: Mapping[int, str],
 ) -> tuple[dict[str, Values], dict[str, Table]]:
-    """Values of the other units, with missing values, or a row with its error, for each unit that failed.
-
-    Whole numbers and truth values become floats in arrays, and types with missing values in tables of pandas,
-    whether units failed or not: a stage leaves the same types each time.
-    """
+    """Put missing values, or a row with its error, for each failed unit; types never vary."""
     taken = [f"{name} of each unit" for name in (*arrays, *tables) if name == ERROR]
     taken += [f"table {name}" for name, table in tables.items() if ERROR in table.columns]
     if taken:

@@ -43,7 +43,6 @@ class FunctionStage(Stage):
     function: ClassVar[Function]
 
     def finish(self, out: Outputs) -> Finished:
-        """Call the function."""
         function = type(self).function
         return sort_results(function(**self._values(_fields(function))), type(self).__name__)
 

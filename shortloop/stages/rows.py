@@ -167,7 +167,6 @@ def read_rows(
 
 
 def number_of_rows(job: Path) -> int:
-    """Count the rows of a job."""
     with (job / ROWS).open("rb") as stream:
         return int(LENGTH.unpack(stream.read(LENGTH.size))[0])
 

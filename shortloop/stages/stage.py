@@ -1,9 +1,4 @@
-"""The class `Stage`: a job's computation, independent of how its units are distributed.
-
-A stage is a class with typed fields: options, and jobs that it is made from. Its work is made of independent
-units, which any number of processes compute; each of them opens the stage, or inherits it by a fork. Its
-results are named arrays, files and facts.
-"""
+"""The class `Stage`: a job's computation, independent of how its units are distributed."""
 
 from __future__ import annotations
 

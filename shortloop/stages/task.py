@@ -145,10 +145,7 @@ def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
 
 
 def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:
-    """Validate a value as it is, or as JSON has it: a set as a list, a date as a text.
-
-    No text becomes a number, and no number becomes true.
-    """
+    """Validate a value as it is, or as JSON has it: a set as a list, a date as a text, but no "1" as 1."""
     from pydantic import ValidationError
 
     try:
@@ -198,10 +195,7 @@ def validators_of(stage: type) -> dict[str, TypeAdapter[object]]:
 
 
 class _Deferred(dict[str, object]):
-    """Names for annotations that modules of a stage and its bases import below ``if TYPE_CHECKING:``.
-
-    Each is imported when it is looked up.
-    """
+    """Names that a stage's modules import below ``if TYPE_CHECKING:``, imported when they are looked up."""
 
     def __init__(self, stage: type[Stage]) -> None:
         super().__init__()
@@ -255,7 +249,6 @@ def kind_of(task: Task) -> type[Stage]:
 
 
 def folders_of(task: Task) -> list[str]:
-    """Folders of the jobs that a job is made from."""
     return [folder for folders in task.jobs.values() for folder in _single(folders)]
 
 

@@ -1,7 +1,4 @@
-"""Clean up after a crash, for the exax server and the next run.
-
-Nothing here loses a finished job, or asks for work by hand.
-"""
+"""Clean up after a crash, for the exax server and the next run; no finished job is lost."""
 
 from __future__ import annotations
 

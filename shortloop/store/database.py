@@ -26,11 +26,7 @@ PATIENCE = 60.0  # seconds to wait for another program that holds the file
 
 
 class Database:
-    """Tables in a file, or in memory if that may not be written.
-
-    `layout` is the script that makes the tables, in one transaction; all `probes` can be executed if a file
-    has that layout. `fill` gives statements, and the rows that each writes into a new file.
-    """
+    """Tables of the script `layout` in a file or in memory; `fill` gives the rows of a new file."""
 
     def __init__(
         self,
@@ -50,11 +46,9 @@ class Database:
             self._mend(error)
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def read(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
-        """Select rows."""
         return self._tried(lambda: self._connection.execute(statement, values).fetchall())
 
     def write(self, statement: str, rows: Iterable[Values]) -> None:

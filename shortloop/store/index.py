@@ -1,7 +1,4 @@
-"""Index of finished jobs, by key and by place in a pipeline, in each workdir.
-
-The jobs' folders are authoritative: a deleted or damaged index is rebuilt from them.
-"""
+"""Index of finished jobs, by key and place in a pipeline; rebuilt from their folders if lost or damaged."""
 
 from __future__ import annotations
 
@@ -113,11 +110,7 @@ class Row(NamedTuple):
 
 
 class Index:
-    """The finished jobs of some workdirs, and which are in the places of pipelines.
-
-    Several processes and threads may use it, of every project that has one of these workdirs. It is made from
-    `manifests`: those of all jobs of a workdir; of a job of another format only its id.
-    """
+    """Finished jobs of some workdirs, and those in places of pipelines; made anew from `manifests`."""
 
     def __init__(
         self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
@@ -149,7 +142,6 @@ class Index:
         return all(file.kept for file in self._files.values())
 
     def close(self) -> None:
-        """Close the files."""
         for file in self._files.values():
             file.close()
 
@@ -158,7 +150,6 @@ class Index:
         return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
 
     def by_id(self, job: str) -> list[Row]:
-        """Find a job by id."""
         return self._rows("job = ?", job)
 
     def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
@@ -174,14 +165,12 @@ class Index:
         return self._rows("job in (select job from declared where key = ?)", key)
 
     def insert(self, manifest: Manifest, states: States) -> None:
-        """Insert or replace a job."""
         file = self._files[manifest.job.rpartition("-")[0]]
         file.write(INSERT, [_row(manifest, states)])
         if manifest.harmless:
             file.write(DECLARED, _declared_rows(manifest))
 
     def forget(self, job: str) -> None:
-        """Delete a job from the index."""
         for file in self._files.values():
             file.write("delete from jobs where job = ?", [(job,)])
         self.forget_declared(job)

@@ -127,11 +127,7 @@ def content_of(
     waiting: Waiting = nullcontext,
     came: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Hash each file, if its state changed since the last time, or a process may change it unseen.
-
-    Files are read in parallel. Hashes known when this is interrupted are kept; those of files that a process
-    maps for writing are neither looked up nor kept.
-    """
+    """Hash each file, if its state changed since the last time, or a process may change it unseen."""
     states = {file: _state(file) for file in files}
     mapped = mapped_for_writing({state[INODE]: file for file, (state, _) in states.items()})
     loose = {file for file, (state, _) in states.items() if state[INODE] in mapped}
@@ -159,10 +155,7 @@ def content_of(
 
 
 def known_content(files: Sequence[Path]) -> list[str]:
-    """Hash of each file, empty for one that was never read.
-
-    A file hashed right after a change is read once more: it may have changed again, with the same state.
-    """
+    """Hash of each file; empty for one never read. One hashed right after a change is read once more."""
     known = _read(_hashes())
 
     def known_of(file: Path) -> str | None:
@@ -255,10 +248,7 @@ def check_located() -> None:
 
 
 def changed_unseen() -> list[tuple[Path, str]]:
-    """Read all known files again, and forget the hashes of those whose content differs.
-
-    A file that is mapped for writing may change without a change of its times.
-    """
+    """Read all known files again, as maps change them without a trace, and forget hashes that differ."""
     store = _hashes()
     known = {
         Path(name): entry

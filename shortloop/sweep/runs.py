@@ -261,10 +261,7 @@ def check_combinations(
     environ: Mapping[str, str],
     progress: Progress,
 ) -> list[Checked]:
-    """Plan every combination before any runs, to report all errors at once.
-
-    A fork does it, because imported build scripts stay loaded: a run must import them as they are then.
-    """
+    """Plan every combination before any runs, in a fork: a run must import build scripts anew."""
     reading, writing = os.pipe()
 
     def work() -> None:

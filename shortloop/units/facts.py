@@ -1,7 +1,4 @@
-"""Machine properties that may change results: versions, environment, kernels.
-
-Results are the same bits where these are the same.
-"""
+"""Properties of machines where results are the same bits: versions, environment, kernels."""
 
 from __future__ import annotations
 

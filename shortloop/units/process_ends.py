@@ -50,11 +50,7 @@ def ends_with_this() -> Callable[[], None]:
 
 
 def forks_end_with_this() -> None:
-    """From now on, have forks of this process, and their forks, end when their parent does.
-
-    A server that is killed thus ends the process that loads methods, and so a job and its slices, which would
-    otherwise go on and write for nobody.
-    """
+    """From now on, have forks of this process, and theirs, end when their parent does, even if killed."""
     follow, parent = _follower(), [os.getpid()]
 
     def note_parent() -> None:
@@ -64,10 +60,7 @@ def forks_end_with_this() -> None:
 
 
 def forked(work: Callable[[], None], quiet: tuple[type[Exception], ...] = ()) -> int:
-    """Fork a process that does some work, and ends without returning to the code of its parent.
-
-    Errors are printed, except those in `quiet`; its exit status is 1 after any.
-    """
+    """Fork a process that does some work and ends: with status 1 after an error, printed unless `quiet`."""
     process = os.fork()
     if process:
         return process

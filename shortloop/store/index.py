@@ -14,8 +14,8 @@ from shortloop.store.integrity import States
 from shortloop.store.manifest import Manifest
 from shortloop.store.workdir import hidden_folder, project_at, project_name
 
-OF_FORMAT = f"jobs_of_format_{FORMAT}"  # an index of jobs of another format is one of another layout
 LAYOUT = f"""
+-- of jobs of format {FORMAT}
 begin immediate;
 create table if not exists jobs (
     job text primary key, key text, base text, content text, method text, partition text,
@@ -33,21 +33,12 @@ create unique index if not exists one_job on places (
 create table if not exists pipelines (
     project text, name text, settings text, ended integer, primary key (project, name)
 );
-create view if not exists {OF_FORMAT} as select * from jobs;
 create table if not exists declared (job text, key text, base text, primary key (job, key));
 create index if not exists by_declared_key on declared (key);
 create index if not exists by_declared_base on declared (base);
 create table if not exists outdated (job text primary key);
 create table if not exists settings_files (project text, name text, file text, primary key (project, name));
 """
-PROBES = (
-    f"select job, key, base, content, pipeline, project, states, libraries from {OF_FORMAT} limit 1",
-    "select job, key, base from declared limit 1",
-    "select job from outdated limit 1",
-    "select project, pipeline, stage, partition, sibling, job from places limit 1",
-    "select project, name, settings, ended from pipelines limit 1",
-    "select project, name, file from settings_files limit 1",
-)
 INSERT = """
 insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
     key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
@@ -132,7 +123,7 @@ class Index:
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
         self._folders: dict[tuple[str, str], str] = {}
         self._files = {
-            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
+            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, partial(fill, name))
             for name, workdir in workdirs.items()
         }
 

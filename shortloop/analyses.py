@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from shortloop.base.entry_points import entry_points, load_entry_point, package_of
 from shortloop.base.errors import InputError
-from shortloop.base.extras import is_installed
+from shortloop.base.extras import entry_points, is_installed, load_entry_point, package_of
 from shortloop.settings.paths import STUDY_VARIABLE
 
 if TYPE_CHECKING:

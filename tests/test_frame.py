@@ -28,7 +28,7 @@ NAME_THE_ANALYSIS = {
 }
 # Where nobody can say more.
 MAY_SAY_ANY = {
-    "shortloop/base/entry_points.py: load_entry_point",  # whatever a package offers
+    "shortloop/base/extras.py: load_entry_point",  # whatever a package offers
     "shortloop/engines/supply.py: Supplies.parcels",  # where a library keeps them
     "shortloop/__init__.py: __getattr__",  # one of several public names
     "shortloop/cli/completion.py: complete",  # a group of click, of a version that typer brings

@@ -29,8 +29,8 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo
 from pydantic_core import PydanticKnownError
 
-from shortloop.base.entry_points import called, entry_point, entry_points, load_entry_point
 from shortloop.base.errors import InputError
+from shortloop.base.extras import called, entry_point, entry_points, load_entry_point
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema

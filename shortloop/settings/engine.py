@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from shortloop.base.entry_points import called, entry_point, entry_points
 from shortloop.base.errors import InputError
+from shortloop.base.extras import called, entry_point, entry_points
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"  # e.g. ``dask``, or with an address: ``dask:tls://host:8786``
 ENGINE_TABLE = "engine"  # table of a settings file

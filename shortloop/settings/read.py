@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from shortloop.base.entry_points import called, entry_points
 from shortloop.base.errors import InputError
+from shortloop.base.extras import called, entry_points
 from shortloop.base.plain import with_tuples
 from shortloop.settings.base import (
     NAME,

@@ -130,16 +130,12 @@ def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> di
     return {**found, **{each: rooms / each for each in own}, **more}
 
 
-def named(known: Mapping[str, T], options: Sequence[str], wrong: str, hint: str | None = None) -> T:
+def selected(known: Mapping[str, T], options: Sequence[str]) -> T:
     """The value that an option --NAME selects."""
     names = [each.removeprefix("--") for each in options]
-    if len(names) > 1 or names[0] not in known or not options[0].startswith("--"):
-        raise InputError(
-            wrong,
-            found=" ".join(options),
-            expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(known))}",
-            hint=hint,
-        )
+    if len(names) > 1 or names[0] not in known:
+        expected = f"nothing, or one of {', '.join(f'--{name}' for name in sorted(known))}"
+        raise InputError("choose one analysis", found=" ".join(options), expected=expected)
     return known[names[0]]
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +40,7 @@ def run_script(
 
 
 def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
-    from shortloop.exax.forked import fork_ax
+    from shortloop.exax.forked import fork_ax, noting_interrupts
     from shortloop.exax.server import running_server
     from shortloop.project.project import configuration_file
     from shortloop.store.workdir import HELD
@@ -66,29 +64,17 @@ def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
                 os.environ.update(environ)
                 dry_run(script)
             if alone:
-                with _ctrl_c_passed_on(), run.passing_signals_on():
+                with noting_interrupts(), run.passing_signals_on():
                     server.is_needed = bool(os.read(needed_read, len(NEEDED)))
                 if not server.is_needed:
                     return run.wait()
             server.wait()
-            with _ctrl_c_passed_on(), run.passing_signals_on():
+            with noting_interrupts(), run.passing_signals_on():
                 os.write(ready_write, b"go")
                 return run.wait()
         finally:
             os.close(ready_write)
             os.close(needed_read)
-
-
-@contextmanager
-def _ctrl_c_passed_on() -> Iterator[None]:
-    """Leave Ctrl-C to the run, which ends its job and itself, and wait for that."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _begin(alone: str, ready: int, needed: int) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.errors import InputError, place_of
 from shortloop.base.text import counted, duration, one_line
-from shortloop.exax.forked import Forked, fork_ax
+from shortloop.exax.forked import Forked, fork_ax, noting_interrupts
 from shortloop.exax.server import running_server
 from shortloop.keys.code import code_state
 from shortloop.keys.file_state import at_one_moment
@@ -68,7 +68,7 @@ class Runner:
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
         code = _code_of_script(self.script)
-        with _noted_interrupts() as interrupted:
+        with noting_interrupts() as interrupted:
             run = self._start(combination)
             with progress.running(combination.label, self.output) as show, run.passing_signals_on():
                 while not run.ends_within(SHOW_EVERY):
@@ -122,17 +122,6 @@ def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsO
         summary = Path(folder, "summary.json")
         environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(summary)}
         yield Runner(script, environ, analyses, Path(folder, "output"), summary, server.is_fresh)
-
-
-@contextlib.contextmanager
-def _noted_interrupts() -> Iterator[list[int]]:
-    """Ctrl-C also reaches the run, which ends its job and itself; the sweep waits for that."""
-    noted: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _code_of_script(script: str) -> Mapping[str, str]:

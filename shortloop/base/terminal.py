@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import TextIO
 
 GAP = "  "
 BELOW = "    "  # indent of text that did not fit into its line
@@ -79,6 +81,20 @@ def hanging(line: str, text: str, width: int | None) -> str:
         return together
     below = wrapped(BELOW + text, width, BELOW) if text else []
     return "\n".join([shortened(line, width), *below])
+
+
+class StatusLine:
+    """A line of a terminal that is drawn again and again, until it is cleared."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._width = stream, 0
+
+    def draw(self, line: str = "") -> None:
+        """Replace the line; an empty one clears it."""
+        shown = shortened(line, shutil.get_terminal_size().columns - 1)
+        if line or self._width:
+            print(f"\r{padded(shown, self._width)}", end="" if line else "\r", file=self._stream, flush=True)
+        self._width = display_width(shown)
 
 
 def table_lines(

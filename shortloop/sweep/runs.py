@@ -1,7 +1,4 @@
-"""Check and execute the runs of a sweep, all with the same code, and show their progress.
-
-No thread draws the progress: a run is a fork, which could deadlock if a thread held a lock at that moment.
-"""
+"""Check and execute the runs of a sweep, all with the same code, and show their progress."""
 
 from __future__ import annotations
 
@@ -11,15 +8,16 @@ import itertools
 import json
 import os
 import re
-import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shortloop.base.errors import InputError, place_of
+from shortloop.base.terminal import StatusLine
 from shortloop.base.text import counted, duration, one_line
 from shortloop.exax.forked import Forked, fork_ax, noting_interrupts
 from shortloop.exax.server import running_server
@@ -36,10 +34,6 @@ from shortloop.store.manifest import read_manifest
 from shortloop.store.workdir import HELD
 from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 INTERRUPTED = 130
 SHOWN = 3  # combinations listed for each error
@@ -167,9 +161,8 @@ def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
 class Progress:
     """Progress of a sweep of `total` combinations, in a terminal if there is one."""
 
-    def __init__(self, total: int, console: Console | None = None) -> None:
+    def __init__(self, total: int) -> None:
         self._total = total
-        self._console = console
         self._seconds: list[float] = []
 
     @contextlib.contextmanager
@@ -210,17 +203,14 @@ class Progress:
 
     @contextlib.contextmanager
     def _shown(self, line: Callable[[], str]) -> Iterator[Callable[[], None]]:
-        if self._console is None:
+        if not sys.stdout.isatty():
             yield lambda: None
             return
-        from rich.live import Live
-        from rich.text import Text
-
-        def text() -> Text:
-            return Text(one_line(line()), no_wrap=True, overflow="ellipsis")
-
-        with Live(console=self._console, transient=True, auto_refresh=False) as live:
-            yield lambda: live.update(text(), refresh=True)
+        status = StatusLine(sys.stdout)
+        try:
+            yield lambda: status.draw(one_line(line()))
+        finally:
+            status.draw()
 
 
 def first_line(problem: str) -> str:

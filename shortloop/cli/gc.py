@@ -6,9 +6,9 @@ import time
 from collections import Counter, defaultdict
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import counted
+from shortloop.base.text import counted, duration
 from shortloop.cli.jobs import entry_fields
-from shortloop.cli.output import ago, amount, parse_age, parse_size, print_document, print_lines, print_table
+from shortloop.cli.output import amount, parse_age, parse_size, print_document, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
@@ -89,7 +89,7 @@ def _print(chosen: list[Entry]) -> None:
     for (state, stage), group in sorted(groups.items()):
         ages = [time.time() - each.made for each in group]
         size = amount(sum(each.size for each in group))
-        rows.append((state, stage, str(len(group)), size, ago(min(ages)), ago(max(ages))))
+        rows.append((state, stage, str(len(group)), size, duration(min(ages)), duration(max(ages))))
     if rows:
         numbers = ("jobs", "size", "youngest", "oldest")
         print_table(("state", "stage", *numbers), rows, right=numbers)

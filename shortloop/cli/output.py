@@ -77,12 +77,6 @@ def amount(size: float) -> str:
     return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
 
 
-def ago(seconds: float) -> str:
-    units = ((unit, scale) for unit, scale in reversed(AGES.items()) if unit != "w")
-    unit, scale = next((unit, scale) for unit, scale in units if seconds >= scale or unit == "s")
-    return f"{seconds / scale:.0f} {'min' if unit == 'm' else unit}"
-
-
 def parse_size(text: str) -> int:
     return int(_parse(text, SIZES, "a size such as 500MB or 20GB"))
 

@@ -33,14 +33,6 @@ class StageFailed(Exception):
     """A failed job; its message, with lines of cells."""
 
 
-class _Wrong(InputError):
-    """Error whose message another process has written."""
-
-    @property
-    def message(self) -> str:
-        return self.problem
-
-
 class NotebookJob(LoadedJob):
     """A finished job, as of ``shortloop.load``; as a text, its id."""
 
@@ -171,7 +163,7 @@ class Session:
             place = self._place(name, partition)
             reply = self._driver.ask(Request(self._notebook(), place, name, partition, given, modules))
             if reply.wrong:
-                raise _Wrong(self._in_cells(reply.wrong))
+                raise InputError(self._in_cells(reply.wrong))
             if reply.failed:
                 raise StageFailed(self._in_cells(_from_cell(reply.failed)))
             if not reply.fresh:

@@ -27,10 +27,6 @@ LOOK_EVERY = 0.02  # s
 LOG_LINES = 25  # of the engine, in a message
 
 
-class UnitFailed(RuntimeError):
-    """A unit raised an exception in a worker."""
-
-
 class Computing:
     """Units of a job that are computed elsewhere: by an engine, or by other processes of the job."""
 
@@ -158,7 +154,7 @@ class Computing:
             if unit is not None and not failure["traceback"]:
                 raise self._differs(unit, "is not there")
             name = "to open the stage" if unit is None else self._unit_name(unit)
-            raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
+            raise RuntimeError(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
         """The error for a unit that differs in a worker."""

@@ -20,7 +20,7 @@ from shortloop.stages.threads import Pool
 from shortloop.store.notes import write_notes
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
-from shortloop.units.process_ends import process_of, unit_lost
+from shortloop.units.process_ends import job_lost, process_of
 
 PATIENCE = 30.0  # s until the process of the engine listens
 LOOK_EVERY = 0.02  # s
@@ -87,7 +87,7 @@ class Computing:
                 self._raise_failure(done)
 
     def lost(self, unit: bytes, found: str) -> TransientError:
-        return unit_lost(self._unit_name(unit), found, self._what)
+        return job_lost(self._what, found, self._unit_name(unit))
 
     def _asked(self) -> Iterator[tuple[bytes, object]]:
         """Ask the engine once for all units that are left, and remove those that it returns."""

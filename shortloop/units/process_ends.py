@@ -107,7 +107,7 @@ class CurrentUnits:
         """The error for the unit of a slice that ended, or for all current ones if the slice is not known."""
         found = [*self._units] if slice_ is None else [self._units[slice_]]
         names = ", ".join(self._name(each - 1) for each in found if each)
-        return unit_lost(names, how_ended(status), self._what)
+        return job_lost(self._what, how_ended(status), names or None)
 
 
 def how_ended(status: int) -> str:
@@ -120,13 +120,9 @@ def how_ended(status: int) -> str:
         return f"signal {-status}"
 
 
-def unit_lost(unit: str, found: str, job: str | None = None) -> TransientError:
-    return job_lost(job, found, unit, "the process that computed a unit ended")
-
-
-def job_lost(
-    job: str | None, found: str, unit: str | None = None, problem: str = "the process of a job ended"
-) -> TransientError:
+def job_lost(job: str | None, found: str, unit: str | None = None) -> TransientError:
+    """The error for a process that ended, of a job or of a unit of it."""
+    problem = f"the process {'that computed a unit' if unit else 'of a job'} ended"
     hint = EXIT
     if signal.SIGKILL.name in found:
         hint = MEMORY

@@ -34,17 +34,10 @@ STATES = {
     "superseded": "no latest run uses it",
     "unrecorded": "finished, but not recorded: its run was killed, or was not a Shortloop run",
     "outdated": "in the format of another version of Shortloop; rebuilt when needed",
-    "damaged": "found damaged; not used",
+    "damaged": "found damaged, and set aside: not used",
     "unfinished": "did not finish, or is still running",
     "deleted": "only its record is left",
     "unreadable": "you cannot read its folder",
-}
-
-
-STATE_PROBLEMS = {
-    "unreadable": "its folder may not be read here",
-    "unfinished": "did not finish, or is still running",
-    "damaged": "was set aside",
 }
 
 
@@ -191,8 +184,8 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
 def _check(each: Entry) -> Problem | None:
     if each.script or each.state in ("deleted", "outdated"):
         return None
-    if each.state in STATE_PROBLEMS:
-        return _problem(each, STATE_PROBLEMS[each.state], damaged=each.state == "unreadable")
+    if each.state in ("unreadable", "unfinished", "damaged"):
+        return _problem(each, STATES[each.state], damaged=each.state == "unreadable")
     manifest = read_manifest(each.folder)
     if manifest is None:
         if is_outdated(each.folder):  # and something needs it

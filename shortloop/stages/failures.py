@@ -151,8 +151,7 @@ def check_missing(stage: str, outputs: Mapping[str, np.ndarray]) -> None:
                 stage=stage,
                 field=f"output {name}",
                 found=f'{array.dtype}, with on_error = "keep"',
-                expected="floats, times or texts",
-                hint=f'make {name} an output of "f8", or leave out on_error',
+                hint="make it an output of floats, times or texts, or leave out on_error",
             )
 
 
@@ -285,8 +284,7 @@ def _whole(name: str, given: Values, units: int, errors: Mapping[int, str]) -> V
                 "whole numbers are too large to be kept beside missing values",
                 field=name,
                 found=f"{values.dtype} up to {abs(values).max()}",
-                expected='numbers below 2**53, as on_error = "keep" makes floats of them',
-                hint="give texts, or leave out on_error",
+                hint="give texts or numbers below 2**53, of which floats are made, or leave out on_error",
             )
         values = floats
     whole = np.full((units, *values.shape[1:]), missing(values), values.dtype)

@@ -206,8 +206,6 @@ def pickled(value: object, name: str, what: str) -> tuple[bytes, list[str]]:
         f"{what} returns a value that cannot be stored",
         field=where,
         found=f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}",
-        expected="an object that another process can read back: of classes and functions with a name in a "
-        "module of the project or of a library",
         hint=_remedy(part),
     )
 

@@ -40,15 +40,18 @@ Row = Mapping[str, "np.ndarray | Table | Pickled"]
 """Values of a unit by name: arrays, of no axes for single values, tables, and other objects as pickles."""
 
 
+def without_names(given: object, what: str) -> InputError:
+    """The error for a return value of a function that is no mapping."""
+    hint = 'return a dict, e.g. {"slope": 0.5, "table": frame}'
+    return InputError(f"{what} returns no values by name", found=type(given).__name__, hint=hint)
+
+
 def pack(values: object, what: str) -> bytes:
     """Encode the values of a unit."""
-    if not isinstance(values, Mapping) or not values:
-        raise InputError(
-            f"{what} gives no values by name",
-            found=type(values).__name__ if not isinstance(values, Mapping) else "none",
-            expected='a dict, e.g. {"slope": 0.5}',
-            hint='give it a name: `return {"model": …}`',
-        )
+    if not isinstance(values, Mapping):
+        raise without_names(values, what)
+    if not values:
+        raise InputError(f"{what} returns no values", found="an empty dict", hint="return one at least")
     head: list[Head] = []
     parts = []
     for name, value in values.items():

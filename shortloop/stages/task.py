@@ -188,8 +188,7 @@ def validators_of(stage: type) -> dict[str, TypeAdapter[object]]:
                 f"an option of {stage.__name__} cannot have this type",
                 field=f"option {name}",
                 found=str(hints[name]),
-                expected="plain data, a dataclass, a record of pydantic, or what is made of these",
-                hint="give plain data, e.g. `list[float]`, and make of it what the function needs",
+                hint="give plain data, dataclasses, or records of pydantic, and make of it what is needed",
             ) from None
     return made
 

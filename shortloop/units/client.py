@@ -158,13 +158,11 @@ class Computing:
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
         """The error for a unit that differs in a worker."""
-        only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process lists units"
         return TransientError(
             "the units of a stage differ between processes",
             found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
             expected="the same units, and the same data for each, whenever the job's inputs are the same",
-            hint="sort collections without an order, such as sets or folders, and seed random numbers"
-            + ("" if self._engine is None else only_one),
+            hint="sort collections without an order, such as sets or folders, and seed random numbers",
         )
 
 

@@ -99,7 +99,7 @@ def test_names_that_mean_something_else(name: str, annotation: str) -> None:
 def test_a_path_is_no_file_of_a_job(given: str) -> None:
     with pytest.raises(InputError, match="given as a path") as caught:
         typed_options(Plain, {**GIVEN, "file": given}, FILES)
-    assert caught.value.expected == "what `run.file(path)` gives"
+    assert caught.value.hint == "give what `run.file(path)` returns in the build script"
 
 
 @pytest.mark.parametrize("before", ["", "stage.", "shortloop.stages.stage."])

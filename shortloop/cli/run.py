@@ -6,18 +6,14 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.exax.client import user
 from shortloop.keys.methods import chosen_script
+from shortloop.plan.selection import Selection
 from shortloop.run.termination import check_disk_space
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.workdir import only_run
-
-if TYPE_CHECKING:
-    from shortloop.plan.selection import Selection
-
 
 NEEDED = b"needed"
 

@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from types import UnionType
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -27,14 +26,10 @@ from typing import (
 )
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo
-from pydantic_core import PydanticKnownError
+from pydantic_core import CoreSchema, PydanticKnownError
 
 from shortloop.base.errors import InputError
 from shortloop.base.extras import called, entry_point, entry_points, load_entry_point
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
-
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
 Name = Annotated[str, Field(pattern=NAME)]

@@ -16,12 +16,10 @@ from shortloop.base.plain import Plain
 from shortloop.stages.needs import KEEP, Needs, needs_of
 from shortloop.stages.records import FAILED_UNITS, OptionalEntries, Pickled
 from shortloop.stages.stage import Stage, Values
-from shortloop.stages.tables import PANDAS, POLARS, UNIT, library_of, load, unit_text
+from shortloop.stages.tables import PANDAS, POLARS, UNIT, Table, library_of, load, unit_text
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.stages.tables import Table
 
 
 HAVE_MISSING = "fcmMU"  # kinds of arrays that have a missing value: nan, NaT, an empty text

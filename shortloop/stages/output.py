@@ -22,6 +22,7 @@ from shortloop.stages.records import (
     Array,
     OptionalEntries,
     Outside,
+    Pickled,
     check_array_name,
     check_file_name,
     save_array,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike
-
-    from shortloop.stages.records import Pickled
 
 
 DPI = 200

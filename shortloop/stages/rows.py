@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
 from shortloop.stages.exact_values import array_or_none
-from shortloop.stages.records import ROWS, Pickled
+from shortloop.stages.records import ROWS, DescribedObject, Pickled
 from shortloop.stages.stage import CollectingStage, Values
-from shortloop.stages.tables import from_bytes, is_table, joined, library_of, to_bytes
+from shortloop.stages.tables import Table, from_bytes, is_table, joined, library_of, to_bytes
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.stages.records import DescribedObject
-    from shortloop.stages.tables import Table
 
 
 FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"

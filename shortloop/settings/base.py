@@ -13,17 +13,7 @@ import pkgutil
 from abc import abstractmethod
 from collections.abc import Mapping
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    TypeGuard,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo
 from pydantic_core import CoreSchema, PydanticKnownError

@@ -31,10 +31,7 @@ class Database:
     """Tables of the script `layout` in a file or in memory; `fill` gives the rows of a new file."""
 
     def __init__(
-        self,
-        file: Path,
-        layout: str,
-        fill: Callable[[], Iterable[tuple[str, Iterable[Values]]]],
+        self, file: Path, layout: str, fill: Callable[[], Iterable[tuple[str, Iterable[Values]]]]
     ) -> None:
         self._lock = threading.RLock()
         self.kept = True  # else all that is noted is forgotten at the end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from contextlib import nullcontext
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
@@ -22,29 +23,26 @@ def collect_garbage(
     """Delete superseded jobs as old as `older`, until the rest fits into `to`, or print which would be."""
     age = None if older is None else parse_age(older)
     size = None if to is None else parse_size(to)
-    if really:
-        with idle_project(), Store() as store:
-            for each in pipelines_of(store, settings) if settings is not None else ():
-                store.index.finish_pipeline(each.pipeline, (), each.project)
-            entries = inventory(store)
-            if unreadable := [each.job for each in entries if each.state == "unreadable"]:
-                raise InputError(
-                    "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
-                    found=", ".join(unreadable),
-                    hint="run the command as the project's owner",
-                )
-            chosen = to_delete(entries, age, size)
-            if not as_json:
-                _print(chosen)
-            freed = delete(store, chosen)
-            names = store.index.settings_names()
-    else:
-        with Store() as store:
-            entries = inventory(store, without=pipelines_of(store, settings) if settings is not None else ())
-            names = store.index.settings_names()
+    with idle_project() if really else nullcontext(), Store() as store:
+        forgotten = pipelines_of(store, settings) if settings is not None else ()
+        entries, names = inventory(store, without=forgotten), store.index.settings_names()
         chosen = to_delete(entries, age, size)
         freed = sum(each.size for each in chosen)
-    total = sum(each.size for each in entries)
+        unreadable = [each.job for each in entries if each.state == "unreadable"]
+        if really and unreadable:
+            raise InputError(
+                "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
+                found=", ".join(unreadable),
+                hint="run the command as the project's owner",
+            )
+        if not as_json:
+            _print(chosen)
+        if really:
+            for each in forgotten:
+                store.index.finish_pipeline(each.pipeline, (), each.project)
+            freed = delete(store, chosen)
+    total, kept = sum(each.size for each in entries), _kept_for(entries)
+    unfinished = 0 if really else len(old_parts())
     if as_json:
         print_document(
             {
@@ -53,10 +51,9 @@ def collect_garbage(
                 "bytes": freed,
                 "bytes_left": total - freed,
                 "jobs_left": len(entries) - len(chosen),
-                "unfinished_files": 0 if really else len(old_parts()),
+                "unfinished_files": unfinished,
                 "kept_for": [
-                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)}
-                    for of, jobs in _kept_for(entries)
+                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)} for of, jobs in kept
                 ],
             }
         )
@@ -65,14 +62,13 @@ def collect_garbage(
     if really:
         print_lines(f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {left} left")
     else:
-        _print(chosen)
         share = f"{amount(freed)} of {amount(total)}"
         print_lines(f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: {share}")
-        if old_parts():
-            print_lines(f"and {len(old_parts())} unfinished files")
+        if unfinished:
+            print_lines(f"and {unfinished} unfinished files")
     if size is not None and total - freed > size:
         print_lines(f"{left} are in use or too recent: more than {amount(size)}")
-    for of, jobs in _kept_for(entries):
+    for of, jobs in kept:
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
             release = f"--forget {names.get(of, of.pipeline)} releases its jobs"

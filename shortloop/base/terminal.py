@@ -84,13 +84,15 @@ def hanging(line: str, text: str, width: int | None) -> str:
 
 
 class StatusLine:
-    """A line of a terminal that is drawn again and again, until it is cleared."""
+    """A line of a terminal, if a stream is one, that is drawn again and again, until it is cleared."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._width = stream, 0
 
     def draw(self, line: str = "") -> None:
         """Replace the line; an empty one clears it."""
+        if not self._stream.isatty():
+            return
         shown = shortened(line, shutil.get_terminal_size().columns - 1)
         if line or self._width:
             print(f"\r{padded(shown, self._width)}", end="" if line else "\r", file=self._stream, flush=True)

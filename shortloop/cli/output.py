@@ -155,16 +155,15 @@ class Waiting:
         self._line.draw()
 
     def tell(self, done: int, total: int) -> None:
-        now, is_terminal = time.monotonic(), sys.stderr.isatty()
+        now = time.monotonic()
         if total != self._total:
             self._total, self._began, self._printed = total, now, now
-        is_due = now - self._printed >= (DRAW_EVERY if is_terminal else LINE_EVERY)
+        is_due = now - self._printed >= (DRAW_EVERY if sys.stderr.isatty() else LINE_EVERY)
         if now - self._began < SHOW_AFTER or not is_due or not 0 < done < total:
             return
         self._printed = now
         left = duration((now - self._began) * (total - done) / done)
         line = f"{self._done} {self._show(done)} of {self._show(total)}, {left} left"
-        if is_terminal:
-            self._line.draw(line)
-        else:
+        self._line.draw(line)
+        if not sys.stderr.isatty():
             print(line, file=sys.stderr, flush=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,10 +63,11 @@ class Runner:
         code = _code_of_script(self.script)
         with noting_interrupts() as interrupted:
             run = self._start(combination)
-            with progress.running(combination.label, self.output) as show, run.passing_signals_on():
+            with run.passing_signals_on():
                 while not run.ends_within(SHOW_EVERY):
-                    show()
+                    progress.running(combination.label, _jobs(self.output), time.monotonic() - began)
                 status = run.wait()
+            progress.show()
         if interrupted or status == INTERRUPTED:
             raise KeyboardInterrupt
         seconds = time.monotonic() - began
@@ -159,29 +159,18 @@ def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
 
 
 class Progress:
-    """Progress of a sweep of `total` combinations, in a terminal if there is one."""
+    """Progress of a sweep of `total` combinations."""
 
     def __init__(self, total: int) -> None:
-        self._total = total
+        self._total, self._line = total, StatusLine(sys.stdout)
         self._seconds: list[float] = []
 
-    @contextlib.contextmanager
-    def checking(self) -> Iterator[Callable[[], None]]:
-        count = itertools.count(1)
-        with self._shown(lambda: f"checking combinations: {next(count)} of {self._total}") as show:
-            yield show
+    def show(self, text: str = "") -> None:
+        self._line.draw(one_line(text))
 
-    @contextlib.contextmanager
-    def running(self, label: str, output: Path) -> Iterator[Callable[[], None]]:
-        began, place = time.monotonic(), len(self._seconds) + 1
-
-        def line() -> str:
-            jobs, seconds = _jobs(output), time.monotonic() - began
-            parts = [f"{place} of {self._total}: {label}", jobs, duration(seconds), self.left(seconds)]
-            return "  ".join(filter(None, parts))
-
-        with self._shown(line) as show:
-            yield show
+    def running(self, label: str, jobs: str, seconds: float) -> None:
+        place = f"{len(self._seconds) + 1} of {self._total}: {label}"
+        self.show("  ".join(filter(None, (place, jobs, duration(seconds), self.left(seconds)))))
 
     def done(self, outcome: Outcome) -> str:
         self._seconds.append(outcome.seconds)
@@ -200,17 +189,6 @@ class Progress:
         mean = sum(known) / len(known)
         seconds = max(0.0, mean - running) + mean * (number - 1)
         return f"about {duration(seconds)} left" if seconds >= 1 else ""
-
-    @contextlib.contextmanager
-    def _shown(self, line: Callable[[], str]) -> Iterator[Callable[[], None]]:
-        if not sys.stdout.isatty():
-            yield lambda: None
-            return
-        status = StatusLine(sys.stdout)
-        try:
-            yield lambda: status.draw(one_line(line()))
-        finally:
-            status.draw()
 
 
 def first_line(problem: str) -> str:
@@ -255,10 +233,11 @@ def check_combinations(
     fork = Forked(work, [writing])
     os.close(writing)
     found = []
-    with open(reading, encoding="utf-8") as stream, progress.checking() as show:
+    with open(reading, encoding="utf-8") as stream:
         for line in stream:
             found.append(Checked(*json.loads(line)))
-            show()
+            progress.show(f"checking combinations: {len(found)} of {len(combinations)}")
+    progress.show()
     status = fork.wait()
     if status or len(found) < len(combinations):
         raise SystemExit(status if status > 0 else 128 - status)

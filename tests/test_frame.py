@@ -42,7 +42,6 @@ MAY_SAY_ANY = {
     "shortloop/keys/file_state.py: at_one_moment",  # results of whatever was looked at
     "shortloop/store/loaded.py: LoadedJob.tracebacks",  # names of units
     "shortloop/report/stage.py: ReportStage.drawings",  # figures of records that only the analysis knows
-    "shortloop/notebook/session.py: Session.stage",  # settings of a stage
     "shortloop/stages/failures.py: failed_units",
     "shortloop/stages/failures.py: Tried.values",  # what a unit gives only its stage says
     "shortloop/stages/failures.py: missing",

@@ -19,7 +19,7 @@ from shortloop.stages.content import content_of
 from shortloop.stages.exact_values import array_or_none
 from shortloop.stages.failures import objects_with_failed, with_failed
 from shortloop.stages.lazy_results import KeptFrames
-from shortloop.stages.needs import KEEP, Needs, needs_of
+from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.records import check_array_name, check_file_name
 from shortloop.stages.results import Result
 from shortloop.stages.rows import stacked, unpack, without_names
@@ -214,12 +214,6 @@ def stage_of_function(
                 hint=f"write `{name}: Job` for a job, `File` for a file, else the type of the option",
             )
     own = {name: each for name, each in fields.items() if name != PARTITION}
-    if taken := [name for name in vars(Needs()) if name in own]:
-        raise InputError(
-            f"a parameter of {function.__name__} has the name of a setting of stages",
-            field=taken[0],
-            hint=f"rename it; `@stage({taken[0]}=…)` says how the stage is computed",
-        )
     body: dict[str, object] = {
         "__module__": function.__module__,
         "__doc__": function.__doc__ or function.__name__,

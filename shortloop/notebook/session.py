@@ -21,7 +21,7 @@ from shortloop.notebook.definitions import Notebook
 from shortloop.notebook.module import Module, module_of_stage
 from shortloop.project.project import project_directory
 from shortloop.stages.results import Result
-from shortloop.store.loaded import LoadedJob, look_up
+from shortloop.store.loaded import look_up
 
 FRAME = re.compile(r'File "[^"\n]*/notebook_cells/a_(\w+)\.py", line (\d+)(?:, in (\S+))?')
 SINGLE = (type(None), bool, int, float, str, bytes, date, datetime, time, timedelta, GivenFile)
@@ -29,15 +29,6 @@ SINGLE = (type(None), bool, int, float, str, bytes, date, datetime, time, timede
 
 class StageFailed(Exception):
     """A failed job; its message, with lines of cells."""
-
-
-class NotebookJob(LoadedJob):
-    """A finished job, as of ``shortloop.load``; as a text, its id."""
-
-    def __str__(self) -> str:
-        return self.job
-
-    __repr__ = __str__
 
 
 class Session:
@@ -85,7 +76,7 @@ class Session:
 
     def build(
         self, stage: str | Callable[..., object], *, partition: str | None = None, **arguments: object
-    ) -> NotebookJob:
+    ) -> Result:
         """Return a job: the one that is there, or built now.
 
         Parameters
@@ -99,8 +90,8 @@ class Session:
 
         Returns
         -------
-        NotebookJob
-            ``job["name"]``, ``job.to_frame()``, ``str(job)``.
+        Job
+            As of ``shortloop.load``: ``job["name"]``, ``job.to_frame()``, ``str(job)``.
 
         Raises
         ------
@@ -122,8 +113,7 @@ class Session:
                 raise StageFailed(self._in_cells(_from_cell(reply.failed)))
             if not reply.fresh:
                 print(one_line(" ".join(filter(None, ("reused", name, partition, reply.job)))))
-            found = look_up(reply.job)
-            return NotebookJob(found.job, found.path, found.record, found.where)
+            return look_up(reply.job)
 
     def close(self) -> None:
         """End the server, if this session has started it. It ends with the notebook anyway."""

@@ -48,7 +48,7 @@ class _Scale:
         """Values of one of several series, shifted so that they do not overlap."""
         if not self.numeric:
             return values + SPREAD * shift
-        low, high = self.places.min(), self.places.max()
+        low, high = float(self.places.min()), float(self.places.max())
         by = SLIGHTLY * shift
         return values * (high / low) ** by if self.logarithmic else values + by * (high - low)
 
@@ -101,8 +101,9 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
             if place >= len(shown) - columns:
                 short = grid.short()
                 ax.set_xlabel(one_line(", ".join(short[field] for field in across.fields)))
-        line, labels = "-" if scale.numeric else "none", encoding.labels
-        handles = [Line2D([], [], linestyle=line, **_look(number)) for number in range(len(labels))]
+        labels = encoding.labels
+        line: dict[str, Any] = {"linestyle": "-" if scale.numeric else "none"}
+        handles = [Line2D([], [], **line, **_look(number)) for number in range(len(labels))]
         widest = max(map(len, labels), default=1)
         ncols = max(1, min(len(labels), int(WIDTH / (0.45 + 0.075 * widest))))
         below = -(-len(handles) // ncols) * LINE + 2 * PAD if handles else 0.0
